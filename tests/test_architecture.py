@@ -6,6 +6,7 @@ cannot fail would be worth nothing.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -218,6 +219,14 @@ def test_the_package_keeps_the_rule(rule: Rule, package: Package) -> None:
 def test_the_order_names_nothing_that_is_gone(package: Package) -> None:
     assert set(ORDER) <= {package.room(name) for name in package.paths}
     assert {*BUILT_ON} <= {entry(name) for name in package.paths if folder(name) == "strategies"}
+
+
+def test_the_plan_of_the_house_has_that_order() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    plan = page.partition("## The house\n")[2].partition("**Where additions go.**")[0]
+    rows = [line.split("|")[1] for line in plan.splitlines() if line.startswith("| `")]
+    rooms = [name for row in rows for name in re.findall(r"`([\w/]+)`", row)]
+    assert [name.replace("/", ".") for name in rooms] == ORDER
 
 
 def test_asking_for_help_loads_nothing_heavy() -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from compactlab.reports.analysis.comparison import columns, comparisons
+from compactlab.reports.analysis.columns import columns
+from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
 from compactlab.sim.experiment.results import Results

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.reports.analysis.aggregate import acted, column, figures_of, models, replays
-from compactlab.reports.render.text import capitalised, clean, counted, listed, show
+from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue, built_in
 
 Figures = Mapping[str, float | None]
@@ -383,104 +382,3 @@ def case_title(case: Case) -> str:
     scenario, conversation, seed = case
     name = clean(conversation) or "(no name)"
     return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
-
-
-# The columns of the comparison, the same on the terminal, in Markdown and on the page.
-
-ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
-TIMES = "\N{MULTIPLICATION SIGN}"
-ARROWS_MEAN = "↓ lower is better, ↑ higher is better"
-
-# Marks behind a strategy's name; notes.legend says what they stand for.
-OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED = "○", "◇", "□", "☆", "‡", "†"
-
-
-@dataclass(frozen=True)
-class FigureColumn:
-    """A column of figures: of a metric, ``of_keep_all`` or ``of_as_recorded``."""
-
-    key: str
-    title: str
-    unit: str
-    better: str
-    rank: int  # where room is scarce, columns with a high one go first
-
-    @property
-    def heading(self) -> str:
-        """The title with its unit, where cells do not show it, and its arrow."""
-        unit = self.unit if self.unit in ("USD", "tokens", "rounds", "per 100 calls") else ""
-        return " ".join(word for word in (self.title, unit, ARROWS[self.better]) if word)
-
-    def cell(self, figures: Mapping[str, float | None]) -> str:
-        """The figure as it is shown."""
-        return show(figures.get(self.key), self.unit)
-
-
-def _metric(key: str, title: str, rank: int) -> FigureColumn:
-    return FigureColumn(key, title, METRICS[key].unit, METRICS[key].better, rank)
-
-
-COLUMNS = (
-    _metric("cost_usd", "cost", 0),
-    FigureColumn("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
-    FigureColumn("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
-    _metric("cost_with_recovery_usd", "with recovery", 3),
-    _metric("amnesia_need", "fact miss rate", 1),
-    _metric("forward_need", "forward need", 6),
-    _metric("side_cost_usd", "side calls", 11),
-    _metric("avoidable_cost_usd", "avoidable", 15),
-    _metric("prefix_reuse", "prefix reuse", 4),
-    _metric("write_spike", "write spike", 12),
-    _metric("compactions", "compactions", 8),
-    _metric("over_window", "exceeds window", 5),
-    _metric("verbatim_recency", "verbatim recency", 13),
-    _metric("structural_validity", "validity", 10),
-    _metric("flushed_compactions", "flushed", 14),
-)
-
-
-# Fact recall and recovery, in a table of its own where there is room.
-MEMORY = (
-    _metric("amnesia_need", "fact miss rate", 0),
-    _metric("amnesia", "mean of fact types", 0),
-    _metric("amnesia_need_effective", "not retrievable", 0),
-    _metric("amnesia_tool_detail", "tool details", 0),
-    _metric("instruction_must", "rules: must", 0),
-    _metric("instruction_must_not", "must not", 0),
-    _metric("stale", "stale", 0),
-    _metric("mutation", "mutated", 0),
-    _metric("survival_5", "survival", 0),
-    _metric("reference_closure", "references", 0),
-    _metric("rereads_per_100_calls", "fetched again", 0),
-    _metric("questions_per_100_calls", "asked again", 0),
-    _metric("unmet_needs", "unmet needs", 0),
-    _metric("cost_with_recovery_usd", "recovery, best case", 0),
-    _metric("cost_with_recovery_worst_usd", "worst case", 0),
-)
-
-
-def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:
-    """The columns that say something: relations need what they relate to, shares their whole."""
-    useful = {
-        "of_keep_all": comparison.row("keep_all") is not None,
-        "of_as_recorded": comparison.recorded,
-    }
-    keys = {
-        column.key
-        for column in choice
-        if any(row.figures[column.key] is not None for row in comparison.rows)
-    }
-    return [each for each in choice if each.key in keys and useful.get(each.key, True)]
-
-
-def marks(row: Row) -> str:
-    """The marks that a strategy carries."""
-    carried = {
-        OVER: row.exceeds_window,
-        NULL: row.control,
-        FAULTY: row.faulty,
-        FUTURE: row.sees_future,
-        BREAKS: row.rejected_for,
-        PLAYED: row.as_recorded and row.acted,
-    }
-    return "".join(mark for mark, carries in carried.items() if carries)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from compactlab.reports.analysis.comparison import ARROWS, Comparison, Row
+from compactlab.reports.analysis.columns import ARROWS
+from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names

@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from compactlab.reports.analysis.advice import COST, FORGOTTEN
-from compactlab.reports.analysis.comparison import Row, marks, scope
+from compactlab.reports.analysis.columns import marks
+from compactlab.reports.analysis.comparison import Row, scope
 from compactlab.reports.analysis.contrast import PRIMARY, Contrast
 from compactlab.reports.analysis.strength import bill, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance

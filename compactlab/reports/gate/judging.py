@@ -78,7 +78,7 @@ def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
 # For a rule on a change, by the paired cluster bootstrap over conversations: what was is taken
 # for given, and the interval is that of the change on top of it. For a rule on where a figure
 # must stand, by the interval of the figure alone. Both are those of
-# :mod:`compactlab.reports.statistics`.
+# :mod:`compactlab.reports.analysis`.
 
 
 def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
+from compactlab.reports.analysis.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
 from compactlab.reports.analysis.comparison import (
-    BREAKS,
-    FAULTY,
-    FUTURE,
-    NULL,
-    OVER,
-    PLAYED,
     REJECTED,
     Comparison,
     Row,
     comparisons,
-    marks,
     scope,
     told_apart,
 )

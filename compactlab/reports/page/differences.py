@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from compactlab.reports.analysis.comparison import COLUMNS, MEMORY, Comparison
+from compactlab.reports.analysis.columns import COLUMNS, MEMORY
+from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import (
     MARGINS,
     PRIMARY,

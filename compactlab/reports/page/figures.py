@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.comparison import Comparison, FigureColumn, Row, marks
+from compactlab.reports.analysis.columns import FigureColumn, marks
+from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import Cell, Column, Key, Table, TableRow
 from compactlab.reports.render.text import MINUS, clean, exact, plain
 from compactlab.sim.metrics import METRICS

@@ -6,21 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of, replays
-from compactlab.reports.analysis.comparison import (
+from compactlab.reports.analysis.columns import (
     ARROWS_MEAN,
     BREAKS,
-    FAULT_MARGIN,
     FAULTY,
     FUTURE,
     NULL,
     OVER,
     PLAYED,
-    REJECTED,
-    Comparison,
-    Row,
-    label,
     marks,
 )
+from compactlab.reports.analysis.comparison import FAULT_MARGIN, REJECTED, Comparison, Row, label
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
 from compactlab.sim.experiment.results import Results

@@ -12,9 +12,8 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.aggregate import combined_by
+from compactlab.reports.analysis.columns import ARROWS, TIMES
 from compactlab.reports.analysis.comparison import (
-    ARROWS,
-    TIMES,
     Comparison,
     comparisons,
     label,

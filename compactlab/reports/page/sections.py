@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of
-from compactlab.reports.analysis.comparison import MEMORY, Comparison, Row, columns, scope
+from compactlab.reports.analysis.columns import MEMORY, columns
+from compactlab.reports.analysis.comparison import Comparison, Row, scope
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery

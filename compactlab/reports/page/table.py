@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from compactlab.reports.analysis.comparison import Comparison, columns, comparisons, marks, scope
+from compactlab.reports.analysis.columns import columns, marks
+from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
 from compactlab.reports.page.notes import (
     NOTHING,
     Failure,

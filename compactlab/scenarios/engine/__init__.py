@@ -20,8 +20,8 @@ Writing a scenario
 
 A scenario is a domain, which is data, and a frozen dataclass beside this folder that subclasses
 :class:`~compactlab.scenarios.engine.story.Story`. For most, nothing else is needed;
-``research_assistant.py`` and ``domains/research_assistant.toml`` are one to copy. The keys of a
-domain are the fields of :class:`~compactlab.scenarios.engine.domain.Domain`. ::
+``ResearchAssistant`` (``plain.py``) and ``domains/research_assistant.toml`` are one to copy. The
+keys of a domain are the fields of :class:`~compactlab.scenarios.engine.domain.Domain`. ::
 
     areas = "northern southern ..."                # sixteen at least
     requests = ["How is {stop} reached from {stop2}?"]
@@ -84,7 +84,7 @@ What to mind:
   answers are about the same.
 * Where what is stated reads badly in the usual phrases, ``states`` has others, in both families.
   ``together`` lets options be offered at once, and ``resumes`` lets the user come back to a fact
-  in words that do not say it ("the second one"): it is needed then. ``half_thoughts.py`` has all.
+  in words that do not say it ("the second one"): it is needed then. ``HalfThoughts`` has all.
 
 What is peculiar goes into a subclass of :class:`~compactlab.scenarios.engine.world.World`, named in
 ``world``; ``repetitions.py`` has one. It may override

@@ -30,7 +30,7 @@ from compactlab.sim.replay.trace import SideCall, Step, Trace
 # A request *k* reads `read` tokens and writes up to `end`. Of what it wrote, that is live which a
 # later request *j* has read, as far as its prompt is the same: up to the largest, over all *j*,
 # of the smaller of what *j* read and what *k* and *j* share. What two prompts share is the least
-# that is kept on the way from one to the other in the tree of :mod:`compactlab.sim.lineage`.
+# that is kept on the way from one to the other in the tree of :mod:`compactlab.sim.cache.lineage`.
 
 
 def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:

@@ -250,7 +250,7 @@ METRICS = (
     Metric("share", "higher", "share of the 64,000 tokens after a fact that the fact survives",
            "mean over types of the area below the curve", _KAPLAN, survival_64k),
     Metric("rounds", "higher", "compactions after which half of the facts are gone",
-           "first compaction at which the mean curve over types is at most 0.5", _KAPLAN,
+           "mean over types of the curves: the first compaction at or below 0.5", _KAPLAN,
            survival_half_life),
     Metric("share", "lower", "largest share of facts lost at one compaction",
            "maximum fall of the mean over types of the curves", _KAPLAN, survival_cliff),

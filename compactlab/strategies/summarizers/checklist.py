@@ -132,7 +132,7 @@ class Checklist(Sized):
 
     Every line quotes a sentence or a line of the conversation, or names a file that a tool was
     called with; it is a part of its own, with its source, and begins with the name of its field.
-    The rules look for cue words (``cues.py``), and generated conversations keep off them. Each
+    The rules look for cue words (``units.py``), and generated conversations keep off them. Each
     field has a share of the budget. Goal and constraints keep what came first, where there is too
     much; the others what came last.
 

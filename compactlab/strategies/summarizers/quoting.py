@@ -129,7 +129,7 @@ class Salience(Extractive):
     the agent and the summary before 0.5, a tool 0); how new it is (its message's place among
     all); how rare its rarest identifier is (1 if no other unit has it, 0 if all have); whether it
     holds a cue of a decision or a rule; whether it reports an error, by a cue or by the tool's
-    word. The cues stand in ``cues.py``, and generated conversations keep off them on purpose: a
+    word. The cues stand in ``units.py``, and generated conversations keep off them on purpose: a
     rule that shared its words with the generator would win by construction.
 
     A unit is worth its salience for each of its tokens, else the shortest would always win. So
