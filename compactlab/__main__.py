@@ -66,11 +66,11 @@ def _called() -> int:
             cli.invoke(context)
         except BaseException as error:
             # While the context is there, which knows what is to be hidden.
-            return _told(error)
+            return _exit_code(error)
     return 0
 
 
-def _told(error: BaseException) -> int:
+def _exit_code(error: BaseException) -> int:
     """Say how a command has ended, and give the exit code of that."""
     import click
 

@@ -88,7 +88,7 @@ class Auditor:
         from compactlab.reports.audit.ledger import AuditedFile
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
-        from compactlab.sim.core.isolation import told
+        from compactlab.sim.core.isolation import described
         from compactlab.sim.core.tokens import forget_counts
 
         entries = []
@@ -102,7 +102,7 @@ class Auditor:
         except CompactlabError as fault:
             self._failures.append(fault)
         except Exception as error:
-            self._failures.append(f"{source.name}: {told(error)}")
+            self._failures.append(f"{source.name}: {described(error)}")
         finally:
             forget_blocks()
             forget_counts()

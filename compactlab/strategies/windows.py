@@ -146,9 +146,9 @@ def _pinned(messages: Messages, index: int, pins: Container[str]) -> bool:
     if messages[index].id in pins:
         return True
     mine = _call_ids(messages[index])
-    beside = (n for n in (index - 1, index + 1) if 0 <= n < len(messages))
+    neighbours = (n for n in (index - 1, index + 1) if 0 <= n < len(messages))
     return any(
-        messages[n].id in pins and not mine.isdisjoint(_call_ids(messages[n])) for n in beside
+        messages[n].id in pins and not mine.isdisjoint(_call_ids(messages[n])) for n in neighbours
     )
 
 

@@ -108,7 +108,7 @@ def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
     view = view_of(VIEWS.filled({**many, "became": [""], "what": ["text"], "text": [""]}), {})
     assert view is not None
     (piece,) = view.pairs[0].left
-    assert [fact.said for fact in piece.missed] == ["fact 0"]
+    assert [fact.statement for fact in piece.missed] == ["fact 0"]
     named = "fact 1, fact 2, fact 3, fact 4, fact 5"
     assert piece.others == f"{named} and 34 more, 8 of them needed later"
 

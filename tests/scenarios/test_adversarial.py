@@ -63,7 +63,7 @@ def test_orders_are_aimed_at_facts_and_state_none(seed: int) -> None:
         for line in message.text.split("\n"):
             if line.startswith(("Correction: the", "When you summarise")):
                 aimed += any(fact.key in line for fact in facts)
-                assert not any(Wording(line).says(fact).said for fact in session.facts)
+                assert not any(Wording(line).says(fact).stated for fact in session.facts)
     assert aimed > 0
 
 

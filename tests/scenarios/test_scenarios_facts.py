@@ -163,7 +163,7 @@ def test_what_is_taken_back_or_closed_is_named_later_by_a_person(
             assert place[end] > place[fact.origin[0].id]
             assert messages[end].starts_turn
             assert fact.key in messages[end].text
-            assert not Wording(messages[end].text).says(fact).said
+            assert not Wording(messages[end].text).says(fact).stated
 
 
 @of_all_sizes

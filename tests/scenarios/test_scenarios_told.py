@@ -108,7 +108,7 @@ def test_who_needs_a_fact_uses_its_value_and_does_not_state_it(
         assert any(fact.value in text for text in texts)
         assert used(user)  # so that it is seen without labels, too
         if need.at not in {source.id for source in fact.origin}:
-            assert not Wording(whole(user)).says(fact).said
+            assert not Wording(whole(user)).says(fact).stated
 
 
 @of_all

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core import isolation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.isolation import Outcome, is_foreign, isolated, told
+from compactlab.sim.core.isolation import Outcome, described, is_foreign, isolated
 from tests.cli.field import alive, deaf, gone, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see processes in")
@@ -380,4 +380,4 @@ def test_whose_code_is_whose() -> None:
 
 
 def test_an_error_without_a_place_has_none() -> None:
-    assert told(ValueError("no")) == "ValueError: no"
+    assert described(ValueError("no")) == "ValueError: no"

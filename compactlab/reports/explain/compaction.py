@@ -44,14 +44,15 @@ Texts = Mapping[str, str]
 class Fact:
     """A fact that was forgotten."""
 
-    said: str  # key and value
+    statement: str  # key and value
     state: str  # what is left of it
     missed: int  # the call that needed it; 0: none
 
     @property
     def aside(self) -> str:
         """What it says, and what is left of it, if anything is."""
-        return self.said if self.state == _STATES["lost"] else f"{self.said} ({self.state})"
+        gone = self.state == _STATES["lost"]
+        return self.statement if gone else f"{self.statement} ({self.state})"
 
     @property
     def told(self) -> str:
@@ -274,7 +275,7 @@ class View:
 
     def _names(self) -> str:
         missed = [fact for fact in self.facts if fact.missed]
-        phrases = [f"{fact.said} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
+        phrases = [f"{fact.statement} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
         more = self.missed - len(phrases)
         return listed([*phrases, *([f"{more:,} more"] if more > 0 else [])])
 
@@ -355,13 +356,13 @@ def in_lines(view: View) -> Iterator[str]:
 def _pair(pair: Pair) -> Iterator[str]:
     for piece in pair.left:
         yield _headed(piece)
-        yield from _said(piece)
+        yield from _lines_of(piece)
     for piece in pair.right:
         if pair.fate in ("shortened", "changed"):
             yield f"{'':<{_INDENT}}to {piece.size}{_quoted(piece)}"
         else:
             yield _headed(piece)
-            yield from _said(piece)
+            yield from _lines_of(piece)
 
 
 def _headed(piece: Piece) -> str:
@@ -372,7 +373,7 @@ def _quoted(piece: Piece) -> str:
     return f": {shorten(clean(piece.text), _WIDTH // 2)}" if piece.text else ""
 
 
-def _said(piece: Piece) -> Iterator[str]:
+def _lines_of(piece: Piece) -> Iterator[str]:
     room = _WIDTH - _INDENT
     if piece.text and piece.fate == "written":
         lines = [line for text in piece.text.split("\n") for line in _wrapped(text, _INDENT)]
@@ -382,7 +383,7 @@ def _said(piece: Piece) -> Iterator[str]:
     elif piece.text:
         yield f"{'':<{_INDENT}}{shorten(clean(piece.text), room)}"
     for fact in piece.missed:
-        yield from _wrapped(f"lost: {fact.said} ({fact.told})", _INDENT)
+        yield from _wrapped(f"lost: {fact.statement} ({fact.told})", _INDENT)
     if piece.others:
         yield from _wrapped(f"{'also' if piece.missed else 'lost:'} {piece.others}", _INDENT)
 

@@ -83,8 +83,8 @@ def account(reading: RunData, call: int | None = None) -> Account:
     owners |= {s.place.number: index for index, step in enumerate(steps) for s in step.side}
     entries: list[RequestRow] = []
     total = 0.0
-    beside = zip(reading.avoidable_costs, reading.dead, strict=True)
-    for request, (avoidable_cost, dead) in zip(reading.requests, beside, strict=True):
+    waste = zip(reading.avoidable_costs, reading.dead, strict=True)
+    for request, (avoidable_cost, dead) in zip(reading.requests, waste, strict=True):
         index, dollars = owners[request.place.number], reading.cost(request)
         total += dollars
         step = None if isinstance(request, SideCall) else request

@@ -109,5 +109,5 @@ def _pieces(view: View) -> Iterator[Piece]:
 
 
 def _texts(piece: Piece) -> Sequence[str]:
-    facts = (fact.said + fact.told for fact in piece.facts)
+    facts = (fact.statement + fact.told for fact in piece.facts)
     return [escape(text) for text in (piece.title, piece.text, *facts)]

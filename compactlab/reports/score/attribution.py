@@ -299,7 +299,7 @@ class _Attribution:
                 self._parts.setdefault(content(part), Source(message.id, number))
                 if part.type == "tool_result" and part.call_id:
                     self._results.setdefault(part.call_id, Source(message.id, number))
-        self._found = 0
+        self._matched = 0
 
     def of(self, context: View) -> Attributed:
         same = _same(self._original, context.messages)
@@ -307,7 +307,7 @@ class _Attribution:
         foreign = [*context.system, *(part for message in others for part in message.parts)]
         words = sum(count_words(part.text) for part in foreign)
         retained = sum(count_words(p.text) for message in same.values() for p in message.parts)
-        self._found = retained  # words that were found so far
+        self._matched = retained  # words that were found so far
         unlike = [part for part in foreign if content(part) not in self._parts]
         asked = list(dict.fromkeys(part.text for part in unlike))
         known = [text.text for text in self._texts]
@@ -317,13 +317,13 @@ class _Attribution:
             same.get(place) or self._message(message, place + 1)
             for place, message in enumerate(context.messages)
         )
-        return Attributed(View(system, messages), context, True, retained + words, self._found)
+        return Attributed(View(system, messages), context, True, retained + words, self._matched)
 
     def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The system blocks: those of the original, and what was written into them."""
         for part in parts:
             if content(part) in self._system:
-                self._found += count_words(part.text)
+                self._matched += count_words(part.text)
                 yield part
             else:
                 yield from self._part(part)
@@ -337,7 +337,7 @@ class _Attribution:
         words = count_words(part.text)
         same = self._parts.get(content(part)) if part.text.strip() else None
         if same is not None:
-            self._found += words
+            self._matched += words
             yield replace(part, kind="verbatim", sources=(same,))
         elif not words:
             # Tokens without text may hold anything; signs alone stand for nothing.
@@ -345,7 +345,7 @@ class _Attribution:
             yield replace(part, sources=opaque or (), kind="opaque" if part.size else "synthetic")
         else:
             runs = self._runs[part.text]
-            self._found += sum(run.words for run in runs)
+            self._matched += sum(run.words for run in runs)
             whole = [run for run in runs if self._whole(run)] if part.type == "text" else []
             for piece in _pieces(part.text, runs, whole):
                 yield self._piece(part, piece)
@@ -417,11 +417,11 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
     """
     places: dict[object, list[int]] = defaultdict(list)
     for place, message in enumerate(original):
-        places[_said(message)].append(place)
+        places[_content_of(message)].append(place)
     matches: dict[int, Message] = {}
     bound = len(original)
     for here in range(len(context) - 1, -1, -1):
-        equal = places.get(_said(context[here]), [])
+        equal = places.get(_content_of(context[here]), [])
         if equal:
             before = bisect_left(equal, bound)
             bound = equal[before - 1]  # the last of all, if none stands before
@@ -429,7 +429,7 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
     return matches
 
 
-def _said(message: Message) -> tuple[object, ...]:
+def _content_of(message: Message) -> tuple[object, ...]:
     return (message.role, *((*content(part), part.size) for part in message.parts))
 
 

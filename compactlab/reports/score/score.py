@@ -220,9 +220,9 @@ class _Whereabouts:
         bit, older = 1 << fact, self._ledger.older.get(fact, 0)
         masks: dict[str, Callable[[Evidence], int]] = {
             "verbatim": lambda shown: shown.verbatim & self._origins(fact),
-            "conflict": lambda shown: shown.said & (bit | older),
+            "conflict": lambda shown: shown.stated & (bit | older),
             "intact": lambda shown: shown.intact & bit,
-            "stale": lambda shown: (shown.said | shown.verbatim) & older,
+            "stale": lambda shown: (shown.stated | shown.verbatim) & older,
             "mutated": lambda shown: shown.key & bit,
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,

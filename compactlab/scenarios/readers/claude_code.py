@@ -348,9 +348,9 @@ class _Thread:
                 draft.parts = result_of(block, draft.id)
                 here = self.script.add(draft)
         rest = [block for block in blocks if block.type != "tool_result"]
-        return self._told(line, rest, here, time, answers=here is not parent) if rest else here
+        return self._heard(line, rest, here, time, answers=here is not parent) if rest else here
 
-    def _told(
+    def _heard(
         self, line: Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
     ) -> Draft | None:
         text = next((block.text for block in blocks if block.text), "")

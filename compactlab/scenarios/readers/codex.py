@@ -201,14 +201,14 @@ class _Rollout:
             if not self._counts:
                 self._answer = None
         elif item.type == "agent_message" or (item.type == "message" and _is_told(item)):
-            draft = _told(self.script, item, time)
+            draft = _draft_of(self.script, item, time)
             if draft.parts:
                 self.script.add(draft)
                 self._asked = True
         elif item.type in ("message", "reasoning") or item.type.endswith("_call"):
             if self._answer is None or self._asked:
                 self._answer = self._begin(item.id, time)
-            self._answer.parts += _said(item, self._answer.id)
+            self._answer.parts += _parts_of(item, self._answer.id)
             self._answer.time = max(self._answer.time, time)
         elif item.type not in _NO_MESSAGES:
             raise InputError(f"an item of type {item.type!r} is not known")
@@ -245,7 +245,7 @@ class _Rollout:
                 raise InputError("a compaction has neither a message nor a history")
             history = [_Item("message", role="user", content=item.message)]
         for one in history:
-            draft = _told(self.script, one, time)
+            draft = _draft_of(self.script, one, time)
             draft.meta = True
             if one.type in _OPAQUE:
                 part = opaque(draft.id, "text", "compaction")
@@ -272,7 +272,7 @@ def _is_told(item: _Item) -> bool:
     return item.role != "assistant"
 
 
-def _told(script: Script, item: _Item, time: float) -> Draft:
+def _draft_of(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("user", item.id, time)
     content = item.content if item.type in _OPAQUE else given(item.content, "a message")
     draft.parts = parts(content, draft.id)
@@ -281,7 +281,7 @@ def _told(script: Script, item: _Item, time: float) -> Draft:
     return draft
 
 
-def _said(item: _Item, id: str) -> list[Part]:
+def _parts_of(item: _Item, id: str) -> list[Part]:
     if item.type == "message":
         return parts(given(item.content, "a message"), id)
     if item.type == "reasoning":

@@ -383,7 +383,7 @@ class _Labels:
         fact = line(fields)
         for message in self.conversation.messages:
             parts = (part for part in message.parts if part.type != "thinking")
-            if any(Wording(part.text).says(fact).said for part in parts):
+            if any(Wording(part.text).says(fact).stated for part in parts):
                 yield message
 
 

@@ -95,7 +95,7 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
     return Outcome(value, fault, output, refused)
 
 
-def told(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """An error with where it came from, without the paths of this machine."""
     every = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in every if frame.filename != __file__]
@@ -333,7 +333,7 @@ def _framed(work: Callable[[], Any]) -> bytes:
     except CompactlabError as error:
         content = pickle.dumps((None, str(error), True))
     except BaseException as error:
-        content = pickle.dumps((None, told(error), False))
+        content = pickle.dumps((None, described(error), False))
     for stream in (sys.stdout, sys.stderr):
         with suppress(BaseException):
             stream.flush()

@@ -45,7 +45,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     """A fact that the prompt after no longer holds."""
 
     id: str
-    said: str  # key and value, shortened
+    statement: str  # key and value, shortened
     state: str  # in the prompt after; see compactlab.sim.facts.tracker
     missed: int = 0  # number of the first call that needed it and did not find it; 0: none
 
@@ -67,7 +67,7 @@ class Line(msgspec.Struct, frozen=True):
     facts: tuple[Forgotten, ...] = ()  # the first of them, those that were missed before the others
 
 
-def together(lines: Iterable[Line]) -> list[Line]:
+def merged(lines: Iterable[Line]) -> list[Line]:
     """Put lines that stand side by side together: one line for each fate."""
     by_fate: dict[str, list[Line]] = {}
     for line in lines:
@@ -306,12 +306,12 @@ def blamed(lines: Sequence[Line], fact: Fact) -> int:
     return next(written, changed[0] if changed else 0)
 
 
-def said(fact: Fact) -> str:
+def statement_of(fact: Fact) -> str:
     """A fact's key and value, shortened.
 
     Examples
     --------
-    >>> said(Fact("f", "prohibition", "branch", "main", polarity="must_not"))
+    >>> statement_of(Fact("f", "prohibition", "branch", "main", polarity="must_not"))
     'branch: main (must not)'
     """
     key, value = ends(fact.key, *_KEY), ends(fact.value, *_VALUE)
@@ -321,7 +321,7 @@ def said(fact: Fact) -> str:
 
 def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
     """A line a message; what stands far from any change is put together at once."""
-    return _Lines(both, model, script).told()
+    return _Lines(both, model, script).listed()
 
 
 class _Lines:
@@ -331,13 +331,13 @@ class _Lines:
         self._new = set(map(id, both.new))
         self._script = script
 
-    def told(self) -> Iterator[Line]:
+    def listed(self) -> Iterator[Line]:
         pairs = paired(self._before, self._after)
         changed = [
             was is None or now is None or self._before[was] is not self._after[now]
             for was, now in pairs
         ]
-        for shown, group in groupby(zip(pairs, beside(changed), strict=True), itemgetter(1)):
+        for shown, group in groupby(zip(pairs, neighbours(changed), strict=True), itemgetter(1)):
             if shown:
                 yield from (self._line(*pair) for pair, _ in group)
             else:
@@ -376,12 +376,12 @@ class _Lines:
         return original is not None and (message is original or _same(message, original))
 
 
-def beside(flags: Sequence[bool]) -> list[bool]:
+def neighbours(flags: Sequence[bool]) -> list[bool]:
     """Whether each is true, or one beside it.
 
     Examples
     --------
-    >>> beside([False, False, True, False, False])
+    >>> neighbours([False, False, True, False, False])
     [False, True, True, True, False]
     """
     return list(map(any, zip([False, *flags], flags, [*flags[1:], False], strict=False)))
@@ -410,27 +410,27 @@ class Diff:
     script: Mapping[str, Message]  # by id; what is none of them was written
 
 
-def most_forgetful(data: RunData, found: Mapping[int, Loss]) -> int | None:
+def most_forgetful(data: RunData, by_call: Mapping[int, Loss]) -> int | None:
     """The index of the compaction by which most was forgotten that was needed later.
 
     Of several, the one that made the prompt smaller by most tokens, then the first. None where
     nothing was compacted.
     """
-    missed = {call: len(loss.missed) for call, loss in found.items()}
+    missed = {call: len(loss.missed) for call, loss in by_call.items()}
     calls = [(missed.get(each.call, 0), each.removed, -each.call) for each in data.paybacks]
     return -max(calls)[2] if calls else None
 
 
-def diff_of(data: RunData, index: int, found: Mapping[int, Loss] | None = None) -> Diff:
+def diff_of(data: RunData, index: int, by_call: Mapping[int, Loss] | None = None) -> Diff:
     """Lay the two sides of a call beside each other."""
-    found = losses(data) if found is None else found
+    by_call = losses(data) if by_call is None else by_call
     steps = data.trace.steps
     both, model = sides(steps, index), data.model(steps[index].model)
     script = {message.id: message for message in data.conversation.messages}
     system = _system(steps[index - 1], steps[index], blocks_of(model.tokenizer))
     lines = [*system, *lines_of(both, model, script)]
-    if lines and index in found:
-        _forget(lines, data, index, found[index])
+    if lines and index in by_call:
+        _forget(lines, data, index, by_call[index])
     size = len(system)
     return Diff(index + 1, (*lines[:size], *_folded(lines[size:])), script)
 
@@ -456,7 +456,7 @@ def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
         missed = [number for number in gone if number in loss.missed]
         first = sorted(gone, key=lambda number: number not in loss.missed)
         forgotten = tuple(
-            Forgotten(facts[n].id, said(facts[n]), states.of(n), loss.missed.get(n, -1) + 1)
+            Forgotten(facts[n].id, statement_of(facts[n]), states.of(n), loss.missed.get(n, -1) + 1)
             for n in first[:TOLD]
         )
         lines[place] = replace(lines[place], lost=len(gone), missed=len(missed), facts=forgotten)
@@ -465,7 +465,7 @@ def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
 def _folded(lines: Sequence[Line]) -> list[Line]:
     """The lines that say most one by one, and what stands between them put together."""
     cut = [line.fate not in STILL for line in lines]
-    wanted = [place for place, near in enumerate(beside(cut)) if near]
+    wanted = [place for place, near in enumerate(neighbours(cut)) if near]
     wanted.sort(key=lambda place: (_rank(lines[place]), -lines[place].before, place))
     chosen = set(wanted[:MOST])
     folded: list[Line] = []
@@ -473,7 +473,7 @@ def _folded(lines: Sequence[Line]) -> list[Line]:
         if alone:
             folded += (_shown(lines[place]) for place in group)
         else:
-            folded += together(lines[place] for place in group)
+            folded += merged(lines[place] for place in group)
     return folded
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError
-from compactlab.sim.core.isolation import TOO_LONG, isolated, told
+from compactlab.sim.core.isolation import TOO_LONG, described, isolated
 from compactlab.sim.core.tokens import (
     Counts,
     counted,
@@ -161,7 +161,7 @@ def run_one(
         forget_blocks()
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
-        return replace(run, status="failed", error=told(error))
+        return replace(run, status="failed", error=described(error))
 
 
 def _loops(loop: ClosedLoop | None) -> list[tuple[ClosedLoop | None, Callable[[RunData], bool]]]:
@@ -252,7 +252,7 @@ class Task:
                 yield from self._under_all(place, named)
                 place += 1
         except Exception as error:
-            reason = str(error) if isinstance(error, CompactlabError) else told(error)
+            reason = str(error) if isinstance(error, CompactlabError) else described(error)
             for run in self.failed("unreadable", reason, place):
                 yield run, None
 

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError, InputError
-from compactlab.sim.core.isolation import is_foreign, isolated, told
+from compactlab.sim.core.isolation import described, is_foreign, isolated
 from compactlab.sim.core.spec import spec_of
 
 
@@ -56,7 +56,7 @@ class Source:
         except CompactlabError as error:
             return conversations, str(error)
         except BaseException as error:
-            return conversations, told(error)
+            return conversations, described(error)
         return conversations, ""
 
     def _digests(self) -> str:

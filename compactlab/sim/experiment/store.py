@@ -148,8 +148,8 @@ class Store:
         """A manifest from the content of its file."""
         return read_manifest(content)
 
-    def _fault(self, told: str) -> InputError:
-        return InputError(told, str(self.folder))
+    def _fault(self, fault: str) -> InputError:
+        return InputError(fault, str(self.folder))
 
     def describe(self, manifest: Mapping[str, Any]) -> None:
         """Write the manifest; by this, the folder becomes a store."""
@@ -338,9 +338,9 @@ class Store:
                     raise self._damaged(name, shard, f"it cannot have {sum(counts):,} rows")
         return gone
 
-    def _damaged(self, table: str, shard: str, told: object) -> InputError:
+    def _damaged(self, table: str, shard: str, fault: object) -> InputError:
         where = self.path(table, shard).relative_to(self.folder).as_posix()
-        return self._fault(f"a damaged store of results: {where}: {told}")
+        return self._fault(f"a damaged store of results: {where}: {fault}")
 
     def read(
         self,

@@ -76,7 +76,7 @@ class Experiment:
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
         todo = list(shards(self._tasks(), timeout))
-        for _, (runs, done) in workers.do(methodcaller("do", _kept), todo):
+        for _, (runs, done) in workers.do(methodcaller("do", _with_shard), todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
                 runs_by_place[place] = run
@@ -174,7 +174,7 @@ class Experiment:
         }
 
 
-def _kept(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:
+def _with_shard(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:
     return runs, _done(shard, runs)
 
 

@@ -86,9 +86,9 @@ def _waste(data: RunData) -> dict[str, list[Any]]:
     avoidable_costs, dead = data.avoidable_costs, data.dead
     if not data.side_calls:  # the requests are the calls
         return {"avoidable_cost_usd": avoidable_costs, "dead_writes": dead}
-    beside = zip(avoidable_costs, dead, strict=True)
+    wasted = zip(avoidable_costs, dead, strict=True)
     waste = {
-        request.place.number: each for request, each in zip(data.requests, beside, strict=True)
+        request.place.number: each for request, each in zip(data.requests, wasted, strict=True)
     }
     of = [
         [waste[number] for number in (step.place.number, *(c.place.number for c in step.side))]
@@ -264,10 +264,10 @@ def _messages_of(data: RunData) -> Columns:
 
 def text_of(message: Message) -> str:
     """What the model reads of a message, a line break between two parts."""
-    return "\n".join(told(part.text) for part in message.parts)
+    return "\n".join(storable(part.text) for part in message.parts)
 
 
-def told(text: str) -> str:
+def storable(text: str) -> str:
     """A text as a table can hold it: half a character is none."""
     return text.encode("utf-8", "replace").decode()
 
@@ -417,7 +417,7 @@ def columns_of(diff: Diff) -> Columns:
         "facts_lost": [line.lost for line in lines],
         "facts_missed": [line.missed for line in lines],
         "facts": [[fact.id for fact in line.facts] for line in lines],
-        "statements": [[fact.said for fact in line.facts] for line in lines],
+        "statements": [[fact.statement for fact in line.facts] for line in lines],
         "states": [[fact.state for fact in line.facts] for line in lines],
         "missed_at": [[str(fact.missed or "") for fact in line.facts] for line in lines],
     }

@@ -71,7 +71,7 @@ class Spoken(NamedTuple):
     """What words say of a fact."""
 
     key: bool = False  # whether its key, or another name of it, occurs; without a key, its value
-    said: bool = False  # whether key and value stand within WINDOW words
+    stated: bool = False  # whether key and value stand within WINDOW words
     intact: bool = False  # whether a word of its polarity stands with them
     # Whether a word that puts one thing after another stands near the value; only for a fact that
     # supersedes others all of the text is looked at.
@@ -88,12 +88,12 @@ class Wording:
         self._text = normal(text)
         self._starts = [match.start() for match in _WORD.finditer(self._text)]
         self._starts.append(len(self._text))
-        self._found: dict[re.Pattern[str], list[tuple[int, int]]] = {}
+        self._occurrences: dict[re.Pattern[str], list[tuple[int, int]]] = {}
 
     def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
         keys = [normal(name) for name in (fact.key, *fact.aliases) if name]
-        key = any(_found(self._text, each) for each in keys)
+        key = any(_occurrences(self._text, each) for each in keys)
         if keys and not key:
             return SILENT
         stated = intact = ordered = False
@@ -103,7 +103,7 @@ class Wording:
             if _names(keys, around):
                 stated = True
                 ordered = ordered or _ORDERS.search(around) is not None
-                intact = intact or self._together(fact, keys, first, room)
+                intact = intact or self._near(fact, keys, first, room)
             if intact and (ordered or not fact.supersedes):
                 break  # nothing that is asked of this fact can change any more
         return Spoken(key or stated, stated, intact, ordered)
@@ -115,7 +115,7 @@ class Wording:
                 first = bisect_right(self._starts, place) - 1
                 yield first, bisect_left(self._starts, place + len(wanted))
 
-    def _together(self, fact: Fact, keys: list[str], first: int, room: int) -> bool:
+    def _near(self, fact: Fact, keys: list[str], first: int, room: int) -> bool:
         """Whether one window holds the value, which begins at a word, its key and its polarity."""
         if fact.polarity == "is":
             return True
@@ -129,12 +129,12 @@ class Wording:
 
     def _rules(self, pattern: re.Pattern[str]) -> list[tuple[int, int]]:
         """Where the words of a polarity stand, as places of words."""
-        if pattern not in self._found:
-            self._found[pattern] = [
+        if pattern not in self._occurrences:
+            self._occurrences[pattern] = [
                 (bisect_right(self._starts, m.start()) - 1, bisect_left(self._starts, m.end()))
                 for m in pattern.finditer(self._text)
             ]
-        return self._found[pattern]
+        return self._occurrences[pattern]
 
     def _words(self, first: int, behind: int) -> str:
         """Some words in a row."""
@@ -143,10 +143,10 @@ class Wording:
 
 
 def _names(keys: list[str], window: str) -> bool:
-    return not keys or any(_found(window, each) for each in keys)
+    return not keys or any(_occurrences(window, each) for each in keys)
 
 
-def _found(text: str, phrase: str) -> bool:
+def _occurrences(text: str, phrase: str) -> bool:
     return next(occurrences(text, phrase), None) is not None
 
 
@@ -200,7 +200,7 @@ class Evidence(NamedTuple):
     # fact.
     verbatim: int = 0
     key: int = 0  # what is said of them in other words, as in Spoken
-    said: int = 0
+    stated: int = 0
     intact: int = 0
     ordered: int = 0
     handle: int = 0  # those that a call or pointer in it would fetch
@@ -219,12 +219,12 @@ class Witness:
     def __init__(self, ledger: Ledger, stored: Mapping[str, str] | None = None) -> None:
         self.ledger = ledger
         self.stored = {} if stored is None else stored
-        self.born: dict[str, tuple[Source, ...]] = {}
+        self.created: dict[str, tuple[Source, ...]] = {}
         self._read: dict[tuple[object, ...], Evidence] = {}
 
     def hear(self, message: Message) -> None:
         """A message was born in the replay; what is made of it later stands for its sources."""
-        self.born[message.id] = tuple(
+        self.created[message.id] = tuple(
             dict.fromkeys(source for part in message.parts for source in part.sources)
         )
 
@@ -281,10 +281,10 @@ class Witness:
         handle = called | self.pointed(part) | self._stubbed(part, facts)
         # What stands there as it was said is not asked whether it says so in other words.
         shown = {number for number, bit, _ in origins if bit & quoted}
-        stated = self._said(part.text, (number for number in facts if number not in shown))
+        stated = self._stated(part.text, (number for number in facts if number not in shown))
         return stated._replace(verbatim=quoted, handle=handle)
 
-    def _said(self, text: str, facts: Iterable[int]) -> Evidence:
+    def _stated(self, text: str, facts: Iterable[int]) -> Evidence:
         wording = Wording(text)
         key = stated = intact = ordered = 0
         for number in facts:
@@ -292,7 +292,7 @@ class Witness:
             if spoken.key:
                 bit = 1 << number
                 key |= bit
-                stated |= bit * spoken.said
+                stated |= bit * spoken.stated
                 intact |= bit * spoken.intact
                 ordered |= bit * spoken.ordered
         return Evidence(0, key, stated, intact, ordered)
@@ -300,7 +300,7 @@ class Witness:
     def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:
         """The origins in the messages that a part stands for."""
         ids = dict.fromkeys(
-            origin.id for source in sources for origin in (self.born.get(source.id) or (source,))
+            origin.id for source in sources for origin in (self.created.get(source.id) or (source,))
         )
         known = self.ledger.origins
         return [origin for id in ids for origin in known.get(id, ())]
@@ -330,7 +330,7 @@ class Witness:
         origins = self._origins(part.sources)
         whole = Part("text", text, "recovered", part.sources)
         held = self.ledger.held(self._quoted(whole, origins))
-        return held | self._said(text, (number for number, _, _ in origins)).intact
+        return held | self._stated(text, (number for number, _, _ in origins)).intact
 
     def _stubbed(self, part: Part, facts: Iterable[int]) -> int:
         """The facts that the call of a tool would fetch again whose result was cut or cleared.

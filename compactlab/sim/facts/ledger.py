@@ -87,7 +87,7 @@ class Moment:
     replaced: int
     deleted: int
     needed: int  # due facts that this call uses
-    said: int  # how many ids of messages had been said, by which ages are told
+    seen: int  # how many ids of messages had been said, by which ages are told
     turn: int  # how often a person had spoken
 
 
@@ -100,7 +100,7 @@ class _Path:
     deleted: int = 0
     ended: int = 0
     replaced: int = 0
-    said: int = 0
+    seen: int = 0
     turn: int = 0
 
     def copy(self) -> _Path:
@@ -263,7 +263,7 @@ class Ledger:
         self, path: _Path, message: Message, deleted: dict[str, int], ended: dict[str, int]
     ) -> None:
         id = message.id
-        path.said += 1
+        path.seen += 1
         path.turn += message.starts_turn
         path.deleted |= deleted.get(id, 0)
         path.ended |= ended.get(id, 0)
@@ -283,7 +283,7 @@ class Ledger:
             replaced=path.stated & path.replaced & ~path.deleted,
             deleted=path.stated & path.deleted,
             needed=due & self.needs.get(answer, 0),
-            said=path.said,
+            seen=path.seen,
             turn=path.turn,
         )
 

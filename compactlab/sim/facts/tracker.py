@@ -158,7 +158,7 @@ class Tracker:
     def states(self) -> States:
         """The states in the prompt as it is now."""
         if self._states is None:
-            self._states = self._found()
+            self._states = self._computed()
         return self._states
 
     def _evidence(self, message: Message) -> Evidence:
@@ -177,17 +177,17 @@ class Tracker:
                 how(counts, bits)
         self._states = None
 
-    def _found(self) -> States:
+    def _computed(self) -> States:
         ledger = self.ledger
         bits = Evidence(*(counts.bits for counts in self._counts))
         verbatim = ledger.held(bits.verbatim)
         conflict = stale = 0
         for number, older in ledger.older.items():
-            if older & (bits.said | verbatim):
+            if older & (bits.stated | verbatim):
                 fact = 1 << number
-                stale |= fact & ~bits.said
-                if older & bits.said:
-                    conflict |= fact & bits.said & ~bits.ordered
+                stale |= fact & ~bits.stated
+                if older & bits.stated:
+                    conflict |= fact & bits.stated & ~bits.ordered
         conflict &= ~verbatim
         intact = bits.intact & ~verbatim & ~conflict
         rest = self._all & ~verbatim & ~conflict & ~intact

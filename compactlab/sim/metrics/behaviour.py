@@ -53,7 +53,7 @@ def tokens_added(data: RunData) -> int:
     sidecar adds blocks that quote its blocks.
     """
     script = data.conversation
-    messages, texts = _said(script)
+    messages, texts = _of_script(script)
 
     def added(parts: Iterable[Part], model: str) -> int:
         count = data.model(model).tokenizer.part
@@ -82,7 +82,7 @@ def tokens_added(data: RunData) -> int:
 _latest: list[tuple[Conversation, tuple[frozenset[int], frozenset[int]]]] = []
 
 
-def _said(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
+def _of_script(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
     """The messages and the parts of a script, by identity; those of the last one are kept."""
     if not _latest or _latest[0][0] is not script:
         messages = frozenset(map(id, script.messages))

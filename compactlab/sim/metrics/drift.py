@@ -185,8 +185,8 @@ class Terms:
     def __init__(self, conversation: Conversation) -> None:
         self._messages = conversation.messages
         # Identifiers count once a part, words and tools as often as they are there.
-        self.names = Lexicon(lambda part: identifiers(_said(part)))
-        self.words = Lexicon(lambda part: _WORD.findall(_said(part).lower()))
+        self.names = Lexicon(lambda part: identifiers(_text_of(part)))
+        self.words = Lexicon(lambda part: _WORD.findall(_text_of(part).lower()))
         self.tools = Lexicon(lambda part: [part.name] if part.type == "tool_call" else [])
 
     def weights(self) -> Numbers:
@@ -209,7 +209,7 @@ class Terms:
         return self.words.counts(np.concatenate([NOTHING, *held])), np.array(weights) ** 2
 
 
-def _said(part: Part) -> str:
+def _text_of(part: Part) -> str:
     return "" if part.type == "thinking" else part.text
 
 

@@ -65,7 +65,7 @@ def reread_tokens(data: RunData) -> int | None:
     count = 0
     for step in closed.trace.steps:
         tokens = blocks_of(closed.model(step.model).tokenizer).tokens
-        count += sum(tokens(message) for message in step.born if message.role == "tool")
+        count += sum(tokens(message) for message in step.created if message.role == "tool")
     return count
 
 

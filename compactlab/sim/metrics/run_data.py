@@ -433,7 +433,7 @@ class RunData:
         states, memory = [], []
         for change in self.changes:
             step = change.step
-            for message in step.born:
+            for message in step.created:
                 tracker.hear(message)
             stored.update(step.outside.stored)
             tracker.remember(step.outside.notes)

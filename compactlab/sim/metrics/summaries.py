@@ -67,10 +67,10 @@ def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
 
 
 def _unsaid(
-    names: frozenset[str], part: Part, said: dict[str, Message], log: Iterable[Message]
+    names: frozenset[str], part: Part, messages: dict[str, Message], log: Iterable[Message]
 ) -> int:
     """How many names stand in no source of a part."""
-    whole = "\n".join(_sources(part, said, log))
+    whole = "\n".join(_sources(part, messages, log))
     return sum(not _holds(whole, name) for name in names)
 
 
@@ -85,13 +85,13 @@ def _holds(text: str, name: str) -> bool:
     return False
 
 
-def _sources(part: Part, said: dict[str, Message], log: Iterable[Message]) -> Iterator[str]:
+def _sources(part: Part, messages: dict[str, Message], log: Iterable[Message]) -> Iterator[str]:
     """The texts of what a part stands for: of the script, or born in the replay.
 
     Of a source that is a span, that span, and so a word that is cut there is the same word.
     """
     for source in part.sources:
-        message = said.get(source.id) or next((m for m in log if m.id == source.id), None)
+        message = messages.get(source.id) or next((m for m in log if m.id == source.id), None)
         if message is None:
             continue
         if not 0 <= source.part < len(message.parts):

@@ -126,14 +126,14 @@ def curves_by_tokens(data: RunData) -> dict[FactType, Curve]:
     return _curves(fact_timeline(data), "tokens")
 
 
-def _curves(found: FactTimeline, clock: Clock) -> dict[FactType, Curve]:
+def _curves(timeline: FactTimeline, clock: Clock) -> dict[FactType, Curve]:
     lived: dict[FactType, list[Life]] = defaultdict(list)
-    for number, life in lives(found, clock):
-        lived[found.ledger.facts[number].kind].append(life)
+    for number, life in lives(timeline, clock):
+        lived[timeline.ledger.facts[number].kind].append(life)
     return {kind: kaplan_meier(each) for kind, each in lived.items()}
 
 
-def lives(found: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
+def lives(timeline: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
     """Of each fact that was due at a call of the script: its number and its life.
 
     It begins when the fact is stated first; what is said again while it lives goes on living. It
@@ -142,26 +142,26 @@ def lives(found: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
     over, where a rewind takes back that it was said, where its state is unknown, and at the end.
     """
     ended: list[tuple[int, Life]] = []
-    born: dict[int, int] = {}
+    created: dict[int, int] = {}
     alive, now = 0, 0
-    at: list[Age] = [*getattr(found, clock).at]
-    for age, known, retained in zip(at, found.known, found.kept, strict=True):
-        new = found.ledger.mask(number for number, _ in age.began)
-        born |= dict(age.began)
+    at: list[Age] = [*getattr(timeline, clock).at]
+    for age, known, retained in zip(at, timeline.known, timeline.kept, strict=True):
+        new = timeline.ledger.mask(number for number, _ in age.began)
+        created |= dict(age.began)
         # Whose state is unknown from the first has never been seen.
         alive |= new & known
         gone = alive & ~(known & retained)
         for number in numbers(gone):
             died = bool(known >> number & 1)
-            ended.append((number, _life(born[number], age.now if died else now, died=died)))
+            ended.append((number, _life(created[number], age.now if died else now, died=died)))
         alive &= ~gone
         now = age.now
-    return ended + [(number, _life(born[number], now, died=False)) for number in numbers(alive)]
+    return ended + [(number, _life(created[number], now, died=False)) for number in numbers(alive)]
 
 
-def _life(born: int, seen: int, *, died: bool) -> Life:
+def _life(created: int, seen: int, *, died: bool) -> Life:
     # A rewind may have turned the clock back to before it was born, and it have been said again.
-    return Life(max(0, seen - born), died)
+    return Life(max(0, seen - created), died)
 
 
 @shared

@@ -233,7 +233,7 @@ class Degradation:
 
 
 NEUTRAL = Degradation()
-ARMS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
+DEGRADATIONS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
 
 # A model that can be replayed, for those who have to name one.
@@ -291,7 +291,7 @@ class Model:
     storage: tuple[StorageRate, ...] = ()
     multipliers: Mapping[str, float] = field(default_factory=dict, hash=False)
     chosen: tuple[str, ...] = ()
-    arm: Degradation = NEUTRAL
+    degradation: Degradation = NEUTRAL
     strips_thinking: bool = False
     source: str = ""
     asof: str = ""
@@ -308,12 +308,12 @@ class Model:
     def under(self, policy: str) -> Model:
         """This model under another cache policy, or its own in a worse arm (``pessimistic``)."""
         name = f"{self.name}@{policy}"
-        if policy in ARMS:
-            arm = ARMS[policy]
-            policy_kept = self.policy and self.policy.shortened(arm.lifetimes)
-            return replace(self, name=name, policy=policy_kept, arm=arm)
+        if policy in DEGRADATIONS:
+            degradation = DEGRADATIONS[policy]
+            policy_kept = self.policy and self.policy.shortened(degradation.lifetimes)
+            return replace(self, name=name, policy=policy_kept, degradation=degradation)
         if policy not in POLICIES:
-            raise ModelError(unknown("cache policy", policy, [*POLICIES, *ARMS]))
+            raise ModelError(unknown("cache policy", policy, [*POLICIES, *DEGRADATIONS]))
         own = isinstance(self.policy, POLICIES[policy])
         policy_kept = self.policy if own else POLICIES[policy]()
         return replace(self, name=name, policy=policy_kept)

@@ -173,7 +173,7 @@ class Caller:
         session.compact(Phase.AFTER_CALL, host)
         if "recovery" not in loop and "tool_call" not in [part.type for part in answer.parts]:
             session.compact(Phase.AFTER_TURN, host)
-        born, outside = self.outbox.taken()
+        created, outside = self.outbox.taken()
         return Step(
             answer=answer.id,
             model=model,
@@ -190,7 +190,7 @@ class Caller:
             side=self.side.taken(),
             cycle=cycle,
             place=bill.place,
-            born=born,
+            created=created,
             outside=outside,
             **loop,
         )

@@ -137,10 +137,10 @@ class Client:
             return "client_upgrade", settings
         return "append" if settings == last else "settings_changed", settings
 
-    def _changed(self, what: str, told: str) -> str:
+    def _changed(self, what: str, recorded_value: str) -> str:
         """A setting; "" while it is what was told of it first, or nothing was told."""
-        now = self._now[what] = told or self._now[what]
-        first = self._first[what] = self._first[what] or told
+        now = self._now[what] = recorded_value or self._now[what]
+        first = self._first[what] = self._first[what] or recorded_value
         return "" if now == first else now
 
     def _draw(self, id: str, opens_turn: bool) -> bool:

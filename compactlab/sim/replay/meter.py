@@ -24,7 +24,7 @@ class _Line:
         if model.name not in caches:
             caches[model.name] = policy.open()
         self.cache = caches[model.name]
-        self.loss, self.arm = policy.loss, model.arm
+        self.loss, self.degradation = policy.loss, model.degradation
         self.main = Prompt(model.tokenizer, strips=model.strips_thinking)
         self.side = Prompt(model.tokenizer, strips=model.strips_thinking)
         self.lineage = Lineage()
@@ -34,7 +34,7 @@ class _Line:
     def loses(self, rng: Callable[[str], random.Random] | None) -> bool:
         """Whether the next request finds nothing: because it is its turn, or by chance."""
         self.requests += 1
-        every = self.arm.lose_every
+        every = self.degradation.lose_every
         if every and self.requests % every == 0:
             return True
         if not self.loss or rng is None:
@@ -135,8 +135,8 @@ class Meter:
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
-        latency = 0.0 if prompt is line.main else line.arm.latency
-        lost = bool(line.loss or line.arm.lose_every) and line.loses(self.rng)
+        latency = 0.0 if prompt is line.main else line.degradation.latency
+        lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)
         request = Request(prompt, self._clock, ttl, self.settings, latency, lost)
         lookup = line.cache.request(request)
         self._clock += latency

@@ -102,9 +102,9 @@ class Actor:
         self._notes: list[Remembered] = []
         self._acts = 0
 
-    def learn(self, born: tuple[Message, ...], outside: Outside) -> None:
+    def learn(self, created: tuple[Message, ...], outside: Outside) -> None:
         """What has happened beside the prompt."""
-        for message in born:
+        for message in created:
             self.tracker.hear(message)
         self.stored.update(outside.stored)
         self.tracker.remember(outside.notes)
@@ -168,7 +168,7 @@ class Actor:
         if not self.ledger.declared or not fact.origin:
             return None
         question = _json({"question": _ASKS.format(key=fact.key or "that")})
-        asks = _said(f"{id}-asks", _framing("tool_call", question, _ASK, f"{id}-call"), now)
+        asks = _message(f"{id}-asks", _framing("tool_call", question, _ASK, f"{id}-call"), now)
         parts = self._restated(fact, "tool_result", _ASK, f"{id}-call")
         return Act("ask", (asks, Message(f"{id}-reply", "tool", parts, now)))
 
@@ -178,10 +178,10 @@ class Actor:
     def _misused(self, id: str, fact: Fact, answer: Message, now: float) -> Iterator[Message]:
         """The wrong turn, as long as the right one; the user's correction; the agent undoes it."""
         wrong = "\n".join(part.text for part in answer.parts if part.type != "thinking")
-        yield _said(f"{id}-wrong", _framing("text", wrong), now)
+        yield _message(f"{id}-wrong", _framing("text", wrong), now)
         corrected = self._restated(fact, "text")
         yield Message(f"{id}-correction", "user", corrected, now, meta=True)
-        yield _said(f"{id}-undone", _framing("text", _UNDOES), now)
+        yield _message(f"{id}-undone", _framing("text", _UNDOES), now)
 
     def _restated(
         self, fact: Fact, type: PartType, name: str = "", call_id: str = ""
@@ -209,7 +209,7 @@ class Actor:
             )
             for index, part in enumerate(result.parts)
         )
-        asking = _said(
+        asking = _message(
             f"{id}-asks", _framing("tool_call", arguments, asked.name, f"{id}-call"), now
         )
         return asking, Message(f"{id}-result", "tool", parts, now)
@@ -228,12 +228,12 @@ def _tool(
     id: str, name: str, arguments: Mapping[str, str], back: Part, now: float
 ) -> tuple[Message, ...]:
     """A call of a tool, and what comes back."""
-    asks = _said(f"{id}-asks", _framing("tool_call", _json(arguments), name, f"{id}-call"), now)
+    asks = _message(f"{id}-asks", _framing("tool_call", _json(arguments), name, f"{id}-call"), now)
     part = msgspec.structs.replace(back, name=name, call_id=f"{id}-call")
     return asks, Message(f"{id}-result", "tool", (part,), now)
 
 
-def _said(id: str, part: Part, now: float) -> Message:
+def _message(id: str, part: Part, now: float) -> Message:
     """The agent's answer to a request."""
     return Message(id, "assistant", (part,), now, call=_ANSWER)
 

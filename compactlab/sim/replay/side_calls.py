@@ -65,7 +65,7 @@ class SideCalls:
     meter: Meter
     session: Session
     made: list[SideCall] = field(default_factory=list)
-    born: int = 0
+    created: int = 0
     turns: list[Message] = field(default_factory=list)
 
     def taken(self) -> tuple[SideCall, ...]:
@@ -84,9 +84,11 @@ class SideCalls:
             request = replace(request, instructions=instructions)
         text = f"{request.transcript}\n\n{request.instructions}".strip()
         if request.rides == "live":
-            prompt = View(view.system, Messages([*view.messages, _said("request", "user", text)]))
+            prompt = View(
+                view.system, Messages([*view.messages, _message("request", "user", text)])
+            )
         else:
-            prompt = View((), Messages([_said("request", "user", text)]))
+            prompt = View((), Messages([_message("request", "user", text)]))
         count = host.model.tokenizer.text
         parts = self.summarizer.summarize(request, count)
         wrong = faults(request, parts, count)
@@ -106,9 +108,9 @@ class SideCalls:
             place -= 1
         live = View(view.system, view.messages[:place])
         notes = self.summarizer.write(tuple(live.messages), request, host.model.tokenizer.text)
-        self.born += 1
+        self.created += 1
         time = unanswered[0].time if unanswered else host.now
-        turn = messages_of(f"born-{self.born}", request, notes, time)
+        turn = messages_of(f"born-{self.created}", request, notes, time)
         self.turns += turn
         self._bill_turn(host, live, request, turn)
         host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
@@ -169,7 +171,7 @@ class SideCalls:
         return usage
 
 
-def _said(id: str, role: Role, text: str) -> Message:
+def _message(id: str, role: Role, text: str) -> Message:
     return Message(id, role, (verbatim(id, "text", text),), meta=True)
 
 
@@ -186,7 +188,7 @@ class Outbox:
     parts: tuple[Strategy, ...]
     session: Session
     side: SideCalls
-    _born: list[Message] = field(default_factory=list)
+    _created: list[Message] = field(default_factory=list)
     _outside: Outside = NOWHERE
     _handles: set[str] = field(default_factory=set)
     _notes: int = 0
@@ -204,31 +206,31 @@ class Outbox:
         turns, side.turns = tuple(side.turns), []
         new = Outside(tuple(host.memory[self._notes :]), stored)
         self._notes = len(host.memory)
-        self._born += turns
+        self._created += turns
         before = self._outside
         self._outside = Outside((*before.notes, *new.notes), (*before.stored, *new.stored))
         return turns, new
 
     def add(self, message: Message) -> None:
         """A message was created in the replay."""
-        self._born.append(message)
+        self._created.append(message)
 
     def taken(self) -> tuple[tuple[Message, ...], Outside]:
         """What is new since it was last taken."""
-        born, outside = tuple(self._born), self._outside
-        if born:
-            self._born = []
+        created, outside = tuple(self._created), self._outside
+        if created:
+            self._created = []
         self._outside = NOWHERE
-        return born, outside
+        return created, outside
 
     def fetch(self, host: Host, handle: str) -> str:
         """What a handle leads to, from the strategy that knows it."""
-        text = self._found(host, handle)
+        text = self._fetched(host, handle)
         if text is None:
             raise InputError(f"nobody has put anything away under {handle!r}")
         return text
 
-    def _found(self, host: Host, handle: str) -> str | None:
+    def _fetched(self, host: Host, handle: str) -> str | None:
         refused: InputError | None = None
         for part in self._fetching:
             try:
@@ -255,6 +257,6 @@ class Outbox:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)
-                    text = self._found(host, part.handle)
+                    text = self._fetched(host, part.handle)
                     if text is not None:
                         yield part.handle, text

@@ -39,7 +39,7 @@ def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
     fresh = ledger.held(spoken.verbatim) | spoken.intact
     carried = notes.intact | ledger.held(notes.verbatim)
     older = {number: mask for number, mask in ledger.older.items() if notes.key >> number & 1}
-    stale = ledger.mask(n for n, mask in older.items() if mask & notes.said) & ~(fresh | carried)
+    stale = ledger.mask(n for n, mask in older.items() if mask & notes.stated) & ~(fresh | carried)
     mutated = notes.key & ~(fresh | carried | stale)
     known = fresh | carried | stale | mutated
     replaced = reduce(or_, (m for n, m in ledger.older.items() if known >> n & 1), 0)
@@ -47,7 +47,7 @@ def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
     ended = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.scope in ids)
     deleted = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.deleted_at in ids)
     due = ~(replaced | ended | ledger.decoys)
-    shown = fresh | carried | notes.said
+    shown = fresh | carried | notes.stated
     known &= due
     given = ids.union(source.id for part in _parts(request) for source in part.sources)
     return Statements(

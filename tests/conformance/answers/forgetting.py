@@ -21,7 +21,7 @@ def recent_events(case: Case) -> Any:
 def amortized_forgetting(case: Case) -> Any:
     """Rounds of forgetting; the event that says what is forgotten has an id, too."""
     view, params = list(events(case.input["events"])), case.input["params"]
-    born = len(view)
+    created = len(view)
     rounds = []
     for _ in range(case.input.get("rounds", 1)):
         gone = forgotten(len(view), params.get("keep_first", 0), params.get("max_size", 100))
@@ -31,12 +31,12 @@ def amortized_forgetting(case: Case) -> Any:
             after = unevents(view, Messages(view))
             none = {"summary": None, "summary_offset": None}
             rounds.append({"forgotten": [*range(first, last + 1)], "view_after": after} | none)
-            born += 1
+            created += 1
         else:
             rounds.append({"view": unevents(view, Messages(view))})
         for letter in case.input.get("grow", ""):
-            view.append(event(letter, born))
-            born += 1
+            view.append(event(letter, created))
+            created += 1
     return {"rounds": rounds}
 
 

@@ -71,7 +71,7 @@ class Sent:
     view: View
     stored: dict[str, str]
     notes: tuple[Remembered, ...]
-    born: tuple[Message, ...]
+    created: tuple[Message, ...]
 
 
 def script(draw: Random) -> Conversation:
@@ -149,7 +149,7 @@ def session(draw: Random) -> tuple[Conversation, list[Sent]]:
     made: dict[int, Message] = {}
     stored: dict[str, str] = {}
     notes: tuple[Remembered, ...] = ()
-    born: tuple[Message, ...] = ()
+    created: tuple[Message, ...] = ()
     sent: list[Sent] = []
     for event in talk.events:
         if isinstance(event, Rewind):
@@ -158,11 +158,11 @@ def session(draw: Random) -> tuple[Conversation, list[Sent]]:
         elif isinstance(event, Message):
             if event.call is not None:
                 if log and draw.randint(0, 3) == 0:
-                    born = (*born, _recovered(draw, f"born{len(born)}", log))
-                view = _view(draw, log, born, made, stored)
+                    created = (*created, _recovered(draw, f"born{len(created)}", log))
+                view = _view(draw, log, created, made, stored)
                 if log and draw.randint(0, 3) == 0:
                     notes = (*notes, Remembered("action", text(draw), _sources(draw, log)))
-                sent.append(Sent(event.id, view, dict(stored), notes, born))
+                sent.append(Sent(event.id, view, dict(stored), notes, created))
             log.append(event)
     return talk, sent
 
@@ -177,13 +177,13 @@ def _recovered(draw: Random, id: str, log: list[Message]) -> Message:
 def _view(
     draw: Random,
     log: list[Message],
-    born: tuple[Message, ...],
+    created: tuple[Message, ...],
     made: dict[int, Message],
     stored: dict[str, str],
 ) -> View:
     """What is sent: some as it was, some changed (and then left so), some gone, some summarised."""
     shown: list[Message] = []
-    for message in (*born, *log):
+    for message in (*created, *log):
         fate = draw.choice(["keep", "keep", "drop", "change", "again", "twice"])
         if fate == "change" or (fate == "again" and id(message) not in made):
             made[id(message)] = _changed(draw, message, stored)
@@ -191,8 +191,8 @@ def _view(
             shown.append(message if fate in ("keep", "twice") else made[id(message)])
         if fate == "twice":
             shown.append(message)
-    if (log or born) and draw.random() < 0.5:
-        sources = _sources(draw, [*log, *born])
+    if (log or created) and draw.random() < 0.5:
+        sources = _sources(draw, [*log, *created])
         kind: Kind = draw.choice(["summary", "summary", "memory", "recovered", "opaque"])
         part = Part("text", text(draw), kind, sources, size=9)
         shown.insert(draw.randint(0, len(shown)), Message("made", "user", (part,), meta=True))

@@ -42,7 +42,7 @@ class Said:
     """What one text says of one fact."""
 
     key: bool = False
-    said: bool = False
+    stated: bool = False
     intact: bool = False
     ordered: bool = False
 
@@ -58,7 +58,7 @@ def said_of(fact: Fact, text: str) -> Said:
             inside = range(max(0, start), min(len(words), start + NEAR))
             named = nameless or any(a in inside and b - 1 in inside for a, b in keys)
             if named:
-                found.said = True
+                found.stated = True
                 found.intact = found.intact or rules(fact, words, inside)
     for first, stop in values:
         around = range(max(0, stop - NEAR), min(len(words), first + NEAR))
@@ -84,7 +84,7 @@ class World:
     talk: Conversation
     stored: Mapping[str, str] = field(default_factory=dict)
     notes: Iterable[Remembered] = ()
-    born: Iterable[Message] = ()
+    created: Iterable[Message] = ()
 
     def script(self, id: str) -> Message | None:
         return next((m for m in self.talk.messages if m.id == id), None)
@@ -93,8 +93,8 @@ class World:
         """The messages of the script that a part stands for."""
         found = set()
         for source in part.sources:
-            born = [m for m in self.born if m.id == source.id]
-            through = {s.id for m in born for part in m.parts for s in part.sources}
+            created = [m for m in self.created if m.id == source.id]
+            through = {s.id for m in created for part in m.parts for s in part.sources}
             found |= through or {source.id}
         return found
 
@@ -124,10 +124,10 @@ def state(fact: Fact, prompt: View, world: World) -> str:
 def in_words(fact: Fact, mine: list[Said], theirs: list[Said], prompt: View, world: World) -> str:
     """The state of a fact that is not verbatim, by what is said of it and of older ones."""
     older = [f for f in world.talk.facts if f.id in all_older(fact, world.talk)]
-    mentioned, ordered = any(s.said for s in mine), any(s.ordered for s in mine)
-    old = any(s.said for s in theirs) or any(is_verbatim(f, prompt, world) for f in older)
+    mentioned, ordered = any(s.stated for s in mine), any(s.ordered for s in mine)
+    old = any(s.stated for s in theirs) or any(is_verbatim(f, prompt, world) for f in older)
     states = {
-        "conflict": mentioned and any(s.said for s in theirs) and not ordered,
+        "conflict": mentioned and any(s.stated for s in theirs) and not ordered,
         "intact": any(s.intact for s in mine),
         "stale": old and not mentioned,
         "mutated": any(s.key for s in mine),

@@ -127,7 +127,7 @@ def test_a_rewind_to_the_start_forgets_everything() -> None:
     )
     assert due(talk, "b1") == {"g"}
     moment = ledger_of(talk).moments["b1"]
-    assert (moment.said, moment.turn) == (1, 1)
+    assert (moment.seen, moment.turn) == (1, 1)
 
 
 def test_only_what_is_due_is_needed() -> None:

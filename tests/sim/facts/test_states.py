@@ -235,9 +235,9 @@ def test_tokens_without_text_may_hold_anything() -> None:
 
 def test_what_comes_back_counts_for_what_it_brings_back() -> None:
     again = made(GAVE.text, "t1", kind="recovered")
-    assert detail(again, born=[again]) == "verbatim"
+    assert detail(again, created=[again]) == "verbatim"
     about = made("build id: 4f2a91c7", "made")
-    assert detail(about, born=[again]) == "intact"
+    assert detail(about, created=[again]) == "intact"
     assert detail(about) == "lost"
 
 

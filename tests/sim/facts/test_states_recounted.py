@@ -30,12 +30,12 @@ def test_every_state_at_every_call_is_the_one_of_the_reference(seed: int) -> Non
     heard = noted = 0
     for each in sent:
         stored.update(each.stored)
-        for message in each.born[heard:]:
+        for message in each.created[heard:]:
             tracker.hear(message)
         tracker.remember(each.notes[noted:])
-        heard, noted = len(each.born), len(each.notes)
+        heard, noted = len(each.created), len(each.notes)
         found = tracker.move(each.view)
-        world = World(talk, each.stored, each.notes, each.born)
+        world = World(talk, each.stored, each.notes, each.created)
         assert {fact.id: found.of(n) for n, fact in enumerate(talk.facts)} == {
             fact.id: state(fact, each.view, world) for fact in talk.facts
         }
@@ -59,7 +59,7 @@ def test_what_words_say_is_what_their_tokens_say(seed: int) -> None:
     for _ in range(10):
         words = f"{text(draw)} {text(draw)}"
         found, wanted = Wording(words).says(fact), said_of(fact, words)
-        assert found == (wanted.key, wanted.said, wanted.intact, wanted.ordered), words
+        assert found == (wanted.key, wanted.stated, wanted.intact, wanted.ordered), words
 
 
 @settings(max_examples=60, deadline=None)

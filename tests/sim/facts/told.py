@@ -55,12 +55,12 @@ def states(
     system: tuple[Part, ...] = (),
     stored: Mapping[str, str] | None = None,
     notes: Iterable[Remembered] = (),
-    born: Iterable[Message] = (),
+    created: Iterable[Message] = (),
 ) -> dict[str, str]:
     """The state of every fact in a view, by its id."""
     ledger = told if isinstance(told, Ledger) else ledger_of(told)
     tracker = Tracker(ledger, stored)
-    for message in born:
+    for message in created:
         tracker.hear(message)
     tracker.remember(notes)
     found = tracker.move(View(system, Messages(view)))

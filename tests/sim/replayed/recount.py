@@ -180,17 +180,17 @@ class Recount:
         first = next((each for each in seen if each.due), None)
         if first is None or first.state == "unknown":
             return None
-        born = self.clock(self.calls[first.call].path[: self.heard(fact, first.call) + 1], clock)
-        now = born
+        created = self.clock(self.calls[first.call].path[: self.heard(fact, first.call) + 1], clock)
+        now = created
         for each in seen[first.call :]:
             at = self.calls[each.call]
             if not each.due or each.state == "unknown":
-                return max(0, now - born), False
+                return max(0, now - created), False
             now = self.clock(at.path, clock)
             now += at.step.compaction if clock == "rounds" else 0
             if each.state not in KEPT:
-                return max(0, now - born), True
-        return max(0, now - born), False
+                return max(0, now - created), True
+        return max(0, now - created), False
 
     def heard(self, fact: Fact, call: int) -> int:
         """Where on the way to a call the fact was first said, the whole of it."""

@@ -78,14 +78,14 @@ def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit: Any) -> No
     trace = kit.replayed(
         story.answer("y").script(), kit.act(turn, phases=[Phase.BEFORE_TURN]), summarizer=Scribe()
     )
-    created = [[message.id for message in step.born] for step in trace.steps]
+    created = [[message.id for message in step.created] for step in trace.steps]
     names = [f"born-1-{what}" for what in ("prompt", "write", "written", "reply")]
     assert created == [[], names, []]
     assert [len(step.outside.notes) for step in trace.steps] == [0, 1, 0]
 
 
 def test_every_third_request_finds_nothing_where_each_third_is_lost() -> None:
-    model = replace(model_under(Anthropic()), arm=Degradation(lose_every=3))
+    model = replace(model_under(Anthropic()), degradation=Degradation(lose_every=3))
     meter, view, reads = Meter(), View((text("", size=5000),)), []
     for number in range(9):
         meter.tokens(model, view)

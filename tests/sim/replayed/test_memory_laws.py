@@ -154,7 +154,7 @@ def twice(step: Any) -> list[Any]:
     """A call that fetches something right before the call of the script, with the same prompt."""
     fetch = msgspec.structs.replace(step, answer="born", recovery="fetch")
     same = msgspec.structs.replace(
-        step, shared=step.shared + len(step.added), added=Messages(), compaction=False, born=(),
+        step, shared=step.shared + len(step.added), added=Messages(), compaction=False, created=(),
         outside=NOWHERE,
     )  # fmt: skip
     return [fetch, same]

@@ -58,7 +58,7 @@ def test_who_forgets_nothing_does_nothing_again(kit: Any) -> None:
 def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit: Any) -> None:
     trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2", "fetch", "a3", "a4"]
-    asks, result = trace.steps[2].born[0], trace.steps[3].log[-1]
+    asks, result = trace.steps[2].created[0], trace.steps[3].log[-1]
     assert (asks.parts[0].name, asks.parts[0].text) == ("tool", '{"path": "doors.txt"}')
     assert (result.role, result.text) == ("tool", "the door code is k3-99471")
     assert result.parts[0].call_id == asks.parts[0].call_id
@@ -77,7 +77,7 @@ def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any
     wish = Fact("wish", "preference", "deploy day", "Friday", (Source("u1", 0),))
     trace = kit.replayed(errand(kit, wish), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2", "ask", "a3", "a4"]
-    asks, reply = trace.steps[2].born[0].parts[0], trace.steps[3].log[-1]
+    asks, reply = trace.steps[2].created[0].parts[0], trace.steps[3].log[-1]
     assert (reply.role, reply.text) == ("tool", "Deploy day: never on a Friday.")
     assert asks.name == "ask_user"
     assert "deploy day" in asks.text
@@ -131,8 +131,8 @@ def first_and_last(view: Any, host: Any) -> Any:
 def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit: Any) -> None:
     trace = kit.replayed(revised(kit), kit.act(first_and_last), loop=WORST)
     assert told(trace) == ["a1", "a2", "misuse", "misuse", "a3"]
-    wrong = next(message for message in trace.steps[2].born if message.role == "assistant")
-    correction = next(m for step in trace.steps for m in step.born if m.role == "user")
+    wrong = next(message for message in trace.steps[2].created if message.role == "assistant")
+    correction = next(m for step in trace.steps for m in step.created if m.role == "user")
     assert wrong.text == GO  # as long as the right answer
     assert correction.text == "The gate is east-20933 now."
 
