@@ -8,6 +8,7 @@ names of columns that ``sim/metrics/renamed.toml`` maps from old to new.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 HERE = Path(__file__).parent
@@ -111,12 +113,22 @@ def renamed(file: Path) -> Mapping[str, str]:
 
 
 def read(store: Path, table: str) -> Table:
+    """The rows of a table, without those of conditions that its manifest names no more."""
     shards = sorted((store / table).glob("*.parquet"))
     if not shards:
         return {"run": []}
-    read = [pq.read_table(shard, partitioning=None) for shard in shards]
-    columns: Table = pa.concat_tables(read).to_pydict()
+    rows = pa.concat_tables([pq.read_table(shard, partitioning=None) for shard in shards])
+    if table == "runs":
+        rows = rows.filter(pc.is_in(rows["condition"], pa.array(conditions(store), pa.string())))
+    else:
+        rows = rows.filter(pc.is_in(rows["run"], pa.array(read(store, "runs")["run"], pa.string())))
+    columns: Table = rows.to_pydict()
     return columns
+
+
+def conditions(store: Path) -> list[str]:
+    manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
+    return list(manifest["conditions"])
 
 
 def differences(before: Path, after: Path, names: Mapping[str, str]) -> Iterator[str]:

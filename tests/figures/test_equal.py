@@ -1,5 +1,6 @@
 """The comparison of figures sees whatever differs, and nothing else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ RUN = {
 }
 
 
-def store(folder: Path, key: str, calls: dict[str, list[Any]], **columns: Any) -> Path:
+def store(
+    folder: Path, key: str, calls: dict[str, list[Any]], condition: str, **columns: Any
+) -> Path:
+    columns["condition"] = condition
     tables = {
         "runs": {"run": [key], **{name: [value] for name, value in {**RUN, **columns}.items()}},
         "calls": {"run": [key] * len(calls["call"]), **calls},
@@ -27,6 +31,7 @@ def store(folder: Path, key: str, calls: dict[str, list[Any]], **columns: Any) -
     for name, table in tables.items():
         (folder / name).mkdir(parents=True)
         pq.write_table(pa.table(table), folder / name / "0123456789abcdef.parquet")
+    (folder / "manifest.json").write_text(json.dumps({"conditions": [condition]}))
     return folder
 
 
@@ -37,6 +42,14 @@ def before(tmp_path: Path) -> Path:
 
 def test_keys_of_code_may_differ(before: Path, tmp_path: Path) -> None:
     after = store(tmp_path / "after", "bb", {"call": [1, 2], "fresh": [7, 8]}, condition="02")
+    assert not list(differences(before, after, {}))
+
+
+def test_what_the_manifest_names_no_more_is_left_out(before: Path, tmp_path: Path) -> None:
+    after = store(tmp_path / "after", "bb", {"call": [1, 2], "fresh": [7, 8]}, condition="02")
+    for table in ("runs", "calls"):
+        (former,) = (before / table).glob("*.parquet")
+        (after / table / "00000000000000ff.parquet").write_bytes(former.read_bytes())
     assert not list(differences(before, after, {}))
 
 
