@@ -97,7 +97,7 @@ def complain(error: object) -> None:
 
 
 @contextmanager
-def renamings_said() -> Iterator[None]:
+def renaming_notes() -> Iterator[None]:
     """Say what is asked for by a former name, in a line of its own."""
     with warnings.catch_warnings():
         others = warnings.showwarning

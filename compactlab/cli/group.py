@@ -7,7 +7,7 @@ import click
 from compactlab import __version__
 from compactlab.cli.audit import audit
 from compactlab.cli.compare import compare
-from compactlab.cli.disclosing import renamings_said
+from compactlab.cli.disclosing import renaming_notes
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
 from compactlab.cli.gate import baseline, gate
@@ -31,7 +31,7 @@ def cli() -> None:
     Exit codes: 0 success, 1 something failed and is named, 2 wrong usage or input, 70 an error in
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
-    click.get_current_context().with_resource(renamings_said())
+    click.get_current_context().with_resource(renaming_notes())
 
 
 for command in (

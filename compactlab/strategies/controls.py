@@ -21,7 +21,7 @@ from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, 
 class KeepAll(Strategy):
     """Send everything that was ever said.
 
-    Forgets nothing and leaves the cached prefix alone; runs over the window, sooner or later.
+    Forgets nothing and leaves the cached prefix alone; exceeds the context window, sooner or later.
     """
 
     def compact(self, view: View, host: Host) -> View:
@@ -151,7 +151,7 @@ def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
 class AsRecorded(Strategy):
     """Compact where the recording says that its agent did, to what it says was left.
 
-    The row "what you actually ran". On conversations that were made up it keeps everything.
+    The session as recorded. On synthetic conversations it keeps everything.
     """
 
     def compact(self, view: View, host: Host) -> View:

@@ -236,7 +236,7 @@ class DescribedResults(Strategy):
     down to ``target``, or if the prompt does not fit at all.
 
     Simplified: the line has one form for all tools (name, two arguments, size), not one for each;
-    the trigger is held against tokens as they are counted, not as they were last reported; the
+    the trigger is compared with tokens as they are counted, not as they were last reported; the
     notice's words and the rules by which calls are told apart (names of arguments and tools) are
     our own; older attachments stay; the two systems are not combined like this in real life.
 

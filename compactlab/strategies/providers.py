@@ -247,7 +247,7 @@ class ClearToolResults(Strategy):
     prompt. Its documentation says that each clearing costs one cache write and that later
     requests read what was written then, and that ``clear_at_least`` decides whether breaking the
     cache is worth it. Both only make sense if a clearing that was made is made again in the same
-    way at the next request, and the trigger is held against what is left. So the lifetime is the
+    way at the next request, and the trigger is compared with what is left. So the lifetime is the
     session's: the view is what the service sends to the model, a clearing stays, and a rewind
     takes it back. An edit that begins anew at every request would find the full history above
     the trigger for ever after, and break the cache with every tool use, as LangChain's does.

@@ -24,7 +24,7 @@ from compactlab.sim.core.view import View
 # a million blocks two different prefixes collide with a probability below 1e-12.
 _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
-# By what a sum of blocks is multiplied when they move; backwards that is dear to reckon.
+# By what a sum of blocks is multiplied when they move; the inverse is expensive to compute.
 _shift = lru_cache(maxsize=4096)(partial(pow, _BASE, mod=PRIME))
 # Fewer blocks are added up anew as fast as what they came to can be moved.
 _MANY = 50

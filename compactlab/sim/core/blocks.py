@@ -10,7 +10,7 @@ from compactlab.sim.core.message import Message, Part, Weight, forget_weights
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 
-# Symbols are numbers of a prime field, so that a prompt's keys can be reckoned with them.
+# Symbols are numbers of a prime field, so that a prompt's keys can be computed from them.
 PRIME = (1 << 60) - 93
 
 Group = tuple[tuple[int, ...], tuple[int, ...]]

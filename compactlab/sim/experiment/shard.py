@@ -434,7 +434,7 @@ def _conversations(
     if conversation is not None and len(held) == 1:
         _last[source.key] = (conversation,)
         recall(conversation, held[0])
-    # What is made up is counted while it is made: nobody could recall that before.
+    # What is synthetic is counted while it is made: nobody could recall that before.
     if conversation is not None and conversation.recorded:
         _counts[source.key] = held
 

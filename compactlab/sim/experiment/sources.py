@@ -73,7 +73,7 @@ class Source:
 
 
 class Scenario(ABC):
-    """A generator of made-up conversations.
+    """A generator of synthetic conversations.
 
     Subclasses are frozen dataclasses whose fields are their parameters. The same fields and the
     same seed give the same conversation, to the byte, on every machine.

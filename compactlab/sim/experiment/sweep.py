@@ -40,11 +40,11 @@ class Experiment:
 
     sources: tuple[Source, ...]
     strategies: tuple[Strategy, ...]
-    # ``recorded`` where none is named, and a current one for what was made up.
+    # ``recorded`` where none is named, and a current one for what is synthetic.
     models: tuple[str, ...] = ()
     setting: Setting = field(default_factory=Setting)
     skipped: int = 0  # files that are no transcripts
-    # Each in turn, also where a strategy asks for none, so that every summariser is held against
+    # Each in turn, also where a strategy asks for none, so that every summariser is compared with
     # the same strategies.
     summarizers: tuple[Summarizer, ...] = ()
 

@@ -79,7 +79,7 @@ class _Ear:
         if known is None:
             plain = normal(text)
             named = [each for each in self._decoys if any(name in plain for name in each[2])]
-            # Cutting a text into words is dear, and most texts have nothing to do with any decoy.
+            # Cutting a text into words is expensive, and most texts name no decoy.
             wording = Wording(text if named else "")
             known = sum(bit for bit, decoy, _ in named if wording.says(decoy).intact)
             self._heard[text] = known

@@ -178,7 +178,7 @@ class Remembering(Summarizer):
     """A summariser that answers the same request from memory.
 
     Strategies that differ in something else often ask for the same summary, and making one is
-    the dearest thing in a replay.
+    the most expensive part of a replay.
     """
 
     inner: Summarizer

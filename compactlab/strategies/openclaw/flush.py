@@ -185,7 +185,7 @@ def _hinted(given: str | None, default: str, version: Version) -> str:
 
 
 def flush_window(known: float | None, configured: float | None) -> float:
-    """The window that the threshold is reckoned from.
+    """The window that the threshold is computed from.
 
     As ``resolveMemoryFlushContextWindowTokens`` (2026.1.29): what is known of the model, or what
     the agent is configured to, or 200,000; not the smallest of them.
@@ -243,7 +243,7 @@ def flush_threshold(window: float | None, reserve: float | None, soft: float | N
 
 
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
-    """Tokens that the next prompt will have, as 2026.3.13 reckons them.
+    """Tokens that the next prompt will have, as 2026.3.13 computes them.
 
     The answer to the last prompt counts only where the rest comes near the threshold, because
     the transcript is not read before.

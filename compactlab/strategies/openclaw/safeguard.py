@@ -226,7 +226,7 @@ def failure_section(failures: list[Failure]) -> list[Part]:
     return parts
 
 
-# What 2026.3.13 reckons for a request beside its messages.
+# What 2026.3.13 adds for a request to its messages.
 OVERHEAD = 4096
 
 

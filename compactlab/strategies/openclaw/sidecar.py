@@ -241,7 +241,7 @@ class SummarySidecar(Strategy):
     long again has nothing new, and lines of a branch that was given up stay. The lines go to the
     end of the system prompt for one turn, if another part of the pipeline has left out messages,
     or if the pressure reaches the threshold. What pressure is, is not known; here it is pi's
-    estimate of the prompt over the window.
+    estimate of the prompt over the context window.
 
     Both compare a new line with the last of the old ones alone. Simplified in both: successive
     messages of the user are not merged; a line whose message was given up in a rewind stands for

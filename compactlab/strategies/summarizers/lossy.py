@@ -172,7 +172,7 @@ class Lossy(ScriptedWriter):
     (cost, re-reading, continuity) is measured. The chances depend on the fact's type and
     polarity, on whether it is summarised for the first time, on where it stands and on the ratio
     of compression; all figures stand in ``fates.toml`` and in ``docs/summarizers.md``, with their
-    sources. A ranking that another level turns round is not determined.
+    sources. A ranking that another level reverses is not decided.
 
     Known are the facts of the conversation; where it has none, those that its actions show to be
     needed. A draw is keyed by seed, conversation, fact, round and ``draw``, so that all strategies

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.conversation import Fact, Need
+from compactlab.sim.core.message import Message, Part, Source, Usage
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import Degradation
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.options import RECORDED
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.summarize import TurnRequest
+from compactlab.strategies.catalogue import find_strategy
 from tests.sim.drawn import model_under, text
 from tests.sim.replayed.test_extra_turns import Scribe
 
@@ -63,11 +66,18 @@ def test_the_recorded_output_counts_where_it_is_larger(
     assert 0 < own.usage.output < 20
 
 
-def test_a_message_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) -> None:
-    model = "claude-sonnet-4-5"
-    story.user("hi").aborted("never mind").user("again")
-    story.answer("well", usage=Usage(uncached=50, output=900), model=model)
-    assert kit.replayed(story.script(), kit.keep, model=RECORDED).steps[0].usage.output == 900
+def test_a_call_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) -> None:
+    code = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
+    usage = Usage(uncached=50, output=900)
+    logged = {"usage": usage, "model": "claude-sonnet-4-5"}
+    story.user("look").acts('{"path": "doors.txt"}', **logged).result("the door code is k3-99471")
+    story.answer("noted", **logged).user("go in").acts('{"code": "k3-99471"}', **logged)
+    script = story.result("open").script(facts=(code,), needs=(Need("code", "a3"),))
+    forgets = find_strategy("keep_none")
+    steps = kit.replayed(script, forgets, model=RECORDED, loop=ClosedLoop(misuse=0)).steps
+    assert [step.recovery for step in steps] == ["", "", "fetch", ""]
+    assert [step.usage.output for step in steps if not step.recovery] == [900, 900, 900]
+    assert 0 < steps[2].usage.output < 100
 
 
 def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit: Any) -> None:
