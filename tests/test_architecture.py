@@ -52,10 +52,9 @@ HEAVY: Mapping[str, set[str]] = {
     "genai_prices": set(),
     "joblib": set(),
     "matplotlib": set(),
+    "mpmath": set(),
     "pandas": set(),
-    "pyarrow": set(),
     "rich": set(),
-    "scipy": set(),
 }
 
 LINKS = ("sim", "strategies", "scenarios", "reports")
@@ -321,8 +320,8 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
     ),
     (
         heavy_libraries_wait,
-        {"reports/a.py": "def f():\n    import pandas", "reports/b.py": "import scipy.stats"},
-        "reports/b.py:1 imports scipy.stats at its top: do it where it is used",
+        {"reports/a.py": "def f():\n    import pandas", "reports/b.py": "import mpmath"},
+        "reports/b.py:1 imports mpmath at its top: do it where it is used",
     ),
 ]
 

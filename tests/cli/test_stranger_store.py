@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,6 +24,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.experiment import database, parquet
 from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import HEAD, Run, parcel
@@ -296,6 +298,51 @@ def test_rows_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
     pq.write_table(many, file, compression="zstd")
     assert file.stat().st_size < 100_000
     with pytest.raises(InputError, match="cannot have 20,000,000 rows"):
+        Results.load(room.store)
+
+
+def test_texts_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
+    """One long text in a dictionary, and 2,000 rows that are made of it."""
+    room.refresh()
+    file = Store(room.store).path(RUNS, SAVED)
+    held = pq.read_table(file).take([0] * 2_000)
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000), ["x" * 1_000_000])
+    held = held.set_column(held.column_names.index("error"), "error", long)
+    pq.write_table(held, file, compression="zstd")
+    assert file.stat().st_size < 1_000_000
+    with pytest.raises(InputError, match=r"cannot have 2,000,\d{3},\d{3} bytes of text"):
+        Results.load(room.store)
+
+
+def test_pages_with_more_rows_than_the_file_says_are_refused(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.refresh()
+    monkeypatch.setattr(parquet, "_counts", lambda *_: [1])
+    with pytest.raises(InputError, match="it says 1 rows, and has 2"):
+        Results.load(room.store)
+
+
+def test_a_file_that_breaks_the_database_breaks_no_other(room: Room) -> None:
+    """After an internal error DuckDB answers nothing more; the next who asks gets another one."""
+    room.refresh()
+    Results.load(room.store)
+    broken = database._database(own=True)
+    with pytest.raises(duckdb.InternalException), database.connection():
+        raise duckdb.InternalException("INTERNAL Error: a page that is none")
+    assert database._database(own=True) is not broken
+    assert len(Results.load(room.store).runs) == 4
+
+
+def test_one_damaged_shard_of_many_is_named(room: Room) -> None:
+    store = Store(room.refresh())
+    for shard in ("0" * 16, "1" * 16, "2" * 16):
+        for table in (RUNS, "calls", "facts", "views"):
+            shutil.copy(store.path(table, SAVED), store.path(table, shard))
+    raw = bytearray(store.path(RUNS, "1" * 16).read_bytes())
+    raw[-2_000:-1_000] = bytes(1_000)
+    store.path(RUNS, "1" * 16).write_bytes(raw)
+    with pytest.raises(InputError, match=f"damaged .*runs/{'1' * 16}.parquet"):
         Results.load(room.store)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import duckdb  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
-import pyarrow.parquet  # noqa: F401
 import pytest
 
 MARK = 'conversations="sessions", model="claude-sonnet-4-5"'

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis.aggregate import POOLED, Rule, rule_of
 from compactlab.reports.analysis.comparison import Row
+from compactlab.reports.analysis.distributions import (
+    normal_quantile,
+    normal_quantiles,
+    normal_share,
+    student_quantiles,
+)
 from compactlab.reports.analysis.sample import (
     RESAMPLES,
     SAME,
@@ -77,13 +83,11 @@ def widened(conversations: Floats) -> Floats:
     >>> widened(np.array([10.0, 100.0, 1e6])).round(4).tolist()
     [[0.0086, 0.9914], [0.0231, 0.9769], [0.025, 0.975]]
     """
-    from scipy.special import ndtr, stdtrit
-
     free = np.maximum(conversations - 1, 1.0)
-    place = np.sqrt(1 + 1 / free) * stdtrit(free, (1 + LEVEL) / 2)
+    place = np.sqrt(1 + 1 / free) * student_quantiles(free, (1 + LEVEL) / 2)
     # Beyond this is no draw.
     place = np.minimum(place, _FARTHEST)
-    return np.stack([ndtr(-place), ndtr(place)], axis=1)
+    return np.stack([normal_share(-place), normal_share(place)], axis=1)
 
 
 def acceleration(left_out: Floats, known: Flags) -> Floats:
@@ -107,20 +111,17 @@ def acceleration(left_out: Floats, known: Flags) -> Floats:
 
 def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floats | None:
     """The shares at which BCa reads the sorted draws; None where bias cannot be computed."""
-    from scipy.special import ndtr, ndtri
-
     # What differs by rounding alone is the figure itself, and half of that lies below it.
     margin = SAME * max(abs(draws[0]), abs(draws[-1]))
     below, upto = np.searchsorted(draws, [value - margin, value + margin])
     share = (below + upto) / 2 / len(draws)
     if not 0 < share < 1:
         return None
-    bias = ndtri(share)
-    normal = bias + ndtri(tails)
+    bias = normal_quantile(share)
+    normal = bias + normal_quantiles(tails)
     if (slowing := 1 - speed * normal).min() <= 0:
         return None
-    shares: Floats = ndtr(bias + normal / slowing)
-    return shares
+    return normal_share(bias + normal / slowing)
 
 
 def _quantiles(draws: Floats, shares: Floats) -> Floats:
@@ -201,10 +202,8 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     enough = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
     if not enough.any():
         return differences  # Before anything is loaded: most runs are of a few conversations.
-    from scipy.special import stdtrit
-
-    free = conversations[enough] - 1
-    quantiles = stdtrit(free, 1 - ALPHA / 2) + stdtrit(free, POWER)
+    free = conversations[enough] - 1.0
+    quantiles = student_quantiles(free, 1 - ALPHA / 2) + student_quantiles(free, POWER)
     differences[enough] = quantiles * spread[enough] / np.sqrt(conversations[enough])
     return differences
 
@@ -220,11 +219,9 @@ def smallest_share(pairs: float, discordance: float) -> float | None:
     0.124
     >>> smallest_share(20, 0.1)
     """
-    from scipy.special import ndtri
-
     if discordance <= 0:
         return None
-    outer, inner = float(ndtri(1 - ALPHA / 2)), float(ndtri(POWER))
+    outer, inner = normal_quantile(1 - ALPHA / 2), normal_quantile(POWER)
     # sqrt(n) d = outer sqrt(p) + inner sqrt(p - d²), squared, is quadratic in d.
     a, b = pairs + inner**2, outer * sqrt(discordance * pairs)
     c = (outer**2 - inner**2) * discordance

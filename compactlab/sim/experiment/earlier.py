@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compactlab.sim.core.files import open_file
 from compactlab.sim.experiment.manifest import is_earlier, read_earlier
 from compactlab.sim.experiment.parquet import Column
-from compactlab.sim.experiment.store import MANIFEST, Store
+from compactlab.sim.experiment.store import MANIFEST, Content, Store
 from compactlab.sim.metrics.names import RENAMED
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _COLUMNS = RENAMED["columns"]
 _FORMER = {new: old for old, new in _COLUMNS.items()}
@@ -36,15 +33,12 @@ class EarlierStore(Store):
         return read_earlier(content)
 
     def read(
-        self,
-        table: str,
-        columns: Mapping[str, Column],
-        rows: Mapping[str, int] | None = None,
-        optional: Container[str] = (),
-    ) -> Iterator[tuple[str, pa.Table]]:
-        """Columns of a table by the names of today, shard by shard."""
+        self, table: str, columns: Mapping[str, Column], rows: Mapping[str, int] | None = None
+    ) -> Content:
+        """Columns of a table, by the names of today."""
         stored = {_FORMER.get(name, name): column for name, column in columns.items()}
-        gaps = {_FORMER.get(name, name) for name in columns if name in optional}
-        for shard, content in super().read(table, stored, rows, gaps):
-            names = [_COLUMNS.get(name, name) for name in content.column_names]
-            yield shard, content.rename_columns(names)
+        content = super().read(table, stored, rows)
+        return Content(
+            {_COLUMNS.get(name, name): values for name, values in content.columns.items()},
+            content.rows,
+        )

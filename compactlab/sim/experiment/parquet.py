@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import mmap
-from collections import deque
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.sim.experiment.database import connection, quoted, utf8
 from compactlab.sim.metrics import RunData
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import duckdb
 
 
 # What a table of the store is: named columns with a type and a meaning, filled from a reading.
@@ -35,9 +34,8 @@ class Column:
     meaning: str  # with its unit
 
     def nothing(self, count: int) -> NDArray[Any]:
-        """So many zeros, or empty texts."""
-        numeric = _NUMPY.get(self.type)
-        return np.zeros(count, numeric) if numeric is not None else np.full(count, "", object)
+        """So many zeros, empty texts or empty lists."""
+        return self.array([{"text": "", "texts": ()}.get(self.type, 0)] * count)
 
     def array(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
         """Values as an array; texts are objects."""
@@ -116,43 +114,44 @@ def joined(column: Column, rows: Iterable[Rows], name: str) -> NDArray[Any]:
 
 # Columns to parquet, the same bytes on every machine, and back.
 
-# A file of ours has about one row for every ten bytes; what claims far more would fill the memory.
+# A file of ours has about one row for every ten bytes, and far fewer texts than these; what claims
+# more would fill the memory.
 ROWS_PER_BYTE = 100
-# Whole numbers as differences of bits: half of what plain or dictionary pages take.
-_PACKED = "DELTA_BINARY_PACKED"
+_TEXT_PER_BYTE = 1_000
+_TEXT_AT_LEAST = 2**30
+_SQL: dict[Type, str] = {
+    "text": "VARCHAR",
+    "texts": "VARCHAR[]",
+    "count": "BIGINT",
+    "number": "DOUBLE",
+    "flag": "BOOLEAN",
+}
+# Version 2 of the format has whole numbers as differences: half of what plain ones take.
+_FORMAT = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION V2"
 
 
 def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Write a table as parquet."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """Write a table as parquet; a number that is missing, or no number, is a gap."""
+    import duckdb
 
-    types = _types()
-    table = pa.table(
-        {name: _array(arrays[name], types[column.type]) for name, column in columns.items()}
-    )
-    texts = [name for name, column in columns.items() if column.type == "text"]
-    counts = {name: _PACKED for name, column in columns.items() if column.type == "count"}
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
-        sink,
-        compression="zstd",
-        use_dictionary=texts,
-        column_encoding=counts,
-        write_statistics=False,
-    )
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
-
-
-def _array(values: NDArray[Any], type: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
+    rows = {name: arrays[name] for name in columns}
     try:
-        return pa.array(values, type)
-    except UnicodeEncodeError:  # half a character, which no table can hold
-        return pa.array([_whole(value) for value in values], type)
+        return _packed(columns, rows)
+    except duckdb.InvalidInputException:  # half a character, which no table can hold
+        texts = [name for name, column in columns.items() if column.type in ("text", "texts")]
+        whole = {n: columns[n].array(list(map(_whole, rows[n].tolist()))) for n in texts}
+        return _packed(columns, rows | whole)
+
+
+def _packed(columns: Mapping[str, Column], rows: dict[str, NDArray[Any]]) -> bytes:
+    chosen = ", ".join(
+        f"{_name(name)}::{_SQL[column.type]} AS {_name(name)}" for name, column in columns.items()
+    )
+    with TemporaryDirectory(prefix="compactlab-") as folder, connection() as database:
+        file = Path(folder, "rows.parquet")
+        database.register("rows", rows)
+        database.execute(f"COPY (SELECT {chosen} FROM rows) TO {quoted(file)} ({_FORMAT})")  # noqa: S608
+        return file.read_bytes()
 
 
 def _whole(value: Any) -> Any:
@@ -161,171 +160,145 @@ def _whole(value: Any) -> Any:
     return list(map(_whole, value))
 
 
-def _types() -> dict[Type, pa.DataType]:
-    import pyarrow as pa
-
-    return {
-        "text": pa.string(),
-        "texts": pa.list_(pa.string()),
-        "count": pa.int64(),
-        "number": pa.float64(),
-        "flag": pa.bool_(),
-    }
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def read(
-    file: BinaryIO,
+    files: Sequence[Path],
     columns: Mapping[str, Column],
-    rows: int | None = None,
+    rows: Sequence[int] | None = None,
     *,
-    optional: Container[str] = (),
     lenient: bool = False,
-) -> pa.Table:
-    """Read columns of a file that :func:`packed` has made; of another origin, it is refused."""
-    import pyarrow as pa
+) -> tuple[dict[str, NDArray[Any]], list[int]]:
+    """Read columns of files that :func:`packed` has made; of another origin, they are refused.
 
+    Parameters
+    ----------
+    files
+        Where they lie, by absolute paths without a pattern.
+    columns
+        Which columns.
+    rows
+        How many rows each file must have; None for any number.
+    lenient
+        Whether a column may be missing; it holds zeros then, empty texts, or NaN for a number.
+
+    Returns
+    -------
+    Each column over all files, and the number of rows of each file. A text that stands in many
+    rows is held once.
+    """
+    import duckdb
+
+    if not files:
+        return {name: column.array(()) for name, column in columns.items()}, []
     try:
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        parquet = _opened(content, columns)
-        present = _checked(parquet, columns, len(content), rows, lenient)
-        table = parquet.read(present, use_threads=False)
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeError, OverflowError, MemoryError) as error:
+        with connection() as database:
+            counts = _counts(database, files, rows)
+            source = "FROM read_parquet(?, hive_partitioning = false, union_by_name = ?)"
+            parquet = _Files(database, source, [list(map(utf8, files)), lenient], sum(counts))
+            present = _present(parquet, columns, lenient)
+            parquet.check_texts([n for n in present if columns[n].type in ("text", "texts")], files)
+            stored = parquet.fetch(present)
+    except (duckdb.Error, OSError, UnicodeError, OverflowError, MemoryError) as error:
         raise ValueError(_shortened(error)) from None
-    if table.num_rows != parquet.metadata.num_rows:
-        raise ValueError(f"it has {table.num_rows:,} rows and says {parquet.metadata.num_rows:,}")
-    for name in present:
-        if name not in optional and _has_gaps(table[name]):
-            raise ValueError(f"a value of column {name!r} is missing")
-    for name in columns.keys() - set(present):
-        table = table.append_column(name, _nothing(columns[name], len(table), name in optional))
-    return table
+    found = {
+        name: _filled(name, column, stored[name], lenient)
+        if name in stored
+        else column.array(_missing(column, sum(counts)))
+        for name, column in columns.items()
+    }
+    return found, counts
 
 
-def _opened(content: mmap.mmap, columns: Mapping[str, Column]) -> pq.ParquetFile:
-    """A file whose texts are read as numbers of words: so what many rows share is held once."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source = pa.BufferReader(pa.py_buffer(content))
-    ends = {"text": "", "texts": ".list.element"}
-    paths = [n + ends[column.type] for n, column in columns.items() if column.type in ends]
-    try:
-        return pq.ParquetFile(source, read_dictionary=paths, pre_buffer=False)
-    except KeyError:  # not all of them are there
-        schema = pq.read_metadata(source).schema
-        there = {schema.column(n).path for n in range(len(schema))}
-        paths = [path for path in paths if path in there]
-        return pq.ParquetFile(source, read_dictionary=paths, pre_buffer=False)
+def _counts(
+    database: duckdb.DuckDBPyConnection, files: Sequence[Path], rows: Sequence[int] | None
+) -> list[int]:
+    sql = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"
+    said = dict(database.execute(sql, [list(map(utf8, files))]).fetchall())
+    counts = [said[utf8(file)] for file in files]
+    for file, count, wanted in zip(files, counts, rows or counts, strict=True):
+        if count != wanted:
+            raise ValueError(f"it has {count:,} rows, not {wanted:,}")
+        if not 0 <= count <= file.stat().st_size * ROWS_PER_BYTE:
+            raise ValueError(f"it cannot have {count:,} rows")
+    return counts
 
 
-def _checked(
-    parquet: pq.ParquetFile,
-    columns: Mapping[str, Column],
-    size: int,
-    rows: int | None,
-    lenient: bool,
-) -> list[str]:
-    """See that a file holds what it should; give the names of the columns that are there."""
-    count = parquet.metadata.num_rows
-    if rows is not None and count != rows:
-        raise ValueError(f"it has {count:,} rows, not {rows:,}")
-    if not 0 <= count <= size * ROWS_PER_BYTE:
-        raise ValueError(f"it cannot have {count:,} rows")
-    present = _present(parquet.schema_arrow, columns, lenient)
-    lists = {f"{name}.list.element" for name in present if columns[name].type == "texts"}
-    for group in range(parquet.metadata.num_row_groups if lists else 0):
-        chunks = map(parquet.metadata.row_group(group).column, range(parquet.metadata.num_columns))
-        if any(c.path_in_schema in lists and c.num_values > size * ROWS_PER_BYTE for c in chunks):
-            raise ValueError("it cannot have so many texts")
-    return present
+@dataclass
+class _Files:
+    """Files as one table of DuckDB."""
+
+    database: duckdb.DuckDBPyConnection
+    source: str
+    arguments: list[Any]
+    rows: int
+
+    def types(self) -> dict[str, str]:
+        described = self.database.execute(f"DESCRIBE SELECT * {self.source}", self.arguments)
+        return {name: type for name, type, *_ in described.fetchall()}
+
+    def check_texts(self, names: Sequence[str], files: Sequence[Path]) -> None:
+        """See that texts do not fill the memory: a page may hold one of a gigabyte many times."""
+        if not names:
+            return
+        sizes = " + ".join(f"coalesce(strlen({_name(name)}::VARCHAR), 0)" for name in names)
+        sql = f"SELECT coalesce(sum({sizes}), 0) {self.source}"
+        ((size,),) = self.database.execute(sql, self.arguments).fetchall()
+        most = _TEXT_PER_BYTE * sum(file.stat().st_size for file in files)
+        if size > max(most, _TEXT_AT_LEAST):
+            raise ValueError(f"it cannot have {size:,} bytes of text")
+
+    def fetch(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        if not names:
+            return {}
+        chosen = ", ".join(map(_name, names))
+        # The pages may hold more rows than the file says.
+        sql = f"SELECT {chosen} {self.source} LIMIT {self.rows + 1}"
+        found = self.database.execute(sql, self.arguments).fetchnumpy()
+        if (count := len(found[names[0]])) != self.rows:
+            raise ValueError(f"it says {self.rows:,} rows, and has {count:,}")
+        return {name: found[name] for name in names}  # type: ignore[misc]  # no category is asked for
 
 
-def _present(schema: pa.Schema, columns: Mapping[str, Column], lenient: bool) -> list[str]:
-    """The names of the columns that are there, each once and of its type."""
-    for known, asked, present in _seen:  # the files of a store are mostly alike
-        if asked == (tuple(columns), lenient) and schema.equals(known):
-            return present
-    types, present = _types(), []
+def _present(parquet: _Files, columns: Mapping[str, Column], lenient: bool) -> list[str]:
+    """The names of the columns that are there, each of its type."""
+    types, present = parquet.types(), []
     for name, column in columns.items():
-        places = schema.get_all_field_indices(name)
-        if not places and lenient:
-            continue
-        if len(places) != 1:
-            raise ValueError(f"it has {len(places) or 'no'} columns {name!r}")
-        type = _undictionaried(schema.field(places[0]).type)
-        if type != types[column.type]:
-            raise ValueError(f"column {name!r} is of type {_shortened(type)}")
+        if name not in types:
+            if lenient:
+                continue
+            raise ValueError(f"it has no column {name!r}")
+        if types[name] != _SQL[column.type]:
+            raise ValueError(f"column {name!r} is of type {_shortened(types[name])}")
         present.append(name)
-    _seen.append((schema, (tuple(columns), lenient), present))
     return present
 
 
-_seen: deque[tuple[pa.Schema, tuple[tuple[str, ...], bool], list[str]]] = deque(maxlen=2)
+def _filled(name: str, column: Column, stored: NDArray[Any], lenient: bool) -> NDArray[Any]:
+    """A column as it was stored, its gaps filled; only a number may be missing."""
+    gaps = np.ma.getmaskarray(stored)
+    values: NDArray[Any] = np.ma.getdata(stored)
+    if gaps.any():
+        if column.type != "number" and not lenient:
+            raise ValueError(f"a value of column {name!r} is missing")
+        values = values.copy()
+        values[gaps] = _missing(column, int(gaps.sum()))
+    if column.type not in ("text", "texts"):
+        return values
+    words: dict[str, str] = {}
+    if column.type == "text":
+        return column.array([words.setdefault(text, text) for text in values.tolist()])
+    lists = [list(each) for each in values.tolist()]
+    if any(None in texts for texts in lists):
+        raise ValueError(f"a value of column {name!r} is missing")
+    return column.array([[words.setdefault(text, text) for text in texts] for texts in lists])
 
 
-def _undictionaried(type: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    if pa.types.is_list(type):
-        return pa.list_(_undictionaried(type.value_type))
-    return type.value_type if pa.types.is_dictionary(type) else type
-
-
-def _has_gaps(stored: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-
-    inner = pa.types.is_list(stored.type) and any(c.flatten().null_count for c in stored.chunks)
-    return bool(stored.null_count or inner)
-
-
-def _nothing(column: Column, count: int, optional: bool) -> pa.Array:
-    import pyarrow as pa
-
-    type = _types()[column.type]
-    return (
-        pa.nulls(count, type) if optional else pa.array(column.array(column.nothing(count)), type)
-    )
+def _missing(column: Column, count: int) -> NDArray[Any]:
+    return np.full(count, np.nan) if column.type == "number" else column.nothing(count)
 
 
 def _shortened(what: object) -> str:
     return str(what).partition("\n")[0][:200]
-
-
-def array(column: Column, tables: Iterable[pa.Table], name: str) -> NDArray[Any]:
-    """One column of tables that were read, one after the other; texts are objects."""
-    chunks = [chunk for table in tables for chunk in table[name].chunks]
-    if column.type in ("text", "texts"):
-        return np.concatenate([np.empty(0, object), *map(_texts, chunks)])
-    return np.concatenate([column.array(()), *(c.to_numpy(zero_copy_only=False) for c in chunks)])
-
-
-def _texts(stored: pa.Array) -> NDArray[Any]:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(stored.type):
-        words: NDArray[Any] = _texts(stored.dictionary)[stored.indices.to_numpy()]
-        return words
-    if not pa.types.is_list(stored.type):
-        return np.array(stored.to_pylist(), object)
-    texts, ends = _texts(stored.flatten()).tolist(), stored.offsets.to_numpy()
-    lists = np.empty(len(stored), object)
-    for place, (start, end) in enumerate(pairwise(ends - ends[0])):
-        lists[place] = texts[start:end]  # assigned at once, lists of one length become a plane
-    return lists
-
-
-def numbers(tables: Iterable[pa.Table], names: Iterable[str]) -> dict[str, list[float | None]]:
-    """Columns of numbers that may be missing; what is no number is missing, too."""
-    import pyarrow as pa
-
-    chosen = [table.select(list(names)) for table in tables]
-    columns: dict[str, list[float | None]] = {}
-    for name, column in zip(
-        names, pa.concat_tables(chosen).columns if chosen else (), strict=False
-    ):
-        figures = column.to_numpy()
-        values = figures.astype(object)
-        values[np.isnan(figures)] = None
-        columns[name] = values.tolist()
-    return columns

@@ -11,12 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, array, numbers
+from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows
 from compactlab.sim.experiment.run import HEAD, IDENTITY, Run, parcel
-from compactlab.sim.experiment.store import ROWS, SAVED, Store
+from compactlab.sim.experiment.store import ROWS, SAVED, Content, Store
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue
@@ -24,7 +25,6 @@ from compactlab.sim.models.model import Catalogue
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
-    import pyarrow as pa
 
 
 # What of a store belongs to its experiment: those cells that its manifest names, in its order.
@@ -97,21 +97,20 @@ _STATUS = ("ok", "failed", "unreadable")
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     """The runs of an experiment, in its order; rows of tables are read when they are asked for."""
     metrics = dict.fromkeys(manifest.get("metrics", METRICS), Column("number", ""))
-    shards = dict(store.read(RUNS, {**HEAD, **ROWS, **metrics}, optional=metrics))
-    store.check(shards)
-    every = list(shards.values())
-    heads = {name: array(column, every, name).tolist() for name, column in HEAD.items()}
+    stored = store.read(RUNS, {**HEAD, **ROWS, **metrics})
+    store.check(stored)
+    heads = {name: stored.columns[name].tolist() for name in HEAD}
     if strange := set(heads["status"]) - set(_STATUS):
         fault = f"{RUNS}: {min(strange)[:60]!r} is no status"
         raise InputError(f"a damaged store of results ({fault})", str(store.folder))
-    figures = numbers(every, metrics)
+    figures = {name: _numbers(stored.columns[name]) for name in metrics}
     for name, values in figures.items():
         endless = {inf} if name in _ENDLESS else set()
         known = [value for value in values if value is not None and value not in endless]
         if max(map(abs, known), default=0.0) > _MOST:
             fault = f"{RUNS}: {name} is beyond all that could be measured"
             raise InputError(f"a damaged store of results ({fault})", str(store.folder))
-    places = {name: _places(store, shards, name) for name in TABLES}
+    places = {name: _places(store, stored, name) for name in TABLES}
     del heads["run"]
     runs = [
         Run(
@@ -119,7 +118,7 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
             metrics={name: values[row] for name, values in figures.items()},
             rows={name: rows[row] for name, rows in places.items() if len(rows[row])},
         )
-        for row in range(sum(map(len, every)))
+        for row in range(sum(stored.rows.values()))
     ]
     return sorted(_chosen(runs, manifest), key=_order(manifest))
 
@@ -143,13 +142,19 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
     return lambda run: (sources[run.source_key], run.place, conditions[run.condition])
 
 
-def _places(store: Store, shards: Mapping[str, pa.Table], name: str) -> list[Rows]:
+def _numbers(column: NDArray[Any]) -> list[float | None]:
+    values = column.astype(object)
+    values[np.isnan(column)] = None
+    numbers: list[float | None] = values.tolist()
+    return numbers
+
+
+def _places(store: Store, runs: Content, name: str) -> list[Rows]:
     """Of each run its stretch of a table, in which the rows of all shards follow each other."""
-    column = Column("count", "")
-    counts = {shard: array(column, [runs], COUNTED + name) for shard, runs in shards.items()}
-    stored = _Stored(store, name, {shard: int(c.sum()) for shard, c in counts.items() if c.any()})
+    counts = {shard: sum(c.tolist()) for shard, c in runs.by_shard(COUNTED + name).items()}
+    stored = _Stored(store, name, {shard: count for shard, count in counts.items() if count})
     start, places = 0, []
-    for count in (count for each in counts.values() for count in each.tolist()):
+    for count in runs.columns[COUNTED + name].tolist():
         places.append(Rows(stored, start, start + count))
         start += count
     return places
@@ -165,8 +170,8 @@ class _Stored(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = TABLES[self._table].columns[name]
         if name not in self._known:
-            parts = [part for _, part in self._store.read(self._table, {name: column}, self._rows)]
-            self._known[name] = array(column, parts, name)
+            stored = self._store.read(self._table, {name: column}, self._rows)
+            self._known[name] = stored.columns[name]
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

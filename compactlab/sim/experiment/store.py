@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import begun, open_file, replace_file
+from compactlab.sim.experiment.database import connection, literal, quoted
 from compactlab.sim.experiment.manifest import (
     FORMAT,
     VersionError,
@@ -21,58 +24,11 @@ from compactlab.sim.experiment.manifest import (
     read_manifest,
     write_manifest,
 )
-from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, Column, array, read
+from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, Column, read
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
-
-
-# DuckDB, by which users ask a store in SQL of their own.
-
-
-def cursor() -> duckdb.DuckDBPyConnection:
-    """A connection of its own to the database of this process; make temporary things alone.
-
-    To open a database takes longer than most answers, so there is one.
-    """
-    return _database().cursor()
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    return duckdb.connect(config={"preserve_insertion_order": True})
-
-
-@contextmanager
-def literal(folder: Path) -> Iterator[Path]:
-    """A path to a folder in which DuckDB finds no pattern: it has no way to quote ``*?[``."""
-    whole = folder.absolute()
-    if not any(sign in str(whole) for sign in "*?["):
-        yield whole
-        return
-    with TemporaryDirectory(prefix="compactlab-") as place:
-        link = Path(place, "store")
-        link.symlink_to(whole, target_is_directory=True)
-        yield link
-
-
-def quoted(path: str) -> str:
-    """A path as SQL has it, in UTF-8, whatever this machine's files are called in.
-
-    Examples
-    --------
-    >>> print(quoted("it's"))
-    'it''s'
-    """
-    try:
-        text = os.fsencode(path).decode()
-    except UnicodeDecodeError:
-        raise InputError("DuckDB cannot read it: its name is no UTF-8", path) from None
-    return "'" + text.replace("'", "''") + "'"
 
 
 # The store: a directory with a manifest, and of each table a folder of shards.
@@ -103,6 +59,19 @@ ROWS = {COUNTED + table: Column("count", "") for table in TABLES}
 
 Cell = tuple[str, str]
 """The keys of a source and of a condition."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """Columns of a table over several shards."""
+
+    columns: dict[str, NDArray[Any]]
+    rows: dict[str, int]  # how many each shard has, in the order of the columns
+
+    def by_shard(self, name: str) -> dict[str, NDArray[Any]]:
+        """Of each shard its part of a column."""
+        parts = np.split(self.columns[name], np.cumsum([*self.rows.values()], dtype=int))
+        return dict(zip(self.rows, parts, strict=False))  # behind the last end is nothing
 
 
 class Store:
@@ -218,9 +187,9 @@ class Store:
         named = ((name.removesuffix(_SUFFIX), size) for name, size in sizes.items())
         return {shard: size for shard, size in named if _SHARD.match(shard)}
 
-    def check(self, shards: Mapping[str, pa.Table] | None = None) -> None:
+    def check(self, runs: Content | None = None) -> None:
         """See that no file is gone."""
-        for file in self.lost(shards):
+        for file in self.lost(runs):
             fault = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
             raise self._fault(f"a damaged store of results: {fault}")
 
@@ -314,28 +283,30 @@ class Store:
         """The cells that are there, with their shards."""
         if not self.exists:
             return {}
-        shards = dict(self.read(RUNS, {**_CELL, **ROWS}))
-        gone = {file.stem for file in self.lost(shards)}
+        runs = self.read(RUNS, {**_CELL, **ROWS})
+        gone = {file.stem for file in self.lost(runs)}
+        cells = zip(*(runs.columns[name].tolist() for name in _CELL), strict=True)
+        shards = np.repeat(list(runs.rows), list(runs.rows.values())).tolist()
         return {
             (source, condition): shard
-            for shard, runs in shards.items()
-            if shard not in gone
-            for source, condition, state in zip(*_lists(runs, _CELL), strict=True)
-            if not status or state in status
+            for shard, (source, condition, state) in zip(shards, cells, strict=True)
+            if shard not in gone and (not status or state in status)
         }
 
-    def lost(self, shards: Mapping[str, pa.Table] | None = None) -> list[Path]:
+    def lost(self, runs: Content | None = None) -> list[Path]:
         """Files that are gone, though the table of runs tells of rows in them."""
-        files = {table: self._files(table) for table in TABLES}
+        runs = self.read(RUNS, ROWS) if runs is None else runs
         gone = []
-        for shard, runs in (dict(self.read(RUNS, ROWS)) if shards is None else shards).items():
-            for name, counts in zip(TABLES, _lists(runs, ROWS), strict=True):
-                if min(counts, default=0) < 0:
-                    raise self._damaged(RUNS, shard, f"{min(counts)} rows in {name}")
-                if sum(counts) and shard not in files[name]:
+        for name in TABLES:
+            sizes = self._files(name)
+            for shard, counts in runs.by_shard(COUNTED + name).items():
+                if counts.min(initial=0) < 0:
+                    raise self._damaged(RUNS, shard, f"{counts.min()} rows in {name}")
+                rows = sum(counts.tolist())
+                if rows and shard not in sizes:
                     gone.append(self.path(name, shard))
-                elif sum(counts) > ROWS_PER_BYTE * files[name].get(shard, 0):
-                    raise self._damaged(name, shard, f"it cannot have {sum(counts):,} rows")
+                elif rows > ROWS_PER_BYTE * sizes.get(shard, 0):
+                    raise self._damaged(name, shard, f"it cannot have {rows:,} rows")
         return gone
 
     def _damaged(self, table: str, shard: str, fault: object) -> InputError:
@@ -343,24 +314,39 @@ class Store:
         return self._fault(f"a damaged store of results: {where}: {fault}")
 
     def read(
-        self,
-        table: str,
-        columns: Mapping[str, Column],
-        rows: Mapping[str, int] | None = None,
-        optional: Container[str] = (),
-    ) -> Iterator[tuple[str, pa.Table]]:
-        """Columns of a table, shard by shard."""
+        self, table: str, columns: Mapping[str, Column], rows: Mapping[str, int] | None = None
+    ) -> Content:
+        """Columns of a table, of all shards or of those whose numbers of rows are given."""
         # Only where other versions have written, too, may columns be missing.
         mixed = self.exists and len(self.manifest().get("engines", ())) > 1
+        wanted = dict.fromkeys(self._files(table)) if rows is None else dict(rows)
+        shards = sorted(wanted)
+        with literal(self.folder) as folder:
+            files = [self._file(table, shard, folder) for shard in shards]
 
-        for shard in sorted(self._files(table) if rows is None else rows):
-            count = None if rows is None else rows[shard]
+            def some(part: slice) -> Content:
+                counts = None if rows is None else [rows[shard] for shard in shards[part]]
+                found, counts = read(files[part], columns, counts, lenient=mixed)
+                return Content(found, dict(zip(shards[part], counts, strict=True)))
+
             try:
-                with open_file(self.path(table, shard)) as file:
-                    content = read(file, columns, count, optional=optional, lenient=mixed)
-            except (OSError, ValueError) as error:
-                raise self._damaged(table, shard, error) from None
-            yield shard, content
+                return some(slice(None))
+            except ValueError as error:
+                for place, shard in enumerate(shards):  # which one is it?
+                    try:
+                        some(slice(place, place + 1))
+                    except ValueError as its_own:
+                        raise self._damaged(table, shard, its_own) from None
+                raise self._damaged(table, shards[0], error) from None
+
+    def _file(self, table: str, shard: str, folder: Path) -> Path:
+        """The file of a shard below a folder by another name; it is there, and no link."""
+        file = self.path(table, shard)
+        try:
+            open_file(file).close()
+        except OSError as error:
+            raise self._damaged(table, shard, error) from None
+        return folder / file.relative_to(self.folder)
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -370,34 +356,25 @@ class Store:
         """
         import duckdb
 
-        connection = cursor()
+        mixed = len(self.manifest().get("engines", ())) > 1
         try:
-            mixed = len(self.manifest().get("engines", ())) > 1
-            with literal(self.folder) as folder:
+            with connection(own=False) as database, literal(self.folder) as folder:
                 for table in (RUNS, *TABLES):
-                    self._view(connection, folder, table, mixed=mixed)
-                yield connection
+                    self._view(database, folder, table, mixed=mixed)
+                yield database
         except duckdb.Error as error:
             reason = str(error).partition("\n")[0]
             raise self._fault(f"the store cannot be read: {reason}") from None
-        except RuntimeError as error:
-            if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            connection.close()
 
     def _view(
-        self, connection: duckdb.DuckDBPyConnection, folder: Path, table: str, *, mixed: bool
+        self, database: duckdb.DuckDBPyConnection, folder: Path, table: str, *, mixed: bool
     ) -> None:
-        files = sorted(self._files(table).keys() & self._files(RUNS).keys())
-        for shard in files:
-            open_file(self.path(table, shard)).close()
-        if not files:
+        shards = sorted(self._files(table).keys() & self._files(RUNS).keys())
+        if not shards:
             return
-        paths = [quoted(str(folder / table / f"{shard}{_SUFFIX}")) for shard in files]
+        paths = [quoted(self._file(table, shard, folder)) for shard in shards]
         # Without hive_partitioning=false, a folder called seed=7 would be a column of its own.
-        connection.execute(
+        database.execute(
             f"CREATE TEMP VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
             "file_row_number AS row, parse_filename(filename, true) AS shard FROM read_parquet("
             f"[{', '.join(paths)}], filename=true, file_row_number=true, hive_partitioning=false, "
@@ -422,7 +399,3 @@ class Store:
         finally:
             # The file stays: who removes it may remove it under the next one's hands.
             lock.release()
-
-
-def _lists(table: pa.Table, columns: Mapping[str, Column]) -> list[list[Any]]:
-    return [array(column, [table], name).tolist() for name, column in columns.items()]
