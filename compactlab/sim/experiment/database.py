@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ def _database(*, own: bool) -> duckdb.DuckDBPyConnection:
     """The databases of this process: to open one takes longer than most answers."""
     import duckdb
 
+    # DuckDB tells of what is still open when Python has ended.
+    atexit.register(_database.cache_clear)
     return duckdb.connect(config=_OWN if own else {"preserve_insertion_order": True})
 
 
