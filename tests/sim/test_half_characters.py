@@ -14,3 +14,12 @@ def test_half_a_character_is_stored_as_a_question_mark() -> None:
     texts = np.array(["whole", "half \ud83d"], object)
     content = packed({"said": Column("text", "what is said")}, {"said": texts})
     assert pq.read_table(io.BytesIO(content))["said"].to_pylist() == ["whole", "half ?"]
+
+
+def test_nor_does_it_cost_a_list_of_texts() -> None:
+    column = Column("texts", "what was said")
+    content = packed(
+        {"said": column}, {"said": column.array([["whole"], [], ["half \ud83d", "x"]])}
+    )
+    lists = pq.read_table(io.BytesIO(content))["said"].to_pylist()
+    assert lists == [["whole"], [], ["half ?", "x"]]

@@ -132,18 +132,7 @@ _FORMAT = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION V2"
 
 def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Write a table as parquet; a number that is missing, or no number, is a gap."""
-    import duckdb
-
-    rows = {name: arrays[name] for name in columns}
-    try:
-        return _packed(columns, rows)
-    except duckdb.InvalidInputException:  # half a character, which no table can hold
-        texts = [name for name, column in columns.items() if column.type in ("text", "texts")]
-        whole = {n: columns[n].array(list(map(_whole, rows[n].tolist()))) for n in texts}
-        return _packed(columns, rows | whole)
-
-
-def _packed(columns: Mapping[str, Column], rows: dict[str, NDArray[Any]]) -> bytes:
+    rows = {name: _encodable(column, arrays[name]) for name, column in columns.items()}
     chosen = ", ".join(
         f"{_name(name)}::{_SQL[column.type]} AS {_name(name)}" for name, column in columns.items()
     )
@@ -154,10 +143,18 @@ def _packed(columns: Mapping[str, Column], rows: dict[str, NDArray[Any]]) -> byt
         return file.read_bytes()
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return list(map(_whole, value))
+def _encodable(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+    """Texts in which half a character, which no table can hold, is a question mark."""
+    if column.type not in ("text", "texts"):
+        return values
+    lists = values.tolist() if column.type == "texts" else [values.tolist()]
+    try:
+        for texts in lists:
+            "".join(texts).encode()
+    except UnicodeEncodeError:
+        lists = [[text.encode("utf-8", "replace").decode() for text in texts] for texts in lists]
+        return column.array(lists if column.type == "texts" else lists[0])
+    return values
 
 
 def _name(column: str) -> str:
