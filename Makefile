@@ -1,17 +1,18 @@
 # All set-up happens by itself: .venv is made from pyproject.toml and constraints.txt,
-# and brought up to date when one of the two changes.
+# and brought up to date when one of the two changes. What only tests need comes with them.
 
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
+INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate clean docs picture
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
+demo: $(INSTALLED) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
 	$(BIN)/compactlab run
 
 # Whatever the environment says, bytecode is kept: to rewrite the asserts of four hundred files takes
@@ -24,6 +25,40 @@ test: $(READY) ## run the fast tests, on two cores
 
 test-slow: $(READY) ## run the tests that take their time, and all examples of the property tests
 	COMPACTLAB_EXAMPLES=all $(BIN)/pytest -m "slow or hypothesis" -n 2
+
+# The lowest versions that pyproject.toml allows; what they need in turn is as new as can be.
+LOWEST := .lowest/venv/bin
+.lowest/constraints.txt: pyproject.toml
+	@mkdir -p .lowest
+	sed -n '/^dependencies/,/^]/ s/^ *"\(.*\)[>=]=\(.*\)",/\1==\2/p' pyproject.toml >$@
+
+.lowest/ready: .lowest/constraints.txt
+	@echo "Installing the lowest versions of all dependencies into .lowest ..."
+	$(PYTHON) -m venv --clear .lowest/venv
+	$(LOWEST)/python -m pip install --quiet -c .lowest/constraints.txt -e . hypothesis pytest
+	touch $@
+
+lowest: .lowest/ready ## run the demo and a test a dependency with the lowest versions of all
+	$(LOWEST)/compactlab run --out .lowest/out
+	$(LOWEST)/python -m pytest -o addopts="--import-mode=importlib -p pytester" tests/test_dependencies.py
+
+test-lowest: .lowest/ready ## run the fast tests with the lowest versions of all dependencies
+	$(LOWEST)/python -m pip install --quiet -c .lowest/constraints.txt -e '.[dev]'
+	$(LOWEST)/pytest -m "not slow" -n 2 --dist loadfile
+
+PYTHONS ?= python3.12 python3.13
+test-pythons: $(READY) ## run the fast tests under PYTHONS, python3.12 and 3.13, and compare what their demos write
+	@rm -rf .pythons && mkdir .pythons
+	$(BIN)/compactlab run --out .pythons/ours >.pythons/ours.txt
+	@failed=; for python in $(PYTHONS); do \
+		place=.pythons/$$(basename $$python); echo "== $$python"; \
+		$$python -m venv $$place && \
+		$$place/bin/python -m pip install --quiet -c constraints.txt -e '.[dev]' && \
+		$$place/bin/compactlab run --out $$place/out >/dev/null && \
+		diff -r .pythons/ours $$place/out && \
+		$$place/bin/pytest -m "not slow" -n 2 --dist loadfile -p no:cacheprovider || \
+		failed="$$failed $$python"; \
+	done; test -z "$$failed" || { echo "Failed, or not there:$$failed"; exit 1; }
 
 SAMPLE ?= 80
 SEED ?= 1
@@ -91,11 +126,18 @@ docs: $(READY) ## write what docs/metrics.md, scenarios.md and store.md have fro
 	$(BIN)/python examples/store_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv .peers .compiled .figures compactlab-out build dist
+	rm -rf .venv .peers .compiled .figures .lowest .pythons compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo "Setting up .venv: compactlab and the libraries that it runs on, some 400 MB."
+	@echo "It takes a minute or less; later runs go without it."
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Adding to .venv what tests, lint and types need, some 600 MB more."
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
-	touch $@
+	@touch $@
