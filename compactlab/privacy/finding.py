@@ -111,11 +111,11 @@ _OWN = (
         _START + r"1(?:\\{0,3}/|%2[Ff]){2}0[0-9A-Za-z_-]{40,}",
     ),
     # https://developer.hashicorp.com/vault/docs/concepts/tokens: 24 characters or more. A name in
-    # code has no digit.
+    # code has neither a digit nor many capitals.
     (
         "Vault Token",
         ("hvs.", "hvb.", "hvr."),
-        _START + r"hv[sbr]\.(?=[A-Za-z_-]{0,90}\d)[A-Za-z0-9_-]{24,}",
+        _START + r"hv[sbr]\.(?=[A-Za-z_-]{0,90}\d|(?:[a-z_-]{0,20}[A-Z]){7})[A-Za-z0-9_-]{24,}",
     ),
     # The library reads a payload, and here it has no end.
     ("JSON Web Token", ("eyJ",), rf"{_START}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}(?={_REST})"),
@@ -324,7 +324,7 @@ _TEXT = compiled(
 )
 _MOST = 8_192  # characters: a private key, a file of settings, and no picture
 _AUTH = compiled(r"auth\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,7}[\"'`]?\Z")  # Docker's, npm's
-_PAIR = compiled(r"[\w.@+-]{1,64}:[!-~]{3,}")
+_PAIR = compiled(r"[!-9;-~]{1,64}:[!-~]{3,}")
 
 
 def _encoded(text: str) -> Iterator[Finding]:

@@ -327,7 +327,7 @@ _NUMBER = compiled(
     r"|[0-9]{8,15})(?!\w|-\w|\.[0-9])"
 )
 _BEFORE = compiled(r"(?<![\w.])(?<!\w-)")
-_ROW = compiled(r"[0-9]{4}[ -]\Z")
+_ROW = compiled(r"(?:[0-9]{2}|[A-Z]{2})[0-9]{2}[ -]\Z")  # an IBAN begins with letters
 _ROW_ON = compiled(r"[ -][0-9]{4}(?![0-9])")
 _ISSUED = compiled(
     r"4[0-9]{15}(?:[0-9]{3})?"  # Visa

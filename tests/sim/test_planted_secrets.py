@@ -122,7 +122,7 @@ PLANTED: dict[str, tuple[str, str]] = {
         "tls.crt: {}",
         b64(f"{'-' * 5}BEGIN PRIVATE KEY{'-' * 5}\n{drawn(64, BASE64)}\n"),
     ),
-    "base64 for docker": ('{{"auths": {{"r.io": {{"auth": "{}"}}}}}}', b64(f"app:{PASSWORD}")),
+    "base64 for docker": ('{{"auths": {{"r": {{"auth": "{}"}}}}}}', b64(f"robot$app:{PASSWORD}")),
     "base64 twice": ("x={}", b64(b64(f"secret_key={PASSWORD}"))),
     "basic": ("Authorization: Basic {}", b64(f"app:{PASSWORD}")),
 }  # fmt: skip
@@ -200,6 +200,7 @@ INNOCENT = {
     "order of a kind": f"visa-{PLAIN}-7 card_{PLAIN}",
     "longer number": f"card 9{VISA} card {VISA}0000",
     "row of numbers": f"1024 {ROW}\n{ROW} 2048",
+    "account of a bank": f"DE57 {ROW} 12",
     "wrong check digit": f"card {WRONG}, card {grouped(WRONG, (4, 4, 4, 4), ' ')}",
     "no issuer": "card " + card("9", 16),
     "other groups": grouped(VISA, (2, 6, 6, 2), " "),
