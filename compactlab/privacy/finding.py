@@ -30,6 +30,13 @@ ASSIGNED = STATED
 # A token begins behind whatever is no piece of one, or behind a line break that JSON has written
 # out. Patterns without an end may only begin there, or a long line would be read again and again.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
+
+
+def _begun(prefix: str) -> str:
+    """A prefix at such a beginning; with its letters first, the search is much faster."""
+    return rf"{prefix}(?:(?<![A-Za-z0-9_-]{prefix})|(?<=\\[nrtbf]{prefix}))"
+
+
 _MORE = compiled(r"[A-Za-z0-9_=-]*")
 _SIGNATURE = compiled(r"(?:\.?[A-Za-z0-9_+/=-]+)*")
 _EDGES = " \t\r\n=:\"'"
@@ -101,27 +108,28 @@ _OPEN = frozenset({"Google OAuth Token", "JSON Web Token", "OpenAI Token", "Vaul
 
 # What the library has no detector for.
 _OWN = (
-    ("OpenAI Token", ("sk-",), _START + r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
+    ("OpenAI Token", ("sk-",), _begun("sk-") + r"(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("Google API Key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
-    ("Google OAuth Token", ("ya29.",), _START + r"ya29\.[0-9A-Za-z_-]{20,}"),
+    ("Google OAuth Token", ("ya29.",), _begun(r"ya29\.") + r"[0-9A-Za-z_-]{20,}"),
     # Google documents no length; no known one is below 40.
     (
         "Google OAuth Token",
         ("1//0", "1\\/", "1%2F", "1%2f"),
-        _START + r"1(?:\\{0,3}/|%2[Ff]){2}0[0-9A-Za-z_-]{40,}",
+        _begun("1") + r"(?:\\{0,3}/|%2[Ff]){2}0[0-9A-Za-z_-]{40,}",
     ),
     # https://developer.hashicorp.com/vault/docs/concepts/tokens: 24 characters or more. A name in
     # code has neither a digit nor many capitals.
     (
         "Vault Token",
         ("hvs.", "hvb.", "hvr."),
-        _START + r"hv[sbr]\.(?=[A-Za-z_-]{0,90}\d|(?:[a-z_-]{0,20}[A-Z]){7})[A-Za-z0-9_-]{24,}",
+        _begun(r"hv[sbr]\.")
+        + r"(?=[A-Za-z_-]{0,90}\d|(?:[a-z_-]{0,20}[A-Z]){7})[A-Za-z0-9_-]{24,}",
     ),
     # The library reads a payload, and here it has no end.
-    ("JSON Web Token", ("eyJ",), rf"{_START}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}(?={_REST})"),
+    ("JSON Web Token", ("eyJ",), rf"{_begun('eyJ')}[\w-]{{8,}}\.eyJ[\w-]{{8,}}(?={_REST})"),
     ("GitHub Token", ("github_pat_",), r"github_pat_[0-9A-Za-z_]{22,}"),
     ("Slack Token", ("xapp-", "xoxe"), r"(?:xapp-|xoxe[.-])[0-9A-Za-z.-]{10,}"),
-    ("Hugging Face Token", ("hf_",), _START + r"hf_[0-9A-Za-z]{30,}"),
+    ("Hugging Face Token", ("hf_",), _begun("hf_") + r"[0-9A-Za-z]{30,}"),
     ("NPM tokens", ("npm_",), r"npm_[0-9A-Za-z]{36}"),
     ("NPM tokens", ("_authToken",), r"_authToken\s{0,3}=\s{0,3}([^\s\"'\\$]{8,})"),
     ("Stripe Access Key", ("k_test_",), r"[rs]k_test_[0-9a-zA-Z]{24}"),
@@ -261,8 +269,7 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
         regex = compiled(own)
         detectors.append((needles, partial(_tokens, regex, regex.groups, kind)))
     for kind, needles, prefix, alphabet, length in _FIXED:
-        # A pattern that begins with letters is searched for five times as fast.
-        begun = rf"{prefix}(?:(?<![A-Za-z0-9_-]{prefix})|(?<=\\[nrtbf]{prefix}))"
+        begun = _begun(prefix)
         regex = compiled(rf"{begun}[{alphabet}]{{{length}}}")
         piece = rf"([{alphabet}]{{4,{length - 4}}})"
         broken = compiled(rf"{begun}{piece}{_JOINT}{piece}(?![A-Za-z0-9])")

@@ -369,7 +369,7 @@ def _is_checked(digits: str) -> bool:
 
 # The secret of a key of AWS that has no name: 40 characters of base64's alphabet beside its id.
 
-_AWS_ID = compiled(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_ID = compiled(r"A[KS]IA(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = compiled(
     r"(?:(?<![A-Za-z0-9/+])|(?<=\\[nrt]))"
     # No digest: capitals, small letters and digits.
@@ -383,7 +383,7 @@ _MIXED = 20  # different characters; no path and no name has so many
 
 def aws_secrets(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text secret keys of AWS stand that are given beside their id."""
-    for match in _AWS_SECRET.finditer(text):
+    for match in _AWS_SECRET.finditer(text) if _AWS_ID.search(text) else ():
         start, stop = match.span()
         near = _AWS_ID.finditer(text, max(0, start - _NEAR), stop + _NEAR)
         between = (text[min(stop, each.end()) : max(start, each.start())] for each in near)
