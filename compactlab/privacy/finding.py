@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,16 +10,33 @@ from functools import cache, partial
 from re import Match, Pattern
 from re import compile as compiled
 
-from compactlab.privacy.rules import CREDENTIALS, ENV, STATED, STEMS, assigned
+from compactlab.privacy.rules import (
+    CREDENTIALS,
+    ENV,
+    STATED,
+    STEMS,
+    assigned,
+    aws_secrets,
+    card_numbers,
+)
 
 MAIL = "Mail Address"
 PRIVATE_KEY = "Private Key"
+CARD = "Card Number"
+ENCODED = "Base64 Secret"
 ASSIGNED = STATED
 """What a name such as `password` or `API_KEY` is given, whatever it looks like."""
 
 # A token begins behind whatever is no piece of one, or behind a line break that JSON has written
 # out. Patterns without an end may only begin there, or a long line would be read again and again.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
+
+
+def _begun(prefix: str) -> str:
+    """A prefix at such a beginning; with its letters first, the search is much faster."""
+    return rf"{prefix}(?:(?<![A-Za-z0-9_-]{prefix})|(?<=\\[nrtbf]{prefix}))"
+
+
 _MORE = compiled(r"[A-Za-z0-9_=-]*")
 _SIGNATURE = compiled(r"(?:\.?[A-Za-z0-9_+/=-]+)*")
 _EDGES = " \t\r\n=:\"'"
@@ -49,14 +67,69 @@ _KEY_LINE = compiled(
     r"(?:(?<![A-Za-z0-9+/=])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,200})(?:[ \t\r\n]|\\+[nr])+"
 )
 
+# Tokens of a fixed length: what they are called, what a text must hold for them to be worth a look,
+# their prefix, and the alphabet and the number of the characters behind it. Some are found by the
+# library as well, but not over the end of a line. Sources:
+# https://shopify.dev/changelog/length-of-the-shopify-access-token-is-increasing
+# https://shopify.dev/changelog/app-secret-key-length-has-increased
+# https://docs.aws.amazon.com/secretsmanager/latest/userguide/mes-partner-DatabricksPAT.html
+# https://github.com/C2SP/C2SP/blob/main/age.md (Bech32 of 32 bytes and a checksum)
+# and for the others, whose issuers write of the prefix alone, the rules of gitleaks:
+# https://github.com/gitleaks/gitleaks/tree/master/cmd/generate/config/rules
+_FIXED = (
+    ("GitHub Token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_", "A-Za-z0-9", 36),
+    ("GitLab Token", ("glpat-",), r"glpat-", r"A-Za-z0-9_-", 20),
+    ("AWS Access Key", ("AKIA", "ASIA"), r"(?:AKIA|ASIA)", "A-Z0-9", 16),
+    ("Google API Key", ("AIza",), r"AIza", r"A-Za-z0-9_-", 35),
+    ("NPM tokens", ("npm_",), r"npm_", "A-Za-z0-9", 36),
+    ("DigitalOcean Token", ("_v1_",), r"do[opr]_v1_", "a-f0-9", 64),
+    (
+        "Shopify Token",
+        ("shpat_", "shpca_", "shppa_", "shpss_"),
+        r"shp(?:at|ca|pa|ss)_",
+        "a-fA-F0-9",
+        32,
+    ),
+    ("Linear API Key", ("lin_api_",), r"lin_api_", "A-Za-z0-9", 40),
+    ("Databricks Token", ("dapi",), r"dapi", "a-f0-9", 32),
+    ("Age Secret Key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1", "AC-HJ-NP-Z02-9", 58),
+)
+
+# Between the lines of a token that was broken: quotation marks, what joins texts in code, an
+# indentation, and the number that some tools put before a line.
+_JOINT = r"[ \t\"'`+.\\]{0,16}(?:\r?\n|\\+n)(?:[ \t]{0,16}\d{1,6}[→\t])?[ \t\"'`+.]{0,80}"
+# Of a token without a fixed length only what fills the next line can be its rest.
+_REST = (
+    rf"{_JOINT}(?=[a-z\d_-]{{0,512}}[A-Z])(?=[A-Z\d_-]{{0,512}}[a-z])(?=[A-Za-z_-]{{0,512}}\d)"
+    r"[A-Za-z0-9_-]{16,512}(?:\.[A-Za-z0-9_-]{16,512})?(?=[\"'`,;)]{0,4}[ \t]*(?:[\r\n\\]|\Z))"
+)
+_WRAPPED = compiled(_REST)
+_OPEN = frozenset({"Google OAuth Token", "JSON Web Token", "OpenAI Token", "Vault Token"})
+
 # What the library has no detector for.
 _OWN = (
-    ("OpenAI Token", ("sk-",), _START + r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
+    ("OpenAI Token", ("sk-",), _begun("sk-") + r"(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("Google API Key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
-    ("Google OAuth Token", ("ya29.",), _START + r"ya29\.[0-9A-Za-z_-]{20,}"),
+    ("Google OAuth Token", ("ya29.",), _begun(r"ya29\.") + r"[0-9A-Za-z_-]{20,}"),
+    # Google documents no length; no known one is below 40.
+    (
+        "Google OAuth Token",
+        ("1//0", "1\\/", "1%2F", "1%2f"),
+        _begun("1") + r"(?:\\{0,3}/|%2[Ff]){2}0[0-9A-Za-z_-]{40,}",
+    ),
+    # https://developer.hashicorp.com/vault/docs/concepts/tokens: 24 characters or more. A name in
+    # code has neither a digit nor many capitals.
+    (
+        "Vault Token",
+        ("hvs.", "hvb.", "hvr."),
+        _begun(r"hv[sbr]\.")
+        + r"(?=[A-Za-z_-]{0,90}\d|(?:[a-z_-]{0,20}[A-Z]){7})[A-Za-z0-9_-]{24,}",
+    ),
+    # The library reads a payload, and here it has no end.
+    ("JSON Web Token", ("eyJ",), rf"{_begun('eyJ')}[\w-]{{8,}}\.eyJ[\w-]{{8,}}(?={_REST})"),
     ("GitHub Token", ("github_pat_",), r"github_pat_[0-9A-Za-z_]{22,}"),
     ("Slack Token", ("xapp-", "xoxe"), r"(?:xapp-|xoxe[.-])[0-9A-Za-z.-]{10,}"),
-    ("Hugging Face Token", ("hf_",), _START + r"hf_[0-9A-Za-z]{30,}"),
+    ("Hugging Face Token", ("hf_",), _begun("hf_") + r"[0-9A-Za-z]{30,}"),
     ("NPM tokens", ("npm_",), r"npm_[0-9A-Za-z]{36}"),
     ("NPM tokens", ("_authToken",), r"_authToken\s{0,3}=\s{0,3}([^\s\"'\\$]{8,})"),
     ("Stripe Access Key", ("k_test_",), r"[rs]k_test_[0-9a-zA-Z]{24}"),
@@ -118,9 +191,13 @@ def _all(text: str) -> Iterator[Finding]:
         yield from _mails(text)
     if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
         yield from _private_keys(text)
+    yield from _cards(text)
+    yield from _encoded(text)
     for needles, find in _detectors():
-        if any(needle in text for needle in needles):
-            yield from find(text)
+        for needle in needles:  # most texts hold none: any() takes ten times as long
+            if needle in text:
+                yield from find(text)
+                break
 
 
 def _mails(text: str) -> Iterator[Finding]:
@@ -191,8 +268,15 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
     for kind, needles, own in _OWN:
         regex = compiled(own)
         detectors.append((needles, partial(_tokens, regex, regex.groups, kind)))
+    for kind, needles, prefix, alphabet, length in _FIXED:
+        begun = _begun(prefix)
+        regex = compiled(rf"{begun}[{alphabet}]{{{length}}}")
+        piece = rf"([{alphabet}]{{4,{length - 4}}})"
+        broken = compiled(rf"{begun}{piece}{_JOINT}{piece}(?![A-Za-z0-9])")
+        detectors.append((needles, partial(_fixed, regex, broken, length, kind)))
     for kind, needles, own in CREDENTIALS:
         detectors.append((needles, partial(_tokens, compiled(own), 1, kind, more=None)))
+    detectors.append((("AKIA", "ASIA"), _aws))
     detectors.append((STEMS, _assigned))
     detectors.append((STEMS, partial(_tokens, compiled(ENV), 1, ASSIGNED, more=None)))
     return tuple(detectors)
@@ -218,7 +302,54 @@ def _tokens(
             # Of a token that is longer than its pattern nothing may be left over.
             rest = more.match(text, stop) if more else None
             last = rest.end() if rest else stop
+            wrapped = _WRAPPED.match(text, last) if kind in _OPEN else None
+            last = wrapped.end() if wrapped else last
             yield Finding(start, last, kind)
+
+
+def _fixed(
+    regex: Pattern[str], broken: Pattern[str], length: int, kind: str, text: str
+) -> Iterator[Finding]:
+    yield from _tokens(regex, 0, kind, text)
+    for match in broken.finditer(text):
+        if len(match[1]) + len(match[2]) == length:
+            yield Finding(*match.span(), kind)
+
+
+def _cards(text: str) -> Iterator[Finding]:
+    return (Finding(start, stop, CARD, sure=True) for start, stop in card_numbers(text))
+
+
+def _aws(text: str) -> Iterator[Finding]:
+    return (Finding(start, stop, "AWS Access Key") for start, stop in aws_secrets(text))
+
+
+_RUN = compiled(r"[A-Za-z0-9+/]{16,}={0,2}")
+# Four characters are three bytes: of text, if none of these has its highest bit.
+_TEXT = compiled(
+    r"(?:[CDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]){3,}"
+)
+_MOST = 8_192  # characters: a private key, a file of settings, and no picture
+_AUTH = compiled(r"auth\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,7}[\"'`]?\Z")  # Docker's, npm's
+_PAIR = compiled(r"[!-9;-~]{1,64}:[!-~]{3,}")
+
+
+def _encoded(text: str) -> Iterator[Finding]:
+    """Base64 of a text that has a secret in it."""
+    for run in _RUN.finditer(text):
+        start, stop = run.span()
+        # Of JSON's written-out line break the last letter is no part of it.
+        start += text[max(0, start - 1)] == "\\" and text[start] in "nrt"
+        if stop - start <= _MOST and _TEXT.match(text, start):
+            held = _decoded(text[start:stop].rstrip("="))
+            pair = _PAIR.match(held) and _AUTH.search(text, max(0, start - 24), start)
+            if pair or any(each.kind != MAIL for each in findings(held)):
+                yield Finding(start, stop, ENCODED)
+
+
+def _decoded(run: str) -> str:
+    whole = run[:-1] if len(run) % 4 == 1 else run  # a single character is less than a byte
+    return a2b_base64(whole + "=" * (-len(whole) % 4)).decode("latin-1")
 
 
 def _assigned(text: str) -> Iterator[Finding]:

@@ -9,12 +9,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from compactlab.privacy.finding import ASSIGNED, MAIL, PRIVATE_KEY, Finding, findings
+from compactlab.privacy.finding import (
+    ASSIGNED,
+    CARD,
+    ENCODED,
+    MAIL,
+    PRIVATE_KEY,
+    Finding,
+    findings,
+)
 from compactlab.privacy.rules import BASIC, is_ordinary
 
 # What is remembered of secrets: by what they are known where nothing beside them tells.
 
 # A value that has a name is remembered as a whole, if nobody writes it by chance.
+_WHOLE = {ASSIGNED, BASIC, CARD, ENCODED}
 _TELLING = 8
 _REMEMBERED = 500
 # Of a token any piece of so many characters is: summaries quote, compactions cut, and what actions
@@ -46,7 +55,7 @@ class Memory:
         """Remember a secret and its word; it is sure if a password, though of letters alone."""
         if kind == MAIL:
             return
-        named = kind in {ASSIGNED, BASIC}
+        named = kind in _WHOLE
         if named and _is_telling(secret, sure) and len(self._values) < _REMEMBERED:
             if secret not in self._values:
                 self._values[secret] = word

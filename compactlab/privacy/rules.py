@@ -316,3 +316,76 @@ CREDENTIALS = (
 )
 """Of each: what it is called, what a text must hold for it to be worth a look, and the pattern,
 whose only group is the secret."""
+
+
+# Numbers of payment cards (ISO/IEC 7812): the issuer's range and length, and a check digit.
+
+# In the groups that are printed on cards, or without any. What stands in a longer row of groups is
+# a table, and what hangs at a word is somebody's id.
+_NUMBER = compiled(
+    r"[2-6][0-9]{3}(?:([ -])(?:[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?|[0-9]{6}\1[0-9]{4,5})"
+    r"|[0-9]{8,15})(?!\w|-\w|\.[0-9])"
+)
+_BEFORE = compiled(r"(?<![\w.])(?<!\w-)")
+_ROW = compiled(r"(?:[0-9]{2}|[A-Z]{2})[0-9]{2}[ -]\Z")  # an IBAN begins with letters
+_ROW_ON = compiled(r"[ -][0-9]{4}(?![0-9])")
+_ISSUED = compiled(
+    r"4[0-9]{15}(?:[0-9]{3})?"  # Visa
+    # Mastercard
+    r"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"
+    r"|3[47][0-9]{13}"  # American Express
+    r"|3(?:0[0-59]|[689][0-9])[0-9]{11}"  # Diners Club
+    r"|35(?:2[89]|[3-8][0-9])[0-9]{12}"  # JCB
+    r"|(?:6011|64[4-9][0-9]|65[0-9]{2})[0-9]{12}(?:[0-9]{3})?"  # Discover
+    r"|62[0-9]{14,17}"  # UnionPay
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])[0-9]{8,15}"  # Maestro
+)
+_CARD = compiled(
+    r"(?:(?<![A-Za-z])(?:[Cc]ard|[Cc][Cc]|PAN)|(?<=[a-z])Card|(?<![A-Z])CARD|[Cc]reditcard"
+    r"|[Vv]isa|VISA|[Mm]aster[Cc]ard|MASTERCARD|[Aa]mex|AMEX|American Express|[Mm]aestro|JCB"
+    r"|[Uu]nion[Pp]ay|Diners)(?:s|[Nn]umbers?|[Nn]um|[Nn]o)?(?![a-z])"
+)
+
+
+def card_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """Where in a text numbers of cards stand, in their groups or beside a word for a card."""
+    for match in _NUMBER.finditer(text):
+        start, stop = match.span()
+        digits = match[0].replace(match[1], "") if match[1] else match[0]
+        if _BEFORE.match(text, start) and _ISSUED.fullmatch(digits) and _is_checked(digits):
+            grouped = match[1] and not (
+                _ROW.search(text, max(0, start - 5), start) or _ROW_ON.match(text, stop)
+            )
+            beside = text[max(0, start - 40) : start], text[stop : stop + 20]
+            if grouped or any(map(_CARD.search, beside)):
+                yield start, stop
+
+
+def _is_checked(digits: str) -> bool:
+    """Whether the last digit is the check digit of the others (Luhn)."""
+    doubled = "".join(str(int(digit) * 2) for digit in digits[-2::-2])
+    return sum(map(int, digits[-1::-2] + doubled)) % 10 == 0
+
+
+# The secret of a key of AWS that has no name: 40 characters of base64's alphabet beside its id.
+
+_AWS_ID = compiled(r"A[KS]IA(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET = compiled(
+    r"(?:(?<![A-Za-z0-9/+])|(?<=\\[nrt]))"
+    # No digest: capitals, small letters and digits.
+    r"(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}[0-9])"
+    r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+)
+_NEAR = 200  # characters
+_LINES = 3
+_MIXED = 20  # different characters; no path and no name has so many
+
+
+def aws_secrets(text: str) -> Iterator[tuple[int, int]]:
+    """Where in a text secret keys of AWS stand that are given beside their id."""
+    for match in _AWS_SECRET.finditer(text) if _AWS_ID.search(text) else ():
+        start, stop = match.span()
+        near = _AWS_ID.finditer(text, max(0, start - _NEAR), stop + _NEAR)
+        between = (text[min(stop, each.end()) : max(start, each.start())] for each in near)
+        if len(set(match[0])) >= _MIXED and any(each.count("\n") <= _LINES for each in between):
+            yield start, stop
