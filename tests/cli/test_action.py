@@ -232,6 +232,8 @@ def test_the_report_is_uploaded_whatever_the_verdict(runner: Runner) -> None:
     assert runner.play(FIND, junit="gate.xml") == 0
     files = [runner.work / "compactlab-out" / "report.html", runner.work / "gate.xml"]
     assert runner.value(upload["with"]["path"]).splitlines() == list(map(str, files))
+    # What failed must not stay failed because it was kept.
+    assert "compactlab run --retry " in SCRIPTS[2]["run"]
     # Nor does a red gate keep what was run from being kept for the next one.
     names = [step["name"] for step in STEPS]
     assert names.index(RUN) < names.index("Save the store") < names.index(JUDGE)
