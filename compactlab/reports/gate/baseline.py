@@ -6,20 +6,22 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from compactlab.reports.analysis.comparison import Case
-from compactlab.reports.gate.record import REUSE, Record, Subject, record_of, some
+from compactlab.reports.gate.record import REUSE, Record, Subject, brief, record_of, some
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.names import current
+
+T = TypeVar("T")
 
 # Where the figures of a baseline come from: of another origin, they are not compared.
 
@@ -38,6 +40,10 @@ COMPARED = {
     "seeds": "the seeds",
 }
 ENGINE = "engine"
+
+
+# Of these the figures that were used are compared, where both sides hold them.
+FIGURES = ("tokenizer", "prices", "own_models")
 
 
 def provenance(results: Results) -> Provenance:
@@ -64,14 +70,43 @@ def _digest(value: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if value else ""
 
 
-def differences(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
+def differences(before: Baseline, after: Baseline) -> Iterator[tuple[str, Any, Any]]:
     """What is of another origin: its name in words, what it was, and what it is."""
+    by_figures = before.by_figures and after.by_figures
     for name, words in COMPARED.items():
-        was, is_ = before.get(name), after.get(name)
-        if was != is_:
+        was, is_ = before.provenance.get(name), after.provenance.get(name)
+        if was != is_ and not (by_figures and name in FIGURES):
             yield words, was, is_
+
+
+def other_figures(before: Baseline, after: Baseline) -> Iterator[str]:
+    """In what both have used other figures of a model, or other counts of a conversation.
+
+    What only one side has used is of runs that the other has not, or of larger prompts than its
+    ever were: it changes nothing that both have.
+    """
+    for model in sorted(before.models.keys() & after.models.keys()):
+        for name, was, is_ in _other(before.models[model], after.models[model]):
+            yield f"{brief(model)}: {brief(name)}: was {_values(was)}, is {_values(is_)}"
+    names: dict[str, list[str]] = {}
+    for key in sorted(before.counts.keys() & after.counts.keys()):
+        if before.digests.get(key) == after.digests.get(key):
+            for encoding, _, _ in _other(before.counts[key], after.counts[key]):
+                names.setdefault(encoding, []).append(key[1])
+    for encoding, changed in names.items():
+        number = counted(len(changed), "conversation")
+        yield f"token counts ({brief(encoding)}) of {number} changed: {some(changed)}"
+
+
+def _other(before: Mapping[str, T], after: Mapping[str, T]) -> Iterator[tuple[str, T, T]]:
+    """What both have and is not the same."""
+    for name in sorted(before.keys() & after.keys()):
+        if before[name] != after[name]:
+            yield name, before[name], after[name]
+
+
+def _values(values: Sequence[str]) -> str:
+    return brief(", ".join(values))
 
 
 GATED = (
@@ -109,6 +144,9 @@ class Baseline:
     records: Mapping[Subject, Mapping[Case, Record]]
     typed: bool = True  # whether it holds needs by type of fact
     unreadable: tuple[str, ...] = ()  # sources
+    # What its runs have used; both are empty where that is not known of all of them.
+    models: Mapping[str, Figures] = field(default_factory=dict)
+    counts: Mapping[Conversation, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, results: Results, metrics: Iterable[str] = GATED) -> Baseline:
@@ -133,7 +171,15 @@ class Baseline:
             {subject: dict(sorted(records[subject].items())) for subject in sorted(records)},
             any(len(run.rows.get("facts", ())) for run in runs),
             tuple(sorted(run.conversation for run in results.runs if run.status == "unreadable")),
+            *_used(results.manifest.get("used", {}), [run for run in runs if run.status == "ok"]),
         )
+
+    @property
+    def by_figures(self) -> bool:
+        """Whether it is known which figures its runs have used, and not only their versions."""
+        every = (record for held in self.records.values() for record in held.values())
+        well = {(each.scenario, each.conversation) for each in every if not each.failed}
+        return bool(self.models) and well <= self.counts.keys()
 
     @property
     def failed(self) -> list[tuple[Subject, Record]]:
@@ -189,6 +235,24 @@ def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
     return {spec: name if names.count(name) == 1 else spec for spec, name in labels.items()}
 
 
+def _used(
+    used: Used, runs: Sequence[Run]
+) -> tuple[dict[str, Figures], dict[Conversation, dict[str, str]]]:
+    """What runs have used: figures by models, and digests of counts by conversation."""
+    conditions, counts = used.get("conditions", {}), used.get("counts", {})
+    if not all(run.condition in conditions and run.digest in counts for run in runs):
+        return {}, {}
+    models = {m for run in runs for m in conditions[run.condition].get("models", ())}
+    counted = {
+        (run.scenario, run.conversation): {
+            name: " ".join(digests) for name, digests in counts[run.digest].items()
+        }
+        for run in runs
+    }
+    held = used.get("models", {})
+    return {name: held[name] for name in sorted(models & held.keys())}, counted
+
+
 def _digests(runs: Iterable[Run]) -> dict[Conversation, str]:
     by_conversation: dict[Conversation, set[str]] = {}
     for run in runs:
@@ -220,6 +284,7 @@ class _Conversation(msgspec.Struct, forbid_unknown_fields=True):
     scenario: str
     conversation: str
     digest: str
+    counts: dict[str, str] = {}
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -230,6 +295,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     provenance: dict[str, Any]
     runs: list[_Run]
     strategies: dict[str, str]
+    models: dict[str, Figures] = {}
     unreadable: list[str] = []
 
 
@@ -241,8 +307,10 @@ def written(baseline: Baseline) -> str:
         "baseline": _line(_VERSION),
         "conversations": _lines(
             {"conversation": name, "digest": digest, "scenario": scenario}
+            | ({"counts": counts} if (counts := baseline.counts.get((scenario, name))) else {})
             for (scenario, name), digest in baseline.digests.items()
         ),
+        "models": _keys(baseline.models),
         "metrics": _lines(baseline.metrics),
         "needs_by_type": _line(baseline.typed),
         "provenance": _keys(baseline.provenance),
@@ -340,6 +408,8 @@ def parsed(content: bytes) -> Baseline:
         {subject: dict(sorted(records[subject].items())) for subject in sorted(records)},
         file.needs_by_type,
         tuple(file.unreadable),
+        file.models,
+        {(c.scenario, c.conversation): c.counts for c in file.conversations if c.counts},
     )
 
 

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.analysis.comparison import Case
-from compactlab.reports.gate.baseline import ENGINE, Baseline, differences
+from compactlab.reports.gate.baseline import (
+    COMPARED,
+    ENGINE,
+    Baseline,
+    differences,
+    other_figures,
+)
 from compactlab.reports.gate.judging import Judge, Side
 from compactlab.reports.gate.record import Record, Subject, brief, some
 from compactlab.reports.gate.rules import Demand, Outcome, bare, same_kind, unchanged
@@ -75,8 +81,9 @@ def other_provenance(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
     lines = [
         f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
-        for words, was, is_ in differences(before.provenance, after.provenance)
+        for words, was, is_ in differences(before, after)
     ]
+    lines += [f"other provenance: {each}" for each in other_figures(before, after)]
     shared = before.digests.keys() & after.digests.keys()
     pairs = {key: (before.digests[key], after.digests[key]) for key in shared}
     # Of what never went well there is none.
@@ -148,13 +155,28 @@ def _only_in(one: Held, other: Held) -> tuple[list[Subject], list[tuple[Subject,
     return subjects, runs
 
 
+_VERSIONS = (
+    "the baseline holds versions and not the figures that were used, so another version is "
+    "refused; compactlab baseline writes it anew"
+)
+
+
 def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[str]:
     """What is worth knowing, and decides nothing."""
     if before is None:
         return
-    was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
-    if was != is_:
-        yield f"the engine has changed: was {_value(was)}, is {_value(is_)}"
+    was, is_ = before.provenance, after.provenance
+    if was.get(ENGINE) != is_.get(ENGINE):
+        yield (
+            f"the engine has changed: was {_value(was.get(ENGINE))}, is {_value(is_.get(ENGINE))}"
+        )
+    if before.by_figures and after.by_figures:
+        for name in ("prices", "tokenizer"):
+            if was.get(name) != is_.get(name):
+                versions = f"was {_value(was.get(name))}, is {_value(is_.get(name))}"
+                yield f"{COMPARED[name]}: {versions}; compared are the figures that were used"
+    elif after.by_figures:
+        yield _VERSIONS
     if not exact:
         yield from _new(before, after)
     still = [each for each in before.failed if each[0] in after.records]

@@ -70,6 +70,7 @@ _DEFAULTS = {
 _SHOWN_ELSEWHERE = {
     "strategies", "strategies_code", "sources", "source_keys", "source_seeds", "engines",
     "conditions", "breaks", "sees_future", "flushes", "metrics",
+    "used",
 }  # fmt: skip
 
 

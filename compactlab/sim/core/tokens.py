@@ -179,6 +179,15 @@ class Tokenizer:
         return sum(map(self.part, message.parts))
 
 
+def digest_of_counts(conversation: Conversation, name: str) -> str:
+    """Sixteen hex digits of the counts of all that a conversation says, under an encoding."""
+    count = encoding(name).count
+    named = (p.name for m in conversation.messages for p in m.parts if p.type == "tool_call")
+    texts = dict.fromkeys([*_texts(conversation), *named])
+    counts = ",".join(str(count(text)) for text in texts)
+    return hashlib.blake2b(counts.encode(), digest_size=8).hexdigest()
+
+
 # The token counts of a source's texts, so that what was counted once is never counted again.
 #
 # Counts are kept in the order in which a source's conversations hold their texts, a few bytes

@@ -53,6 +53,12 @@ class Setting(Options):
         }
 
     @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits of all of it that can change a figure."""
+        text = msgspec.json.encode(self.provenance, order="deterministic")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    @cached_property
     def counter(self) -> str:
         """Sixteen hex digits of what counts tokens: other code may count otherwise."""
         text = f"{self.provenance['engine']} {self.provenance['tokenizer']}"

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 import msgspec
 
 from compactlab.sim.core.errors import unknown
+from compactlab.sim.experiment.run import Used
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.names import RENAMED
@@ -62,6 +63,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     source_keys: list[Key] | msgspec.UnsetType = msgspec.UNSET
     conditions: list[Key] | msgspec.UnsetType = msgspec.UNSET
     seeds: list[Seed] = []
+    used: Used = {}
 
     def __post_init__(self) -> None:
         for name, known in (("metrics", METRICS), ("tables", TABLES)):

@@ -10,6 +10,7 @@ from compactlab.sim.experiment.results import read_runs
 from compactlab.sim.experiment.run import parcel
 from compactlab.sim.experiment.shard import name_of
 from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.used import united
 
 # Of the manifest: what must be the same, for figures to be comparable.
 _SAME = (
@@ -81,6 +82,8 @@ def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     merged["sources"] = [name for name, _, _ in sources]
     merged["source_seeds"] = [seed for _, seed, _ in sources]
     merged["source_keys"] = [key for _, _, key in sources]
+    if any("used" in manifest for manifest in manifests):
+        merged["used"] = united(manifest.get("used", {}) for manifest in manifests)
     merged["skipped_files"] = max(manifest.get("skipped_files", 0) for manifest in manifests)
     return merged
 

@@ -13,6 +13,11 @@ from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, joined, pac
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
 
+Figures = dict[str, list[str]]
+"""Figures of a model, named as in a file of models; several values where they differ by date."""
+Used = dict[str, dict[str, Figures]]
+"""Figures from elsewhere that runs have used, see :mod:`compactlab.sim.experiment.used`."""
+
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 
 
@@ -41,6 +46,8 @@ class Run:
     place: int = 0
     source_key: str = ""
     condition: str = ""
+    # Of all runs together in the manifest, and not in the tables.
+    used: Used = field(default_factory=dict, repr=False, compare=False)
     # By code that is not ours; shown, and not stored.
     printed: str = field(default="", repr=False, compare=False)
 

@@ -33,6 +33,7 @@ from compactlab.sim.experiment.foreign import loaded
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.experiment.used import used_in
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import built_in
 from compactlab.sim.models.pricing import prices_of
@@ -152,7 +153,9 @@ def run_one(
             data = readings[0].beside(*readings[1:]) if setting.loop else readings[0]
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
             rows = {name: filled for name, filled in rows.items() if len(filled)}
-            return replace(run, metrics=figures(data, setting.metrics), rows=rows)
+            measured = figures(data, setting.metrics)
+            used = used_in(readings, run.condition)
+            return replace(run, metrics=measured, rows=rows, used=used)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except OutOfTime:

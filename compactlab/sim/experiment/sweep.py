@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import check_names, under_aliases
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.run import Run, Used, parcel
 from compactlab.sim.experiment.shard import Counted, Shard, Task, forget, shards
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.store import Cell, Store
+from compactlab.sim.experiment.used import united
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
@@ -83,7 +88,8 @@ class Experiment:
             if progress is not None:
                 progress(done)
         forget()
-        return Results([runs_by_place[place] for place in sorted(runs_by_place)], self.manifest())
+        runs = [runs_by_place[place] for place in sorted(runs_by_place)]
+        return Results(runs, {**self.manifest(), "used": united(run.used for run in runs)})
 
     def fill(
         self,
@@ -112,7 +118,11 @@ class Experiment:
         todo = self.missing(store) if todo is None else todo
         if fail_fast:  # nobody shall have to wait for the rest of a shard
             todo = [cell for shard in todo for cell in shard.apart()]
-        for shard, (files, counts, done) in workers.do(work, todo):
+        for shard, (files, counts, used, done) in workers.do(work, todo):
+            if used:  # before the runs that have used it: where these are, it is known
+                content = msgspec.json.encode(used)
+                name = hashlib.blake2b(content, digest_size=8).hexdigest()
+                store.remember(name, self.setting.key, content)
             store.put(shard.name, files)
             for source, counted in counts.items():
                 store.remember(source, self.setting.counter, counted)
@@ -120,6 +130,7 @@ class Experiment:
                 progress(done)
             if fail_fast and done.failed:
                 break
+        store.describe(self._manifest_for(store))
         forget()
 
     def is_described_by(self, store: Store) -> bool:
@@ -127,10 +138,21 @@ class Experiment:
         return store.exists and store.manifest() == self._manifest_for(store)
 
     def _manifest_for(self, store: Store) -> dict[str, Any]:
-        """The manifest, and by what code anything in a store was found: columns may differ."""
-        before = store.manifest().get("engines", []) if store.exists else []
+        """The manifest, and of a store by what code anything was found: columns may differ.
+
+        What runs have used is remembered shard by shard, so that it outlives whatever breaks off;
+        a store that was merged has it in its manifest.
+        """
         manifest = self.manifest()
-        return {**manifest, "engines": list(dict.fromkeys([*before, manifest["engine"]]))}
+        before = store.manifest() if store.exists else {}
+        engines = dict.fromkeys([*before.get("engines", []), manifest["engine"]])
+        every: list[Used] = []
+        for content in store.remembered(self.setting.key).values():
+            with suppress(msgspec.DecodeError):  # damaged: then versions are compared
+                every.append(msgspec.json.decode(content, type=Used))
+        if all(before.get(name) == value for name, value in self.setting.provenance.items()):
+            every.append(before.get("used", {}))
+        return {**manifest, "engines": list(engines), "used": united(every)}
 
     def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
         """What a store does not hold, as shards; what takes longest comes first."""
@@ -180,8 +202,8 @@ def _with_shard(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Ru
 
 def _packed(
     tables: tuple[str, ...], shard: Shard, runs: list[Run], counts: Counted
-) -> tuple[dict[str, bytes], Counted, Done]:
-    return parcel(runs, tables), counts, _done(shard, runs)
+) -> tuple[dict[str, bytes], Counted, Used, Done]:
+    return parcel(runs, tables), counts, united(run.used for run in runs), _done(shard, runs)
 
 
 def _done(shard: Shard, runs: list[Run]) -> Done:

@@ -12,6 +12,7 @@ from compactlab.scenarios.catalogue import sources
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.merge import merge
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.store import FAILED, Store
@@ -298,6 +299,63 @@ def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
     assert field.filled("keep_all", "Mine") == 3
     alone = field.planned("keep_all", "Mine").run()
     assert field.results.frame().equals(alone.frame())
+
+
+# ------------------------------------------------------------------------------- what was used
+
+
+def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field: Field) -> None:
+    """Neither on the order, nor on pieces, nor on workers, nor on where it is kept."""
+    planned = field.planned("keep_all", "Mine")
+    alone = planned.run()
+    used = alone.manifest["used"]
+    assert sorted(used["conditions"]) == sorted(c.key for c in planned.conditions)
+    assert list(used["models"]) == [field.kit.model]
+    assert sorted(used["counts"]) == sorted({run.digest for run in alone.runs})
+    field.filled("Mine")
+    field.filled("keep_all", "Mine")
+    assert field.results.manifest["used"] == used
+    halves = [Store(field.folder / name) for name in ("one", "two")]
+    for half, specs in zip(halves, (["keep_all"], ["Mine"]), strict=True):
+        field.planned(*specs).fill(half, ALONE)
+    merge(halves, Store(field.folder / "merged"))
+    merged = Results.load(field.folder / "merged")
+    assert merged.manifest["used"] == used
+    # Nobody has told the merged store's shards apart, and still nothing is lost.
+    planned.fill(Store(field.folder / "merged"), ALONE)
+    assert Results.load(field.folder / "merged").manifest["used"] == used
+
+
+def test_what_runs_have_used_outlives_an_interruption(field: Field) -> None:
+    planned = field.planned("keep_all", "Mine")
+
+    def stop(done: Done) -> None:
+        raise KeyboardInterrupt
+
+    (shard,) = planned.missing(field.store)
+    with pytest.raises(KeyboardInterrupt):
+        planned.fill(field.store, ALONE, stop, todo=shard.apart())
+    assert field.filled("keep_all", "Mine") == 5
+    assert field.results.manifest["used"] == planned.run().manifest["used"]
+
+
+def test_what_runs_have_used_is_known_again_under_their_setting(field: Field) -> None:
+    field.filled("keep_all")
+    before = field.results.manifest
+    field.filled("keep_all", window=4_000)
+    other = field.results.manifest["used"]["models"][field.kit.model]
+    assert other["window"] == ["4000"]
+    assert field.filled("keep_all") == 0
+    assert field.results.manifest["used"] == before["used"]
+
+
+def test_a_damaged_note_of_what_was_used_is_passed_over(field: Field) -> None:
+    field.filled("keep_all")
+    for file in (field.store.folder / ".counts").glob(f"*.{field.planned('Mine').setting.key}"):
+        file.write_bytes(b"{")
+    field.store.describe({})
+    assert field.filled("keep_all") == 0
+    assert field.results.manifest["used"] == {}
 
 
 class Deadly:
