@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +78,13 @@ def make(
         digest="d" * 16,
         summarizer=WRITER,
         metrics={
-            "cost_usd": sum(call["cost_usd"] for call in calls) + side,
+            "cost_usd": fsum(call["cost_usd"] for call in calls) + side,
             "side_cost_usd": side,
             "cost_input_usd": 0.0,
             "cost_read_usd": reads * _READ,
             "cost_write_usd": writes * _WRITE,
             "cost_output_usd": 10 * len(prompts) * _OUTPUT,
-            "avoidable_cost_usd": sum(call["avoidable_cost_usd"] for call in calls),
+            "avoidable_cost_usd": fsum(call["avoidable_cost_usd"] for call in calls),
             "tokens_uncached": 0,
             "tokens_cache_read": reads,
             "tokens_cache_write": writes,

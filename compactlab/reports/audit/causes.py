@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
@@ -125,7 +126,7 @@ def read_cost(entries: Iterable[AuditedFile]) -> float:
     """Dollars for what was read from the cache, of the sessions whose prices are known."""
     priced = (entry.audited for entry in entries if entry.audited.recorded.cost is not None)
     findings = (finding for audited in priced for finding in audited.findings)
-    return sum(_rates(each).cost(Usage(cache_read=each.read)) for each in findings)
+    return fsum(_rates(each).cost(Usage(cache_read=each.read)) for each in findings)
 
 
 def _rates(finding: Finding) -> Price:
@@ -150,7 +151,7 @@ def headline(entries: Sequence[AuditedFile]) -> list[str]:
     costs = {in_words(share.cause): share.dollars or 0.0 for share in totals}
     whole, parts = _parts(read_cost(priced), costs)
     sentences = [f"${dollars(whole)} of input{_scope(priced)}: {parts}."]
-    avoidable_cost = sum(share.avoidable_cost or 0.0 for share in totals)
+    avoidable_cost = fsum(share.avoidable_cost or 0.0 for share in totals)
     if avoidable_cost > 0:
         part = avoidable_cost / whole if whole else 0.0
         sentences.append(

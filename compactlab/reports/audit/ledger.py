@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 from statistics import median
 
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
@@ -135,8 +136,8 @@ def merge(name: str, tallies: Sequence[Tally]) -> Tally:
         sum((each.read for each in tallies), nothing),
         sum((each.written for each in tallies), nothing),
         sum(priced, Pair(0.0, 0.0)) if priced else None,
-        sum(each.exact * each.calls for each in tallies) / calls,
-        sum(each.near * each.calls for each in tallies) / calls,
+        fsum(each.exact * each.calls for each in tallies) / calls,
+        fsum(each.near * each.calls for each in tallies) / calls,
         sum((each.rebuilds for each in tallies), Rebuilds()),
         median(each.prompt_error for each in tallies),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from math import fsum
 
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
@@ -304,7 +305,7 @@ def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     """The causes of some sessions, most tokens first, and what was read where that is asked for."""
     totals = shares(entries)
     cache_misses = sum(share.tokens for share in totals)
-    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in totals)
+    whole = read_cost(entries) + fsum(share.dollars or 0.0 for share in totals)
     lines = [_cause(share, cache_misses, whole) for share in totals]
     return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
 

@@ -9,6 +9,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 
 from compactlab.scenarios.engine.domain import WORDS, Domain, Voice, value
 from compactlab.scenarios.engine.phrases import POLARITY, polarity_of
@@ -216,7 +217,7 @@ class Planner:
 
     def _apportioned(self, count: int) -> list[FactType]:
         """So many types in proportion to their weights, from a random start."""
-        whole, at = sum(self._kinds.values()), self._rng.random()
+        whole, at = fsum(self._kinds.values()), self._rng.random()
         bounds, kinds = [0.0], list(self._kinds)
         for weight in self._kinds.values():
             bounds.append(bounds[-1] + weight / whole * count)
