@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import or_
 
 import msgspec
 
@@ -120,19 +120,34 @@ def _arguments(part: Part) -> Iterator[str]:
 
 # What the next actions of a conversation need, and which texts hold it.
 #
-# Computed once for a conversation and shared by all replays of it.
+# Computed once for a conversation and shared by all replays of it. In a long conversation there are
+# as many words as calls, so what is kept for each call or message is a list of a few numbers, and
+# never a bit for each word.
 
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
+_BITS = 50_000_000  # bytes of sets of words that are remembered
 
 
 def bits(numbers: Iterable[int]) -> int:
-    """Numbers as a set that is counted and compared whole: bit n stands for number n."""
-    return sum(1 << number for number in set(numbers))
+    """Numbers as a set that is counted and compared whole: bit n stands for number n.
+
+    Examples
+    --------
+    >>> bin(bits([0, 3, 3]))
+    '0b1001'
+    """
+    held = bytearray()
+    for number in numbers:
+        place = number >> 3
+        if place >= len(held):
+            held.extend(bytes(place + 1 - len(held)))
+        held[place] |= 1 << (number & 7)
+    return int.from_bytes(held, "little")
 
 
 @dataclass
 class _Path:
-    """The messages on the way to here: the words in them, and what was known at each call."""
+    """The messages on the way to here: the words in them, and what was known at the last calls."""
 
     known: int
     calls: list[tuple[str, int]]
@@ -146,53 +161,80 @@ class ForwardNeeds:
 
     def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
-        self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
+        # Numbered from those on that are used last, so that words of later calls come first.
+        self._numbers: dict[str, int] = {}
+        left = [0]
+        for answer in reversed(conversation.calls):
+            for word in sorted(uses[answer.id]):
+                self._numbers.setdefault(word, len(self._numbers))
+            left.append(len(self._numbers))
+        self._left = left[::-1]
         self.names = tuple(self._numbers)  # the words by number
         self.size = len(self._numbers)
-        acts = {id: bits(self._numbers[w] for w in words) for id, words in uses.items()}
-        in_turn = [acts[answer.id] for answer in conversation.calls]
-        # For each call, counted from 0, and for the time after the last: the words that its action
-        # or a later one uses, as bits.
-        self.due = [*accumulate(reversed(in_turn), or_, initial=0)][::-1]
         # By message, the places in it where facts are stated, and the last call that needs each.
         self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
-        self._bits_in: dict[int, tuple[Message, int]] = {}
-        # By how many actions are looked ahead, and by the id of a call's answer: the words that
-        # this action and the next ones use and had appeared before the call, as bits; and how many.
-        self.wanted = self._wanted(conversation, acts, ahead)
-        self.sizes = {
-            k: {id: words.bit_count() for id, words in of_calls.items()}
-            for k, of_calls in self.wanted.items()
-        }
+        self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
+        self._bits_in: dict[int, int] = {}
+        self._bytes = 0
+        acts = {id: tuple(self._numbers[w] for w in words) for id, words in uses.items()}
+        # By the id of a call's answer: the words that this action and the next ones use and had
+        # appeared before the call, the next one's first; and by how many actions are looked ahead,
+        # how many of them there are.
+        self._wanted: dict[str, array[int]] = {}
+        self.sizes: dict[int, dict[str, int]] = {k: {} for k in ahead}
+        self._look_ahead(conversation, acts)
 
-    def _wanted(
-        self, conversation: Conversation, acts: dict[str, int], ahead: Sequence[int]
-    ) -> dict[int, dict[str, int]]:
+    def due(self, call: int) -> int:
+        """The words that the action of a call, counted from 0, or a later one uses, as bits."""
+        return (1 << self._left[min(call, len(self._left) - 1)]) - 1
+
+    def wanted(self, answer: str, ahead: int) -> Sequence[int]:
+        """Numbers of the words that a call's action and the next ones use, so many in all."""
+        return self._wanted[answer][: self.sizes[ahead][answer]]
+
+    def _look_ahead(self, conversation: Conversation, acts: dict[str, tuple[int, ...]]) -> None:
         """For each call, what its action and the next use of what had appeared before it.
 
         What was taken back has not appeared, and an action on another branch is none of the next.
         """
-        wanted = {k: dict.fromkeys(acts, 0) for k in ahead}
-        furthest = max(ahead)
+        furthest = max(self.sizes)
         path = _Path(bits(self.held_by(conversation.system)), [])
         paths = {"": path.copy()}
         targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        # Of calls to which more may come: how many actions before its first use each word stands.
+        nearest: dict[str, dict[int, int]] = {}
         for event in conversation.events:
             if isinstance(event, Rewind):
                 path = paths[event.to].copy()
             elif isinstance(event, Message):
                 if event.call is not None:
+                    nearest[event.id] = {}
                     path.calls.append((event.id, path.known))
-                    action = acts[event.id]
-                    for distance, (id, known) in enumerate(path.calls[: -furthest - 1 : -1]):
-                        for k in ahead:
-                            if distance < k:
-                                wanted[k][id] |= action & known
-                path.known |= self.bits_in(event)
+                    if len(path.calls) > furthest:
+                        gone, _ = path.calls.pop(0)
+                        if not targets:  # else who goes back to it may use more
+                            self._settle(gone, nearest.pop(gone))
+                    action = bits(acts[event.id])
+                    for distance, (id, known) in enumerate(reversed(path.calls)):
+                        if action & known:
+                            words = nearest[id]
+                            for number in acts[event.id]:
+                                if known >> number & 1 and words.get(number, furthest) > distance:
+                                    words[number] = distance
+                path.known |= bits(self.held_in(event))
                 if event.id in targets:
                     paths[event.id] = path.copy()
-        return wanted
+        for id, words in nearest.items():
+            self._settle(id, words)
+
+    def _settle(self, id: str, nearest: dict[int, int]) -> None:
+        """Keep what a call's next actions use, now that no further ones come."""
+        ordered = sorted(nearest, key=lambda number: (nearest[number], number))
+        self._wanted[id] = array("I", ordered)
+        distances = [nearest[number] for number in ordered]
+        for ahead, sizes in self.sizes.items():
+            sizes[id] = bisect_left(distances, ahead)
 
     def held(self, part: Part) -> tuple[int, ...]:
         """Numbers of the words that stand in a part."""
@@ -209,15 +251,24 @@ class ForwardNeeds:
 
     def held_in(self, message: Message) -> tuple[int, ...]:
         """Numbers of the words that stand in a message, one as often as parts hold it."""
-        return tuple(self.held_by(message.parts))
-
-    def bits_in(self, message: Message) -> int:
-        """The same as bits, for one that is looked at again and again."""
-        known = self._bits_in.get(id(message))
+        known = self._held_in.get(id(message))
         if known is None:
             # The message is held too: an id may be given again once its object is gone.
-            known = self._bits_in[id(message)] = (message, bits(self.held_in(message)))
+            known = self._held_in[id(message)] = (message, tuple(self.held_by(message.parts)))
         return known[1]
+
+    def bits_in(self, message: Message) -> int:
+        """The same as bits; of those last looked at they are remembered."""
+        numbers = self.held_in(message)
+        known = self._bits_in.get(id(message))
+        if known is None:
+            known = bits(numbers)
+            self._bytes += known.bit_length() // 8
+            if self._bytes > _BITS:
+                self._bits_in.clear()
+                self._bytes = known.bit_length() // 8
+            self._bits_in[id(message)] = known
+        return known
 
 
 _latest: dict[str, ForwardNeeds] = {}
@@ -241,7 +292,7 @@ class Later:
     def __init__(self, conversation: Conversation, call: int) -> None:
         self.call = call  # the first that counts, from 0: those before have been made
         self._needs = forward_needs(conversation)
-        self._due = self._needs.due[min(call, len(self._needs.due) - 1)]
+        self._due = self._needs.due(call)
 
     def held_in(self, message: Message) -> int:
         """The things in a message that this call or a later one needs, as bits."""

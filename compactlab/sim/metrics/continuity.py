@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
-from compactlab.sim.facts.needs import AHEAD, bits, forward_needs
-from compactlab.sim.facts.tracker import Counts
+from compactlab.sim.facts.needs import AHEAD, forward_needs
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.recency import kept_tail, moments
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
@@ -56,25 +55,27 @@ def _covered(data: RunData) -> dict[int, float | None]:
     """By how many actions are looked ahead, the share in context."""
     needs = forward_needs(data.conversation)
     answers, lacking = [], dict.fromkeys(AHEAD, 0)
-    furthest = needs.wanted[max(AHEAD)]
-    held = Counts()
+    held = [0] * needs.size  # how often each word stands in the prompt
     system: tuple[Part, ...] = ()
+
+    def count(numbers: Iterable[int], times: int) -> None:
+        for number in numbers:
+            held[number] += times
+
     for step, gone, come, *_ in data.changes:
         for message in gone:
-            held.take(needs.bits_in(message))
+            count(needs.held_in(message), -1)
         for message in come:
-            held.add(needs.bits_in(message))
+            count(needs.held_in(message), 1)
         if step.system is not system:
-            held.take(bits(needs.held_by(system)))
+            count(needs.held_by(system), -1)
             system = step.system
-            held.add(bits(needs.held_by(system)))
+            count(needs.held_by(system), 1)
         answer = step.answer
-        if answer in furthest:  # else it is a call that the script does not have
+        if answer in needs.sizes[max(AHEAD)]:  # else it is a call that the script does not have
             answers.append(answer)
-            missing = furthest[answer] & ~held.bits
-            if missing:
-                for k in AHEAD:
-                    lacking[k] += (needs.wanted[k][answer] & missing).bit_count()
+            for k in AHEAD:
+                lacking[k] += sum(not held[number] for number in needs.wanted(answer, k))
     sums = {k: sum(map(needs.sizes[k].__getitem__, answers)) for k in AHEAD}
     return {k: (sums[k] - lacking[k]) / sums[k] if sums[k] else None for k in AHEAD}
 
