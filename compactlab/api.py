@@ -40,7 +40,7 @@ from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.foreign import Foreign, loaded
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import Workers
@@ -326,6 +326,8 @@ class Plan:
         given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
         named = [each for each in given if not isinstance(each, Conversation)]
         inputs, skipped = sources(named, self.seeds, lenient=self.lenient)
+        if self.seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
+            raise UsageError(TOO_MANY_SOURCES)
         held = [
             Source(
                 each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)

@@ -64,7 +64,7 @@ from compactlab.strategies.summarizers import catalogue as summarizers
 
 _T = TypeVar("_T", bound=Table)
 
-# More than anybody means: more is a slip in a grid.
+# Strategies, conversations or summarisers of a file, with its grids written out: more is a slip.
 LIMIT = 100_000
 
 
@@ -124,9 +124,10 @@ class Expansion:
         choices: list[tuple[Choice, Sequence[int] | None]] = []
         for place, each in self._items("conversations", given):
             if isinstance(each, str):
-                text = relative_conversation(self.folder, each)
-                self._check(text, place)
-                choices.append((Fixed(text, None), None))
+                with self.faults.at(place):
+                    text = relative_conversation(self.folder, each)
+                    self._check(text, place)
+                    choices.append((Fixed(text, None), None))
                 continue
             match self._table(each, place, FilesTable, ScenarioTable):
                 case FilesTable() as table:
@@ -136,7 +137,7 @@ class Expansion:
                 case _:
                     continue
             choices += [(choice, _seeds(table.seeds)) for choice in read]
-        if not self._within_limit("conversations", [choice for choice, _ in choices]):
+        if not self._within_limit("conversations", sum(choice.size for choice, _ in choices)):
             return []
         return [
             text if seeds is None else Seeded(text, seeds)
@@ -206,6 +207,8 @@ class Expansion:
         if not isinstance(given, list) or not given:
             self.faults.add((key,), f"must be a list of texts and tables, not {quoted(given)}")
             return []
+        if not self._within_limit(key, len(given)):
+            return []
         return list(each_of(given, (key,)).items())
 
     def _table(self, given: Any, place: Place, *kinds: type[_T]) -> _T | None:
@@ -224,16 +227,14 @@ class Expansion:
 
     def _points(self, key: str, choices: Sequence[Choice | None]) -> Iterator[Point]:
         valid = [choice for choice in choices if choice]
-        if self._within_limit(key, valid):
+        if self._within_limit(key, sum(choice.size for choice in valid)):
             for choice in valid:
                 yield from choice.points(self.faults)
 
-    def _within_limit(self, key: str, choices: Sequence[Choice]) -> bool:
-        size = sum(choice.size for choice in choices)
+    def _within_limit(self, key: str, size: int) -> bool:
         if size > LIMIT:
-            self.faults.add(
-                (key,), f"the grids make {size:,} {key}; more than {LIMIT:,} are not run"
-            )
+            message = f"the file names {size:,} {key}; more than {LIMIT:,} are not run: name fewer"
+            self.faults.add((key,), message)
         return size <= LIMIT
 
 

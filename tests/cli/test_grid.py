@@ -216,10 +216,10 @@ def test_too_many_are_refused_before_any_is_built():
     table = {"name": "recency_buffer", "keep_messages": hundred, "keep_tokens": hundred}
     told = complaints({**table, "reserve_tokens": hundred})
     assert told == [
-        "strategies: the grids make 1,000,000 strategies; more than 100,000 are not run"
+        "strategies: the file names 1,000,000 strategies; more than 100,000 are not run: name fewer"
     ]
     pipe = {"pipeline": [table, {"name": "context_recovery", "messages": hundred}]}
-    assert complaints(pipe, "keep_all")[0].startswith("strategies: the grids make 1,000,001")
+    assert complaints(pipe, "keep_all")[0].startswith("strategies: the file names 1,000,001")
 
 
 def test_a_great_many_faults_are_told_in_part():
@@ -301,9 +301,26 @@ def test_what_is_wrong_with_a_conversation_is_told_with_its_place(given, complai
 def test_too_many_conversations_are_refused(tmp_path):
     table = {"scenario": "suite", "tokens": list(range(1, LIMIT // 10 + 2))}
     (told,) = complaints(table, what=conversations)
-    assert (
-        told == "conversations: the grids make 100,010 conversations; more than 100,000 are not run"
+    assert told.startswith(
+        "conversations: the file names 100,010 conversations; more than 100,000 are not run"
     )
+
+
+@pytest.mark.parametrize("key", ["strategies", "conversations", "summarizers"])
+def test_a_list_that_is_too_long_is_refused_before_anything_in_it_is_read(key):
+    """200,001 tables `[[strategies]]` would take minutes."""
+
+    class Unread(dict):
+        def _read(self, *_: object) -> None:
+            raise AssertionError("a table of the list is read")
+
+        __contains__ = __getitem__ = __iter__ = _read
+
+    faults = Faults()
+    assert getattr(Expansion(Path(), faults), key)([Unread()] * (LIMIT + 1)) == []
+    ((_, told),) = faults
+    assert "100,001" in told
+    assert "more than 100,000 are not run: name fewer" in told
 
 
 # ---------------------------------------------------------------------------------- drawn by chance
