@@ -80,7 +80,7 @@ def test_more_runs_than_can_be_run_are_refused(monkeypatch):
     monkeypatch.setattr(sweep, "MOST_CELLS", 8)
     plan = {"strategies": ["keep_all", "keep_none"], "models": ["gpt-5", "claude-sonnet-4-5"]}
     assert len(Plan([TINY], seeds=2, **plan).experiment().conditions) == 4
-    with pytest.raises(UsageError, match="these are 12 runs.*more than 8 are not run: name fewer"):
+    with pytest.raises(UsageError, match=r"these are 12 runs.*more than 8 are not run: name fewer"):
         Plan([TINY], seeds=3, **plan).experiment()
 
 
@@ -110,4 +110,3 @@ def test_every_command_that_makes_one_refuses_it(compactlab, command):
     done = compactlab(command, f"coding_agent(turns={MANY})", *more)
     assert (done.code, done.out) == (2, "")
     assert "turns must be at most" in done.err
-

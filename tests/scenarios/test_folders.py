@@ -36,7 +36,7 @@ STEPS = st.sampled_from(["a.jsonl", "*", "**", "b", "?", ".*", "*.jsonl", "[b-c]
 @given(st.lists(STEPS, min_size=1, max_size=4))
 def test_a_pattern_fits_what_glob_finds(tree, steps):
     pattern = os.path.join(tree, *steps)
-    found = {path for path in map(Path, glob.glob(pattern, recursive=True))}
+    found = set(map(Path, glob.glob(pattern, recursive=True)))
     if steps[-1] == "**":  # whether a folder is below itself
         found.discard(Path(pattern).parent)
     assert {Path(os.path.normpath(p)) for p in files_like(pattern)} - {tree} == {

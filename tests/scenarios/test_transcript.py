@@ -107,7 +107,9 @@ def test_a_link_to_a_transcript_elsewhere_is_refused_by_name(
     secret = transcript(HELLO, name="secret.jsonl")
     link = inside / "file.jsonl"
     link.symlink_to(secret)
-    with pytest.raises(InputError, match=r"file\.jsonl: a link to a transcript outside of") as error:
+    with pytest.raises(
+        InputError, match=r"file\.jsonl: a link to a transcript outside of"
+    ) as error:
         transcripts.find([inside])
     assert "name the transcript itself" in str(error.value)
     assert transcripts.find([link])[0] == [link]

@@ -53,15 +53,12 @@ def test_a_file_without_an_end_is_refused():
 
 
 @pytest.mark.parametrize("read", [toml.read_toml, parsed], ids=["settings", "experiment"])
-@pytest.mark.parametrize("depth", [450, 100_000])
-def test_lists_in_lists_are_no_traceback(tmp_path, read, depth):
-    (tmp_path / "my.toml").write_text(f"x = {'[' * depth}{']' * depth}")
-    try:
+def test_lists_in_lists_are_no_traceback(tmp_path, read):
+    (tmp_path / "my.toml").write_text(f"x = {'[' * 10_000}")
+    with pytest.raises(InputError, match="it is nested too deeply"):
         read(tmp_path / "my.toml", "experiment")
-    except InputError as error:
-        assert "it is nested too deeply" in str(error)
-    else:
-        assert depth < 1000
+    (tmp_path / "my.toml").write_text(f"x = {'[' * 100}{']' * 100}")
+    assert read(tmp_path / "my.toml", "experiment")
 
 
 NAMES = st.sampled_from(["a", "b-1", '"x.y"', "'x.y'", r'"\"."', '"#"'])

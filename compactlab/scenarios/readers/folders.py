@@ -54,31 +54,32 @@ def files_like(pattern: str) -> Iterator[Path]:
     """The files and folders that fit a pattern, as :mod:`glob` finds them, in no order."""
     visit = _Visit(pattern)
     whole = PurePath(pattern)
-    todo = [(Path(whole.anchor), whole.parts[bool(whole.anchor) :])]
+    parts = whole.parts[1:] if whole.anchor else whole.parts
+    # Two of them in a row fit the same as one does.
+    steps = [p for p, before in zip(parts, ("", *parts), strict=False) if not p == before == "**"]
+    todo = [(Path(whole.anchor), steps)]
     while todo:
         folder, (name, *rest) = todo.pop()
-        if name == "**":
-            rest = rest[next((n for n, each in enumerate(rest) if each != "**"), len(rest)) :]
+        if not has_magic(name):
             if rest:
-                todo.append((folder, tuple(rest)))
-            for entry in visit.entries(folder):
-                if not entry.name.startswith("."):
-                    if not rest:
-                        yield folder / entry.name
-                    if _is_folder(entry):
-                        todo.append((folder / entry.name, (name, *rest)))
-        elif has_magic(name):
-            for entry in visit.entries(folder):
-                hidden = entry.name.startswith(".") and not name.startswith(".")
-                if fnmatch(entry.name, name) and not hidden:
-                    if not rest:
-                        yield folder / entry.name
-                    elif _is_folder(entry):
-                        todo.append((folder / entry.name, tuple(rest)))
-        elif rest:
-            todo.append((folder / name, tuple(rest)))
-        elif os.path.lexists(folder / name):
-            yield folder / name
+                todo.append((folder / name, rest))
+            elif os.path.lexists(folder / name):
+                yield folder / name
+            continue
+        deep = name == "**"
+        if deep and rest:
+            todo.append((folder, rest))
+        for entry in visit.entries(folder):
+            if _fits(entry.name, name):
+                if not rest:
+                    yield folder / entry.name
+                if (deep or rest) and _is_folder(entry):
+                    todo.append((folder / entry.name, [name, *rest] if deep else rest))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    hidden = name.startswith(".") and not pattern.startswith(".")
+    return fnmatch(name, pattern) and not hidden
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
