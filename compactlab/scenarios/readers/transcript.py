@@ -25,6 +25,7 @@ from compactlab.scenarios.readers.folders import files_below
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
 
 FORMATS: tuple[Format, ...] = (
@@ -166,7 +167,7 @@ def read_compacted(path: str | Path) -> list[Conversation]:
 def _plain(path: Path) -> str | None:
     """The text of a file; None if it is JSON, or is not to be read as a text."""
     try:
-        if not path.is_file() or path.stat().st_size > jsonl.LARGEST:
+        if not path.is_file() or path.stat().st_size > LARGEST:
             return None
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
         text = data.decode("utf-8")
