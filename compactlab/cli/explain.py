@@ -19,6 +19,7 @@ from compactlab.cli.options import (
     redact,
     window_option,
 )
+from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 
@@ -42,6 +43,14 @@ from compactlab.sim.core.errors import UsageError
 )
 @own_models
 @conversation_option
+@click.option(
+    "--files",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Also write the files that the strategy keeps into this folder, e.g. payloads of tool "
+    "results.",
+)
 @click.option("--call", type=Count(1), metavar="N", help="Show only this call, in full.")
 @click.option(
     "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
@@ -66,6 +75,7 @@ def explain(
     call: int | None,
     everything: bool,
     form: str,
+    folder: str | None,
     **options: Any,
 ) -> None:
     """Explain one session under one strategy call by call: what each call cost, and why.
@@ -82,6 +92,7 @@ def explain(
     from compactlab.reports.explain.explanation import entries_as_csv, explanation, one_call
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
+    from compactlab.sim.core.memory import Folder
 
     if len(strategies) > 1:
         raise UsageError(f"explain shows one strategy, and {len(strategies)} are named: name one")
@@ -89,10 +100,17 @@ def explain(
     session = find_conversation(path, conversation, seed, lenient=lenient)
     acquaint(session)
     to_stderr = partial(say, err=True)
-    account = shown(api.explain(session, strategies[0], model, call=call, say=to_stderr, **options))
+    files: dict[str, str] = {}
+    account = api.explain(
+        session, strategies[0], model, call=call, files=files, say=to_stderr, **options
+    )
+    account = shown(account)
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,} calls")
+    if folder is not None:
+        Folder(folder).update(shown(files))
+        say(f"wrote {counted(len(files), 'file')} into {folder}", err=True)
     if form == "csv":
         click.echo(entries_as_csv(account, call), nl=False)
         return

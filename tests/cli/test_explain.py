@@ -15,6 +15,7 @@ import pytest
 
 import compactlab as package
 from compactlab.reports.page.views import views
+from compactlab.scenarios.catalogue import find_conversation
 from compactlab.scenarios.coding_agent import CodingAgent
 
 SESSION = "coding_agent(turns=6, tokens=60000)"
@@ -200,3 +201,67 @@ def test_one_strategy_is_explained_at_a_time(compactlab: Run) -> None:
     done = compactlab("explain", SESSION, *both)
     assert (done.code, done.out) == (2, "")
     assert "explain shows one strategy, and 2 are named: name one" in done.err
+
+
+PUTS_AWAY = ("--strategies", "offload_outputs(max_text_chars=900, preview_chars=200)")
+
+
+def kept(folder: Path) -> dict[str, str]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_text("utf-8")
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_what_a_strategy_has_put_away_can_be_looked_at(compactlab: Run, tmp_path: Path) -> None:
+    done = compactlab("explain", SESSION, *PUTS_AWAY, "--files", tmp_path / "files")
+    assert done.code == 0
+    payloads = kept(tmp_path / "files")
+    assert payloads
+    assert f"wrote {len(payloads)} file" in done.err
+    session = find_conversation(SESSION)
+    results = [json.dumps(m.text)[1:-1] for m in session.messages if m.role == "tool"]
+    assert all(any(text in payload for text in results) for payload in payloads.values())
+    # Looking changes nothing, also where something lies there.
+    (path, text), *_ = payloads.items()
+    (tmp_path / "files" / path).write_text("else")
+    again = compactlab("explain", SESSION, *PUTS_AWAY, "--files", tmp_path / "files")
+    assert again.out == done.out == compactlab("explain", SESSION, *PUTS_AWAY).out
+    assert (tmp_path / "files" / path).read_text("utf-8") == text
+
+
+OWN = """
+from dataclasses import dataclass
+import compactlab
+
+@dataclass(frozen=True)
+class Own(compactlab.Strategy):
+    path: str = "notes/own.txt"
+
+    def compact(self, view, host):
+        host.files[self.path] = "mail ana@corp.example"
+        return view
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_ones_own_strategy_keeps_can_be_looked_at(
+    compactlab: Run, tmp_path: Path, hidden: bool
+) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    more = ("--files", tmp_path / "files", *(["--redact"] if hidden else []))
+    assert compactlab(*asked, *more).code == 0
+    assert list(kept(tmp_path / "files")) == ["notes/own.txt"]
+    assert ("ana@corp.example" in kept(tmp_path / "files")["notes/own.txt"]) is not hidden
+
+
+@pytest.mark.parametrize("path", ["../own.txt", "/own.txt", "a\0b"])
+def test_nothing_is_kept_outside_of_the_folder(compactlab: Run, tmp_path: Path, path: str) -> None:
+    (tmp_path / "own.py").write_text(OWN.replace('"notes/own.txt"', repr(path)))
+    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    done = compactlab(*asked, "--files", tmp_path / "files")
+    assert (done.code, done.out) == (2, "")
+    assert "leads out of the folder of files" in done.err
+    assert [file.name for file in tmp_path.rglob("*") if file.suffix == ".txt"] == []
