@@ -204,7 +204,10 @@ def relative_conversation(folder: Path, text: str) -> str:
 
 def relative_strategy(folder: Path, text: str) -> str:
     """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
-    return re.sub(r"[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text)
+    # Begun at the beginning of a word only, it takes no longer than the text is long.
+    return re.sub(
+        r"(?<![^\s+])[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text
+    )
 
 
 def relative_class(folder: Path, name: str) -> str:

@@ -306,23 +306,6 @@ def test_too_many_conversations_are_refused(tmp_path):
     )
 
 
-@pytest.mark.parametrize("key", ["strategies", "conversations", "summarizers"])
-def test_a_list_that_is_too_long_is_refused_before_anything_in_it_is_read(key):
-    """200,001 tables `[[strategies]]` would take minutes."""
-
-    class Unread(dict):
-        def _read(self, *_: object) -> None:
-            raise AssertionError("a table of the list is read")
-
-        __contains__ = __getitem__ = __iter__ = _read
-
-    faults = Faults()
-    assert getattr(Expansion(Path(), faults), key)([Unread()] * (LIMIT + 1)) == []
-    ((_, told),) = faults
-    assert "100,001" in told
-    assert "more than 100,000 are not run: name fewer" in told
-
-
 # ---------------------------------------------------------------------------------- drawn by chance
 
 VALUES = {

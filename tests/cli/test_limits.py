@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.api import Plan
+from compactlab.cli import experiment
+from compactlab.naming import relative_strategy
 from compactlab.scenarios import catalogue
 from compactlab.scenarios.catalogue import Seeded, sources
 from compactlab.scenarios.engine.story import Story
@@ -14,6 +16,7 @@ from compactlab.sim.experiment import sweep
 from tests.cli.conftest import TINY
 
 MANY = 10**9
+NOBODY = "'nobody',"
 
 
 @pytest.fixture
@@ -110,3 +113,69 @@ def test_every_command_that_makes_one_refuses_it(compactlab, command):
     done = compactlab(command, f"coding_agent(turns={MANY})", *more)
     assert (done.code, done.out) == (2, "")
     assert "turns must be at most" in done.err
+
+
+LONG = {
+    "[[strategies]]": "[[strategies]]\nname = 'keep_all'\n" * 100_001,
+    "summarizer": f"summarizer = [{'1,' * 100_001}]",
+    "conversations": f"conversations = [{'1,' * 100_001}]",
+    "models": f"models = [{'1,' * 100_001}]",
+    "strategies[0].keep": "strategies = [{ name = 'sliding_window', "
+    f"keep = [{'1,' * 100_001}] }}]",
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_list_that_is_too_long_is_refused_before_anything_in_it_is_read(
+    compactlab, tmp_path, monkeypatch, name
+):
+    def read(*_: object) -> None:
+        raise AssertionError("an entry is read")
+
+    for what in ("_strategy", "_summarizer", "_check"):
+        monkeypatch.setattr(experiment.Expansion, what, read)
+    monkeypatch.setattr(experiment, "models_of", read)
+    (tmp_path / "my.toml").write_text(LONG[name])
+    done = compactlab("run", tmp_path / "my.toml", "--dry-run")
+    assert (done.code, done.out) == (2, "")
+    told = f"{name.strip('[]')}: has 100,001 entries; more than 100,000 are not read: name fewer"
+    assert told in done.err
+
+
+def test_a_table_of_more_keys_than_any_class_has_is_refused(compactlab, tmp_path):
+    keys = ", ".join(f"k{number} = 1" for number in range(1_001))
+    (tmp_path / "my.toml").write_text(f"strategies = [{{ {keys} }}]")
+    done = compactlab("run", tmp_path / "my.toml", "--dry-run")
+    assert "strategies[0]: has 1,001 keys; more than 1,000 are not read: name fewer" in done.err
+
+
+@pytest.mark.parametrize("key", ["strategies", "models"])
+def test_after_very_many_faults_nothing_more_is_read(compactlab, tmp_path, monkeypatch, key):
+    """To name what was meant takes a millisecond each."""
+    asked = []
+
+    def find(text: object, *_: object) -> None:
+        asked.append(text)
+        raise UsageError("unknown")
+
+    monkeypatch.setattr(experiment.strategies, "known_strategy", find)
+    monkeypatch.setattr(experiment, "models_of", find)
+    (tmp_path / "my.toml").write_text(f"{key} = [{NOBODY * 50_000}]")
+    done = compactlab("run", tmp_path / "my.toml", "--dry-run")
+    assert done.code == 2
+    assert "and 951 more" in done.err
+    assert len(asked) == 1_001
+
+
+@pytest.mark.parametrize("option", ["--strategies", "--summarizer", "--loop", "--conversations"])
+def test_a_spec_that_is_too_long_is_refused(compactlab, option):
+    done = compactlab("run", option, f"sliding_window(keep={'-' * 100_000}1)", "--dry-run")
+    assert (done.code, done.out) == (2, "")
+    assert "is too long for a spec: write at most 100,000 characters" in done.err
+    assert len(done.err) < 500
+
+
+def test_a_long_name_is_looked_at_once(tmp_path):
+    """No expression goes back to where it began."""
+    name = "a" * 1_000_000
+    assert relative_strategy(tmp_path, f"{name} + {name}") == f"{name} + {name}"

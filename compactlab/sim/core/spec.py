@@ -16,6 +16,9 @@ from compactlab.sim.core.errors import UsageError, unknown
 
 T = TypeVar("T")
 
+# Characters of a spec: room for a prompt among its fields, and what is longer takes long to read.
+LONGEST = 100_000
+
 
 def snake_case(name: str) -> str:
     """Turn a class's name into a spec's name.
@@ -64,6 +67,10 @@ def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """Take a spec apart into its name and its arguments."""
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"{text[:40]!r}... is too long for a spec: write at most {LONGEST:,} characters"
+        )
     name, paren, rest = text.strip().partition("(")
     if not paren:
         return name, {}
