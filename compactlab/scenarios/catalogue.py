@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -241,13 +241,14 @@ def _names(files: list[Path]) -> list[str]:
 
 def content_of_file(file: Path, *, lenient: bool) -> str:
     """Of a transcript: a digest of its bytes, and of the code that reads it."""
-    return f"{_digest(file)} {_readers()} {lenient}"
+    return f"{_digest(file)} {digest_of_modules([transcript.__name__])} {lenient}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:
     """Of a scenario: its spec, the code that makes it, its domain and its profile."""
     profile = _profile(getattr(scenario, "profile", ""))
-    return f"{scenario.spec} {_maker(type(scenario))} {_domain(scenario)} {profile}"
+    code = digest_of_classes([type(scenario)])
+    return f"{scenario.spec} {code} {_domain(scenario)} {profile}"
 
 
 def size_of_file(file: Path) -> int:
@@ -262,16 +263,6 @@ def size_of_scenario(scenario: Scenario) -> int:
     """Bytes of text, about, that a scenario makes; 0 if it does not say."""
     tokens: Any = getattr(scenario, "tokens", 0)
     return tokens * _CHARACTERS if isinstance(tokens, int) else 0
-
-
-@cache
-def _readers() -> str:
-    return digest_of_modules([transcript.__name__])
-
-
-@cache
-def _maker(cls: type[Scenario]) -> str:
-    return digest_of_classes([cls])
 
 
 def _domain(scenario: Scenario) -> str:
