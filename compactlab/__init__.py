@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from compactlab.scenarios.readers.transcript import read
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.core.errors import CompactlabError
+    from compactlab.sim.core.memory import Folder
     from compactlab.sim.core.message import Message, Part
     from compactlab.sim.core.view import Phase, View
     from compactlab.sim.experiment.results import Results
@@ -28,6 +29,7 @@ __version__ = "0.2.0"
 __all__ = [
     "CompactlabError",
     "Conversation",
+    "Folder",
     "Host",
     "Lifetime",
     "Message",
@@ -50,6 +52,7 @@ __all__ = [
 _WHERE = {
     "CompactlabError": "sim.core.errors",
     "Conversation": "sim.core.conversation",
+    "Folder": "sim.core.memory",
     "Host": "sim.replay.host",
     "Lifetime": "sim.replay.strategy",
     "Message": "sim.core.message",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from contextlib import ExitStack, suppress
 from typing import TextIO
+
+from compactlab.cli import STOPPED
 
 FAULT = 70
 """The exit code of a fault of compactlab itself: EX_SOFTWARE of sysexits.h."""
@@ -44,12 +45,18 @@ def _ended() -> int:
         return _called()
     except BrokenPipeError:
         return UNREAD
+    except KeyboardInterrupt:  # while the commands are loaded
+        with suppress(BaseException):
+            print("stopped", file=sys.stderr)
+        return STOPPED
     except OSError as error:  # an error that cannot be told: standard error is full, say
         with suppress(OSError):
             print(f"{_PROGRAM}: {error}", file=sys.stderr)
         return 2
     except BaseException:  # something is missing from the installation, say, or there is no memory
         with suppress(BaseException):
+            import traceback
+
             print(traceback.format_exc() + _TOLD, file=sys.stderr)
         return FAULT
 
@@ -72,10 +79,11 @@ def _called() -> int:
 
 def _exit_code(error: BaseException) -> int:
     """Say how a command has ended, and give the exit code of that."""
+    import traceback
+
     import click
 
     from compactlab.cli.disclosing import complain, say
-    from compactlab.cli.run import STOPPED
     from compactlab.sim.core.errors import CompactlabError
 
     match error:

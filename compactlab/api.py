@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -40,7 +40,7 @@ from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.foreign import Foreign, loaded
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import Workers
@@ -80,6 +80,7 @@ def replay(
     seed: int = 0,
     models_file: str | Path | None = None,
     loop: ClosedLoop | str = "open",
+    files: MutableMapping[str, str] | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -105,6 +106,9 @@ def replay(
         the facts that it needs and lacks, in the worst case; ``closed(misuse=0)`` is the best case.
         Steps that the loop adds give their reason in ``recovery``; ``unmet`` names facts that could
         not be recovered.
+    files
+        Where strategies keep files, such as payloads of tool results: text by path. By default in
+        memory; ``compactlab.Folder(path)`` is a folder on disk.
 
     Yields
     ------
@@ -125,6 +129,7 @@ def replay(
         seed,
         known_models(models_file),
         loop=loop_of(loop),
+        files=files,
     )
     return engine.replay(conversation, strategy_of(strategy), options)
 
@@ -247,6 +252,7 @@ def explain(
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     call: int | None = None,
+    files: MutableMapping[str, str] | None = None,
     say: Callable[[str], object] = _to_stderr,
 ) -> Account:
     """Replay one strategy over one conversation, and explain what each request cost and why.
@@ -261,6 +267,8 @@ def explain(
         Which conversation, if there are several; whether unreadable lines are skipped.
     call
         The number of a call: if it was a compaction, its messages before and after are included.
+    files
+        As for :func:`replay`; filled at the end.
     say
         Called with what foreign code has printed; by default it goes to standard error.
 
@@ -275,6 +283,8 @@ def explain(
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
     name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
+    # Foreign code fills a copy, in a process of its own.
+    held = {} if files is None else dict(files)
     options = Options(
         models_of([name], catalogue)[0],
         summarizer_of(summarizer),
@@ -282,20 +292,25 @@ def explain(
         seed,
         catalogue,
         churn_of(churn),
+        files=held,
     )
 
-    def explained() -> Account:
+    def explained() -> tuple[Account, dict[str, str]]:
         trace = engine.record(conversation, loaded(planned), options)
-        return account(RunData(trace, conversation), call)
+        return account(RunData(trace, conversation), call), held
 
-    if not any(isinstance(part, Foreign) for part in planned.parts):
-        return explained()
-    outcome = isolated(explained)
-    if outcome.printed:
-        say(printed_by(planned.label, outcome.printed))
-    if outcome.value is None:
-        raise UsageError(f"{planned.spec} fails: {outcome.fault}")
-    return outcome.value
+    if any(isinstance(part, Foreign) for part in planned.parts):
+        outcome = isolated(explained)
+        if outcome.printed:
+            say(printed_by(planned.label, outcome.printed))
+        if outcome.value is None:
+            raise UsageError(f"{planned.spec} fails: {outcome.fault}")
+        done, held = outcome.value
+    else:
+        done, held = explained()
+    if files is not None:
+        files.update(held)
+    return done
 
 
 @dataclass(frozen=True)
@@ -326,6 +341,8 @@ class Plan:
         given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
         named = [each for each in given if not isinstance(each, Conversation)]
         inputs, skipped = sources(named, self.seeds, lenient=self.lenient)
+        if self.seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
+            raise UsageError(TOO_MANY_SOURCES)
         held = [
             Source(
                 each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)

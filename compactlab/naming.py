@@ -10,6 +10,7 @@ from typing import Any
 
 from compactlab.reports.analysis.comparison import JUDGING
 from compactlab.scenarios.catalogue import is_pattern
+from compactlab.scenarios.readers.folders import files_like
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
@@ -182,7 +183,7 @@ def relative_path(folder: Path, name: str) -> str:
             return str(folder / name)
         if is_pattern(name):
             pattern = str(Path(glob.escape(str(folder)), name))
-            if next(glob.iglob(pattern, recursive=True), None) is not None:
+            if next(files_like(pattern), None) is not None:
                 return pattern
     except (OSError, ValueError):  # too long, or no text that could be a path
         pass
@@ -203,7 +204,10 @@ def relative_conversation(folder: Path, text: str) -> str:
 
 def relative_strategy(folder: Path, text: str) -> str:
     """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
-    return re.sub(r"[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text)
+    # Begun at the beginning of a word only, it takes no longer than the text is long.
+    return re.sub(
+        r"(?<![^\s+])[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text
+    )
 
 
 def relative_class(folder: Path, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import compactlab
 from compactlab import api
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.coding_agent import CodingAgent
@@ -229,3 +230,25 @@ def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
     assert dropped.rereads_per_100_calls + dropped.questions_per_100_calls > 0
     with pytest.raises(UsageError, match="a loop is 'open' or 'closed', not 'shut'"):
         api.run(script, "keep_all", loop="shut")
+
+
+def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
+    made = CodingAgent(turns=2, tokens=9000).conversation(seed=0)
+    strategy = "offload_outputs(max_text_chars=900, preview_chars=200)"
+    folder, held = compactlab.Folder(tmp_path / "files"), dict[str, str]()
+    on_disk = list(compactlab.replay(made, strategy, files=folder))
+    in_memory = list(compactlab.replay(made, strategy, files=held))
+    assert on_disk == in_memory == list(compactlab.replay(made, strategy))
+    assert held
+    assert dict(folder) == held
+    explained: dict[str, str] = {}
+    api.explain(made, strategy, files=explained)
+    assert explained == held
+
+
+def test_what_is_no_text_is_not_kept_in_a_folder(tmp_path: Path) -> None:
+    folder = compactlab.Folder(tmp_path)
+    with pytest.raises(InputError, match="what is kept is no text"):
+        folder["a"] = b"bytes"  # type: ignore[assignment]
+    folder["half"] = "\ud800"
+    assert dict(folder) == {"half": "?"}

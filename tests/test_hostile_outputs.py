@@ -151,14 +151,14 @@ def test_what_a_query_calls_its_columns_is_harmless(ran: tuple[Said, Path]) -> N
 @pytest.mark.parametrize("name", ["commands", "controls", "formula", "mathematics", "terminal"])
 def test_an_account_of_a_session_is_harmless(recordings: Path, name: str) -> None:
     text = hostile.whole(hostile.HOSTILE[name])
-    asked = ("explain", recordings / "all.jsonl", "--strategy", "sliding_window(keep=4)")
+    asked = ("explain", recordings / "all.jsonl", "--strategies", "sliding_window(keep=4)")
     asked = (*asked, "--conversation", text, "--model", "claude-sonnet-4-5")
     code, told, complained = call(*asked, "--all")
     assert (code, complained) == (0, "")
     hostile.quiet(told)
     hostile.quiet(call(*asked, "--call", 2)[1])
-    hostile.no_formula(call(*asked, "--csv")[1])
-    hostile.strict(call(*asked, "--json")[1])
+    hostile.no_formula(call(*asked, "--format", "csv")[1])
+    hostile.strict(call(*asked, "--format", "json")[1])
 
 
 def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
         ("run", "--model", text),
         ("run", "--conversations", text),
         ("run", experiment),
-        ("explain", text, "--strategy", "keep_all"),
+        ("explain", text, "--strategies", "keep_all"),
         ("report", text.replace("\0", "")),
         ("inspect", text.replace("\0", "")),
     ):
@@ -333,7 +333,7 @@ def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_pat
         assert code == 0, complained
         assert len(told) < 20_000
         assert (tmp_path / unit.strip() / "report.html").stat().st_size < 1_000_000
-        asked = ("explain", file, "--strategy", "full_summary", "--model", "claude-sonnet-4-5")
+        asked = ("explain", file, "--strategies", "full_summary", "--model", "claude-sonnet-4-5")
         assert len(call(*asked)[1]) < 20_000
         assert len(call("inspect", file)[1]) < 20_000
 

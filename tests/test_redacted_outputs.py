@@ -177,8 +177,10 @@ def test_other_commands_hide_them_too(
     file, page, facts = recordings / f"{NAMES[0]}.jsonl", tmp_path / "a.html", tmp_path / "f.csv"
     model = ("--model", "claude-sonnet-4-5")
     told: list[Said] = []
-    for form in ((), ("--call", 3), ("--json",), ("--csv",)):
-        told.append(call("explain", file, "--strategy", "full_summary", *model, *form, "--redact"))
+    for form in ((), ("--call", 3), ("--format", "json"), ("--format", "csv")):
+        told.append(
+            call("explain", file, "--strategies", "full_summary", *model, *form, "--redact")
+        )
     told += [
         call("query", stores[0], "SELECT * FROM messages", "--format", form, "--redact")
         for form in ("table", "csv", "json")
@@ -192,7 +194,7 @@ def test_other_commands_hide_them_too(
     ]
     told += [call("compare", stores[0], "keep_all", "full_summary", "--redact")]
     told += [call("report", tmp_path / "ann.lee@corp.example", "--redact")]
-    told += [call("explain", tmp_path / "bob.ray@corp.example", "--strategy", "x", "--redact")]
+    told += [call("explain", tmp_path / "bob.ray@corp.example", "--strategies", "x", "--redact")]
     for _, out, err in told:
         assert out + err
         silent(out.replace(str(tmp_path), ""), err)
@@ -209,7 +211,7 @@ def test_what_was_named_far_above_is_hidden_where_pieces_are_shown(tmp_path: Pat
     talk += [{"role": "assistant", "content": "All is done."}]
     file = tmp_path / "talk.jsonl"
     file.write_text("\n".join(map(json.dumps, talk)), encoding="utf-8")
-    words = ("explain", file, "--strategy", "sliding_window(keep=6)", "--model", MODEL)
+    words = ("explain", file, "--strategies", "sliding_window(keep=6)", "--model", MODEL)
     plain, hidden = (call(*words, "--call", 20, *form)[1] for form in ((), ("--redact",)))
     assert PASSWORD in plain
     assert PASSWORD not in hidden

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown_results
-from compactlab.cli.options import format_option, redact
+from compactlab.cli.options import Renaming, format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _MANIFEST = "manifest.json"
 
 
-@click.command()
+@click.command(cls=Renaming, former={"--strategy": "--strategies"})
 @click.argument("store", type=click.Path(file_okay=False))
 @click.argument("others", nargs=-1, required=True, metavar="STORE_OR_STRATEGY...")
 @click.option(
-    "--strategy",
+    "--strategies",
     "names",
     multiple=True,
     metavar="NAME",
@@ -44,7 +44,7 @@ def compare(
 
     \b
     compactlab compare sweep keep_all codex 'sliding_window*'
-    compactlab compare before after --strategy codex
+    compactlab compare before after --strategies codex
 
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
     refused, and the message names the differences.
@@ -69,11 +69,13 @@ def _matches(
     folders = [(Path(other) / _MANIFEST).exists() for other in others]
     if not any(folders):
         if names or despite:
-            raise UsageError("--strategy and --despite need several stores, and only one is named")
+            raise UsageError(
+                "--strategies and --despite need several stores, and only one is named"
+            )
         return within(first, others), []
     if not all(folders):
         odd = others[folders.index(False)]
-        raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategy")
+        raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategies")
     loaded = [shown_results(Results.load(Path(other))) for other in others]
     one, *rest = zip(_titles([store, *others]), [first, *loaded], strict=True)
     differing = [text for other in rest for text in refuse_unlike(one, other, despite)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
@@ -64,8 +64,13 @@ from compactlab.strategies.summarizers import catalogue as summarizers
 
 _T = TypeVar("_T", bound=Table)
 
-# More than anybody means: more is a slip in a grid.
+# Strategies, conversations or summarisers of a file, with its grids written out, and entries of any
+# list: more is a slip.
 LIMIT = 100_000
+# Keys of a table: no class has so many fields.
+_KEYS = 1_000
+# Faults after which nothing more is read: to name the nearest right names takes time.
+_FAULTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,10 @@ class Expansion:
         choices: list[tuple[Choice, Sequence[int] | None]] = []
         for place, each in self._items("conversations", given):
             if isinstance(each, str):
-                text = relative_conversation(self.folder, each)
-                self._check(text, place)
-                choices.append((Fixed(text, None), None))
+                with self.faults.at(place):
+                    text = relative_conversation(self.folder, each)
+                    self._check(text, place)
+                    choices.append((Fixed(text, None), None))
                 continue
             match self._table(each, place, FilesTable, ScenarioTable):
                 case FilesTable() as table:
@@ -136,7 +142,7 @@ class Expansion:
                 case _:
                     continue
             choices += [(choice, _seeds(table.seeds)) for choice in read]
-        if not self._within_limit("conversations", [choice for choice, _ in choices]):
+        if not self._within_limit("conversations", sum(choice.size for choice, _ in choices)):
             return []
         return [
             text if seeds is None else Seeded(text, seeds)
@@ -183,7 +189,7 @@ class Expansion:
 
     def summarizers(self, given: Any) -> list[str]:
         """The specs of the summarisers, each once; one may stand without a list."""
-        items: list[tuple[Place, Any]] = [(("summarizer",), given)]
+        items: Iterable[tuple[Place, Any]] = [(("summarizer",), given)]
         if isinstance(given, list):
             items = self._items("summarizer", given)
         choices = [self._summarizer(each, place) for place, each in items]
@@ -202,11 +208,14 @@ class Expansion:
                 return read_grid(table.name, cls, table.model_extra or {}, place, self.faults)
         return None
 
-    def _items(self, key: str, given: Any) -> list[tuple[Place, Any]]:
+    def _items(self, key: str, given: Any) -> Iterator[tuple[Place, Any]]:
         if not isinstance(given, list) or not given:
             self.faults.add((key,), f"must be a list of texts and tables, not {quoted(given)}")
-            return []
-        return list(each_of(given, (key,)).items())
+            return
+        for place, each in each_of(given, (key,)).items():
+            if len(self.faults) > _FAULTS:
+                return
+            yield place, each
 
     def _table(self, given: Any, place: Place, *kinds: type[_T]) -> _T | None:
         """A table of the kind whose first key it has."""
@@ -224,16 +233,14 @@ class Expansion:
 
     def _points(self, key: str, choices: Sequence[Choice | None]) -> Iterator[Point]:
         valid = [choice for choice in choices if choice]
-        if self._within_limit(key, valid):
+        if self._within_limit(key, sum(choice.size for choice in valid)):
             for choice in valid:
                 yield from choice.points(self.faults)
 
-    def _within_limit(self, key: str, choices: Sequence[Choice]) -> bool:
-        size = sum(choice.size for choice in choices)
+    def _within_limit(self, key: str, size: int) -> bool:
         if size > LIMIT:
-            self.faults.add(
-                (key,), f"the grids make {size:,} {key}; more than {LIMIT:,} are not run"
-            )
+            message = f"the file names {size:,} {key}; more than {LIMIT:,} are not run: name fewer"
+            self.faults.add((key,), message)
         return size <= LIMIT
 
 
@@ -399,8 +406,14 @@ def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str
 
 
 def _oddities(value: Any, place: Place, faults: Faults) -> Iterator[Place]:
-    """What TOML has and no setting takes: dates, numbers that are none or without bounds."""
+    """What TOML has and no setting takes: dates, numbers or lists without bounds."""
     if isinstance(value, dict | list):
+        limit, entries = (_KEYS, "keys") if isinstance(value, dict) else (LIMIT, "entries")
+        if len(value) > limit:
+            message = f"has {len(value):,} {entries}; more than {limit:,} are not read: name fewer"
+            faults.add(place, message)
+            yield place
+            return
         inside = value.items() if isinstance(value, dict) else enumerate(value)
         for key, each in inside:
             yield from _oddities(each, (*place, key), faults)
@@ -420,7 +433,7 @@ def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) 
 
     def check(key: str, find: Callable[[str], object]) -> None:
         for place, each in each_of(data.get(key), (key,)).items():
-            if isinstance(each, str):
+            if isinstance(each, str) and len(faults) <= _FAULTS:
                 with faults.at(place):
                     find(each)
 

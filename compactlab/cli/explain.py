@@ -10,20 +10,27 @@ import click
 from compactlab.cli.disclosing import acquaint, say, shown
 from compactlab.cli.options import (
     Count,
+    Renaming,
     churn_option,
     conversation_option,
+    format_option,
     lenient_option,
     own_models,
     redact,
     window_option,
 )
+from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 
-@click.command()
+@click.command(
+    cls=Renaming,
+    former={"--strategy": "--strategies", "--json": "--format=json", "--csv": "--format=csv"},
+)
 @click.argument("path", metavar="PATH_OR_SCENARIO")
 @click.option(
-    "--strategy",
+    "--strategies",
+    multiple=True,
     required=True,
     metavar="SPEC",
     help="The strategy, e.g. auto_compact; as_recorded does what the recorded agent did.",
@@ -36,6 +43,14 @@ from compactlab.sim.core.errors import UsageError
 )
 @own_models
 @conversation_option
+@click.option(
+    "--files",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Also write the files that the strategy keeps into this folder, e.g. payloads of tool "
+    "results.",
+)
 @click.option("--call", type=Count(1), metavar="N", help="Show only this call, in full.")
 @click.option(
     "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
@@ -49,18 +64,18 @@ from compactlab.sim.core.errors import UsageError
 )
 @churn_option
 @lenient_option
+@format_option("table", "json", "csv")
 @redact
-@click.option("--json", "form", flag_value="json", help="Print all requests and figures as JSON.")
-@click.option("--csv", "form", flag_value="csv", help="Print one row per request as CSV.")
 def explain(
     path: str,
     *,
-    strategy: str,
+    strategies: tuple[str, ...],
     model: str,
     conversation: str,
     call: int | None,
     everything: bool,
-    form: str | None,
+    form: str,
+    folder: str | None,
     **options: Any,
 ) -> None:
     """Explain one session under one strategy call by call: what each call cost, and why.
@@ -70,22 +85,32 @@ def explain(
     cache-miss tokens by cause (`compactlab list metrics` explains each). Side calls, e.g. for
     summaries, stand where they were made. Calls that only append are folded unless --all is given.
     The last lines have the figures that `compactlab run` gives. If call N was a compaction, --call
-    N shows message by message what it kept, removed and wrote, and which facts were lost; in JSON
-    that is `view`.
+    N shows message by message what it kept, removed and wrote, and which facts were lost. JSON has
+    all requests and figures, and that as `view`; CSV has one row per request.
     """
     from compactlab import api
     from compactlab.reports.explain.explanation import entries_as_csv, explanation, one_call
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
+    from compactlab.sim.core.memory import Folder
 
+    if len(strategies) > 1:
+        raise UsageError(f"explain shows one strategy, and {len(strategies)} are named: name one")
     seed, lenient = options["seed"], options.pop("lenient")
     session = find_conversation(path, conversation, seed, lenient=lenient)
     acquaint(session)
     to_stderr = partial(say, err=True)
-    account = shown(api.explain(session, strategy, model, call=call, say=to_stderr, **options))
+    files: dict[str, str] = {}
+    account = api.explain(
+        session, strategies[0], model, call=call, files=files, say=to_stderr, **options
+    )
+    account = shown(account)
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,} calls")
+    if folder is not None:
+        Folder(folder).update(shown(files))
+        say(f"wrote {counted(len(files), 'file')} into {folder}", err=True)
     if form == "csv":
         click.echo(entries_as_csv(account, call), nl=False)
         return

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.sources import Source
 
 
+# Synthetic conversations that recordings are compared with: all are in memory at once, and some
+# hundred give the distances that are shown.
+MOST_MADE = 1_000
 _NAME, _WORDS = 20, 39  # characters of a name of sizes, and of shares
 _SHOWN = 8  # names of what only one side has
 _FIGURES = ("n", *(f"p{share * 100:.0f}" for share in QUANTILES))
@@ -153,7 +156,7 @@ def _verdict(sizes: Sequence[Row]) -> str:
 )
 @click.option(
     "--made",
-    type=Count(1),
+    type=Count(1, MOST_MADE),
     default=10,
     show_default=True,
     metavar="N",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from compactlab.cli.disclosing import say
@@ -14,17 +14,30 @@ from compactlab.cli.progress import lasting
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.isolation import TOO_LONG
 from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.shard import DEFAULT_MODEL, Shard
+from compactlab.sim.experiment.shard import DEFAULT_MODEL, OutOfTime, Shard, deadline, forget
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
 
-# Cells are tried until so many seconds have gone, three at least and so many at most; one that
-# takes longer than the last figure is broken off.
-_SECONDS, _LEAST, _MOST, _PATIENCE = 3.0, 3, 40, 10.0
 _LISTED = 50
 _GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried. It decides what is printed, and no result."""
+
+    seconds: float = 3.0  # after which no further cell is tried, if these have been:
+    least: int = 3
+    cells: int = 40  # at most
+    runs: int = 40  # of one cell, whose source may hold any number of conversations
+    patience: float = 10.0  # seconds for one run, and for reading its conversation
+    whole: float = 30.0  # seconds after which a cell is broken off and no other begun
+    clock: Callable[[], float] = time.perf_counter
+
+
+BUDGET = Budget()
 
 
 @dataclass
@@ -49,7 +62,7 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     if not todo:
         say("nothing would run")
         return
-    tried = _try(todo, timeout)
+    tried = _try(todo, timeout, BUDGET)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
     say(_estimate(tried, todo, jobs, planned.setting.tables))
@@ -103,29 +116,55 @@ def standing(held: int, every: int, others: int) -> Iterator[str]:
         yield f"left out: {counted(others, 'cell')} of other strategies, sources, settings or code"
 
 
-def _try(todo: Sequence[Shard], timeout: float | None) -> _Tried:
+def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried:
     """Do some of the cells, evenly spread over all the work, and see what they take."""
     cells = [shard for each in todo for shard in each.apart()]
     reached = list(accumulate(shard.work for shard in cells))
+    budget = replace(budget, patience=min(timeout or budget.patience, budget.patience))
     tried = _Tried()
-    patience = min(timeout or _PATIENCE, _PATIENCE)
     done: set[int] = set()
-    for place in _spread(min(_MOST, len(cells))):
+    for place in _spread(min(budget.cells, len(cells))):
         number = bisect(reached, place * reached[-1])
         while number in done:  # a long one is met more than once: its neighbour, then
             number = (number + 1) % len(cells)
         done.add(number)
-        shard = replace(cells[number], timeout=patience)
-        began = time.perf_counter()
-        runs = shard.runs()
-        tried.seconds += time.perf_counter() - began
         tried.cells += 1
-        tried.work += shard.work
-        tried.broken_off += any(run.error.startswith(TOO_LONG) for run in runs)
-        tried.runs += runs
-        if tried.seconds > _SECONDS and tried.cells >= _LEAST:
+        tried.work += cells[number].work
+        tried.broken_off += not _is_done(cells[number], tried, budget)
+        enough = budget.seconds if tried.cells >= budget.least else budget.whole
+        if tried.seconds > enough:
             break
     return tried
+
+
+def _is_done(cell: Shard, tried: _Tried, budget: Budget) -> bool:
+    """Do a cell, run by run, as far as the budget goes; whether that was all of it."""
+    whole = True
+    for task in cell.tasks:
+        disclosure = task.disclosure
+        rows = task.prepared(disclosure, budget.patience)
+        for number in count():
+            began = budget.clock()
+            try:
+                # To read a conversation, or to make it, takes time, too.
+                with deadline(budget.patience):
+                    row = next(rows, None)
+            except OutOfTime:
+                forget()
+                tried.seconds += budget.clock() - began
+                return False
+            if row is None:
+                break
+            if number >= budget.runs or tried.seconds > budget.whole:
+                return False
+            run, work = row
+            if work is not None:
+                run = work(timeout=budget.patience)
+                whole = whole and not run.error.startswith(TOO_LONG)
+                run = disclosure.of(run) if disclosure is not None else run
+            tried.seconds += budget.clock() - began
+            tried.runs.append(run)
+    return whole
 
 
 def _spread(count: int) -> Iterator[float]:

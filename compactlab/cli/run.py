@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
 from compactlab.cli.options import (
     Count,
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
 
-
-# How a shell says that a command ended by Ctrl-C.
-STOPPED = 130
 
 _PAGE = "report.html"
 # Suffixes of transcripts; no experiment file has them.

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from compactlab.sim.core.errors import CompactlabError, InputError, unknown
+from compactlab.sim.core.toml import loads, read_text
 
 # What is wrong in an experiment file, each with its place in it.
 
@@ -140,13 +141,13 @@ def quoted(value: object) -> str:
 def parsed(path: Path, what: str) -> dict[str, Any]:
     """Read a file of TOML, an ``experiment``, say; what is none is an error with its line."""
     try:
-        text = path.read_text("utf-8")
-        return tomllib.loads(text)
+        text = read_text(path)
+        return loads(text)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
         line = int(where[1]) if where else len(text.splitlines())
         raise InputError(f"no {what}: {error}", str(path), line) from None
     except FileNotFoundError:
         raise InputError(f"no {what}: there is no such file", str(path)) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"no {what}: {error}", str(path)) from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from compactlab.scenarios.plain import (
     SupportChat,
 )
 from compactlab.scenarios.readers import transcript
+from compactlab.scenarios.readers.folders import files_like
 from compactlab.scenarios.readers.transcript import find, read_as
 from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.rewinds import Rewinds
@@ -31,7 +32,13 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
-from compactlab.sim.experiment.sources import Scenario, Source, alone
+from compactlab.sim.experiment.sources import (
+    MOST_SOURCES,
+    TOO_MANY_SOURCES,
+    Scenario,
+    Source,
+    alone,
+)
 
 SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario
@@ -83,22 +90,31 @@ def sources(
     """List the sources that names stand for, each once, and count the files that were passed over.
 
     A name is a path, a pattern with ``*`` or ``**``, the spec of a scenario, or ``suite``; one
-    without seeds of its own is taken ``seeds`` times, with seeds from 0 on.
+    without seeds of its own is taken ``seeds`` times, with seeds from 0 on. Raises a UsageError
+    before any source is made, if they are more than an experiment may have.
     """
+    # One more than are run is enough to be refused; a longer range may not even have a length.
+    usual = range(min(seeds, MOST_SOURCES + 1))
+    meanings: list[tuple[Sequence[int], list[Scenario], list[Path]]] = []
+    total = skipped = 0
+    for each in names:
+        named = each if isinstance(each, Seeded) else Seeded(each, usual)
+        paths, scenarios = meant(named.name)
+        transcripts, passed_over = find(paths)
+        meanings.append((named.seeds, scenarios, transcripts))
+        total += len(named.seeds) * (len(scenarios) + len(transcripts))
+        skipped += passed_over
+    if total > MOST_SOURCES:
+        raise UsageError(TOO_MANY_SOURCES)
     made: dict[tuple[str, int], Source] = {}
     files: dict[Path, Path] = {}
     of_file: dict[Path, dict[int, None]] = {}
-    skipped = 0
-    for each in names:
-        named = each if isinstance(each, Seeded) else Seeded(each, range(seeds))
-        paths, scenarios = meant(named.name)
-        for source in (_made(each, seed) for each in scenarios for seed in named.seeds):
+    for own_seeds, scenarios, transcripts in meanings:
+        for source in (_made(each, seed) for each in scenarios for seed in own_seeds):
             made.setdefault((source.name, source.seed), source)
-        transcripts, passed_over = find(paths)
-        skipped += passed_over
         for file in transcripts:
             files.setdefault(file.resolve(), file)
-            of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
+            of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(own_seeds))
     listed = list(files.values())
     read_in = [
         Source(
@@ -169,11 +185,13 @@ def find_conversation(
 
 def _fitting(pattern: str) -> list[Path]:
     try:
-        matches = sorted(map(Path, glob.glob(pattern, recursive=True)))
+        matches = sorted(set(files_like(pattern)))
         # Two stars also fit the folders on the way, and what need not be there.
         matches = [
             path for path in matches if path.is_file() or (path.exists() and "**" not in pattern)
         ]
+        if pattern.endswith(("/", os.sep)):
+            matches = [path for path in matches if path.is_dir()]
     except (OSError, ValueError):  # no text that could be a path
         matches = []
     if not matches:
@@ -223,13 +241,14 @@ def _names(files: list[Path]) -> list[str]:
 
 def content_of_file(file: Path, *, lenient: bool) -> str:
     """Of a transcript: a digest of its bytes, and of the code that reads it."""
-    return f"{_digest(file)} {_readers()} {lenient}"
+    return f"{_digest(file)} {digest_of_modules([transcript.__name__])} {lenient}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:
     """Of a scenario: its spec, the code that makes it, its domain and its profile."""
     profile = _profile(getattr(scenario, "profile", ""))
-    return f"{scenario.spec} {_maker(type(scenario))} {_domain(scenario)} {profile}"
+    code = digest_of_classes([type(scenario)])
+    return f"{scenario.spec} {code} {_domain(scenario)} {profile}"
 
 
 def size_of_file(file: Path) -> int:
@@ -244,16 +263,6 @@ def size_of_scenario(scenario: Scenario) -> int:
     """Bytes of text, about, that a scenario makes; 0 if it does not say."""
     tokens: Any = getattr(scenario, "tokens", 0)
     return tokens * _CHARACTERS if isinstance(tokens, int) else 0
-
-
-@cache
-def _readers() -> str:
-    return digest_of_modules([transcript.__name__])
-
-
-@cache
-def _maker(cls: type[Scenario]) -> str:
-    return digest_of_classes([cls])
 
 
 def _domain(scenario: Scenario) -> str:

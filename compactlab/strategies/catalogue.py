@@ -16,7 +16,7 @@ from types import ModuleType
 import compactlab.strategies as built_in
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import PACKAGE
-from compactlab.sim.core.spec import build, parse_spec, snake_case
+from compactlab.sim.core.spec import FROZEN, build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 
@@ -94,20 +94,18 @@ def _installed(point: EntryPoint) -> type[Strategy]:
         loaded = point.load()
     except (Exception, SystemExit) as error:
         raise UsageError(f"{point.name} cannot be loaded: {error}") from None
-    return _checked(point.name, loaded)
+    return check_class(point.name, loaded)
 
 
-def _checked(name: str, cls: object) -> type[Strategy]:
+def check_class(name: str, cls: object) -> type[Strategy]:
+    """A class, if it is one of a strategy that can be named by its fields; else a UsageError."""
     if not (inspect.isclass(cls) and issubclass(cls, Strategy)):
         raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
     if inspect.isabstract(cls):
         raise UsageError(f"{name} is not finished: it has no method compact(self, view, host)")
     parameters = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
-        raise UsageError(
-            f"{name} must be a frozen dataclass, as its fields are its configuration: write "
-            "@dataclass(frozen=True) above the class"
-        )
+        raise UsageError(f"{name} {FROZEN}")
     return cls
 
 
@@ -209,7 +207,7 @@ def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
         own = [key for key, value in vars(module).items() if _is_own(value, module)]
         why = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
         raise UsageError(f"{where}: {why}")
-    return _checked(name, getattr(module, attribute))
+    return check_class(name, getattr(module, attribute))
 
 
 def _source(where: str, path: Path) -> bytes:

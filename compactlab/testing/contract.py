@@ -25,6 +25,7 @@ from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step
+from compactlab.strategies.catalogue import check_class
 from compactlab.testing.drawn import draw
 
 # A strategy that is watched: what it was asked, and what it answered.
@@ -286,6 +287,11 @@ def check_strategy(
     list of Violation
         One for each rule that a part breaks; empty if it keeps to all of them.
 
+    Raises
+    ------
+    UsageError
+        If it is a class, or a part is no frozen dataclass.
+
     Examples
     --------
     >>> from dataclasses import dataclass
@@ -296,6 +302,12 @@ def check_strategy(
     >>> [broken.rule for broken in check_strategy(LastMessage())]
     ['last user message', 'pairs']
     """
+    if isinstance(strategy, type):
+        raise UsageError(
+            f"{strategy.__name__} is a class: check an instance, {strategy.__name__}()"
+        )
+    for part in strategy.parts:
+        check_class(type(part).__name__, type(part))
     battery = _Battery(strategy)
     battery.check_specs()
     for number in range(conversations):

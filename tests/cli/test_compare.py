@@ -47,7 +47,7 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     for said, arguments in {
         "keep_some": ("keep_some", "sliding_window"),
         "keep_all is no store": (other, "keep_all"),
-        "need several stores": ("keep_all", "sliding_window", "--strategy", "x"),
+        "need several stores": ("keep_all", "sliding_window", "--strategies", "x"),
         "unknown entry of a manifest 'price'": (other, "--despite", "price"),
         "differ in price list": (other,),
     }.items():
@@ -57,3 +57,15 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     done = compactlab("compare", "one", other, "--despite", "prices")
     assert done.code == 0
     assert "The stores differ in the price list" in done.out
+
+
+def test_strategies_are_read_by_the_former_name_of_the_option(
+    store: Path, compactlab: Call
+) -> None:
+    other = store.parent / "again"
+    shutil.copytree(store, other)
+    today = compactlab("compare", "one", other, "--strategies", "keep_all")
+    former = compactlab("compare", "one", other, "--strategy", "keep_all")
+    assert (today.code, former.code) == (0, 0)
+    assert former.out == today.out
+    assert former.err == f"note: --strategy is called --strategies now\n{today.err}"

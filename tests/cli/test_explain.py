@@ -15,6 +15,7 @@ import pytest
 
 import compactlab as package
 from compactlab.reports.page.views import views
+from compactlab.scenarios.catalogue import find_conversation
 from compactlab.scenarios.coding_agent import CodingAgent
 
 SESSION = "coding_agent(turns=6, tokens=60000)"
@@ -26,7 +27,9 @@ Run = Callable[..., Any]
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run) -> None:
-    told = compactlab("explain", SESSION, "--strategy", strategy, "--window", WINDOW, "--json")
+    told = compactlab(
+        "explain", SESSION, "--strategies", strategy, "--window", WINDOW, "--format", "json"
+    )
     data = json.loads(told.out)
     (run,) = package.run([SESSION], [strategy], window=WINDOW).runs
     assert told.code == 0
@@ -50,7 +53,7 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run)
 
 
 def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
-    told = compactlab("explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW)
+    told = compactlab("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
     assert told.code == 0
     head, body = told.out.split("\n\n")[0], told.out.split("\n\n")[1].splitlines()
     assert head.startswith("coding_agent-0 under auto_compact(")
@@ -61,24 +64,24 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
 
 
 def test_all_calls_are_told_if_one_asks_for_them(compactlab: Run) -> None:
-    few = compactlab("explain", SESSION, "--strategy", "keep_all").out
-    all = compactlab("explain", SESSION, "--strategy", "keep_all", "--all").out
+    few = compactlab("explain", SESSION, "--strategies", "keep_all").out
+    all = compactlab("explain", SESSION, "--strategies", "keep_all", "--all").out
     assert "..." in few
     assert "..." not in all
     assert len(all.splitlines()) > len(few.splitlines())
 
 
 def test_one_call_and_rows_for_machines(compactlab: Run) -> None:
-    one = compactlab("explain", SESSION, "--strategy", "keep_all", "--call", 1)
+    one = compactlab("explain", SESSION, "--strategies", "keep_all", "--call", 1)
     assert "call 1, claude-sonnet-4-5" in one.out
     assert "cold_start: the session's first request" in one.out
-    rows = compactlab("explain", SESSION, "--strategy", "keep_all", "--csv").out
+    rows = compactlab("explain", SESSION, "--strategies", "keep_all", "--format", "csv").out
     assert [row["call"] for row in csv.DictReader(StringIO(rows))][:2] == ["1", "2"]
 
 
 def test_a_transcript_can_be_explained(chat: Run, tmp_path: Path, compactlab: Run) -> None:
     file = chat(tmp_path / "talk.jsonl")
-    told = compactlab("explain", file, "--strategy", "keep_all", "--model", "claude-opus-4-5")
+    told = compactlab("explain", file, "--strategies", "keep_all", "--model", "claude-opus-4-5")
     assert (told.code, told.err) == (0, "")
     assert "for 4 calls" in told.out
 
@@ -86,12 +89,12 @@ def test_a_transcript_can_be_explained(chat: Run, tmp_path: Path, compactlab: Ru
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "Missing option '--strategy'"),
-        (("--strategy", "kep_all"), "did you mean keep_all"),
-        (("--strategy", "keep_all", "--model", "claude-sonet-4-5"), "claude-sonnet-4-5"),
-        (("--strategy", "keep_all", "--call", 999), "there is no call 999: the session has"),
-        (("--strategy", "keep_all", "--conversation", "nobody"), "unknown conversation 'nobody'"),
-        (("--strategy", "keep_all", "--summarizer", "nobody"), "nobody"),
+        ((), "Missing option '--strategies'"),
+        (("--strategies", "kep_all"), "did you mean keep_all"),
+        (("--strategies", "keep_all", "--model", "claude-sonet-4-5"), "claude-sonnet-4-5"),
+        (("--strategies", "keep_all", "--call", 999), "there is no call 999: the session has"),
+        (("--strategies", "keep_all", "--conversation", "nobody"), "unknown conversation 'nobody'"),
+        (("--strategies", "keep_all", "--summarizer", "nobody"), "nobody"),
     ],
 )
 def test_what_is_wrong_is_said(options: tuple[Any, ...], said: str, compactlab: Run) -> None:
@@ -105,7 +108,7 @@ def test_of_several_conversations_one_must_be_named(
 ) -> None:
     for name in ("one", "two"):
         chat(tmp_path / f"{name}.jsonl")
-    how = ("--strategy", "keep_all", "--model", "claude-opus-4-5")
+    how = ("--strategies", "keep_all", "--model", "claude-opus-4-5")
     told = compactlab("explain", tmp_path, *how)
     assert told.code == 2
     assert "2 conversations in" in told.err
@@ -115,7 +118,7 @@ def test_of_several_conversations_one_must_be_named(
 
 
 def test_where_nothing_can_be_read_nothing_is_told(tmp_path: Path, compactlab: Run) -> None:
-    how = ("--strategy", "keep_all")
+    how = ("--strategies", "keep_all")
     assert compactlab("explain", tmp_path / "no.jsonl", *how).code == 2
     (tmp_path / "empty").mkdir()
     told = compactlab("explain", tmp_path / "empty", *how)
@@ -138,7 +141,7 @@ def test_a_compaction_is_told_as_on_the_page(compactlab: Run) -> None:
     results = package.run([SESSION], ["auto_compact"], window=WINDOW)
     (shown,) = views(results, results.runs).shown
     told = compactlab(
-        "explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW,
+        "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
         "--call", shown.view.call,
     )  # fmt: skip
     assert told.code == 0
@@ -146,7 +149,7 @@ def test_a_compaction_is_told_as_on_the_page(compactlab: Run) -> None:
     assert all(" ".join(sentence.split()) in body for sentence in shown.view.words)
     assert "written" in body
     before = compactlab(
-        "explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW,
+        "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
         "--call", shown.view.call - 1,
     )  # fmt: skip
     assert "stayed" not in before.out
@@ -157,7 +160,16 @@ def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: R
     (run,) = results.runs
     rows = run.rows["views"]
     call = rows["call"][0]
-    asked = ("explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW, "--json")
+    asked = (
+        "explain",
+        SESSION,
+        "--strategies",
+        "auto_compact",
+        "--window",
+        WINDOW,
+        "--format",
+        "json",
+    )
     view = json.loads(compactlab(*asked, "--call", call).out)["view"]
     for name in ("call", "fate", "message", "tokens_before", "tokens_after", "facts", "states"):
         assert [message[name] for message in view["messages"]] == list(rows[name]), name
@@ -166,3 +178,90 @@ def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: R
     assert all(view["written"][name] for name in written)
     for other in ((), ("--call", call - 1)):
         assert json.loads(compactlab(*asked, *other).out)["view"] is None
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_options_are_read_by_former_names_with_a_note(compactlab: Run, form: str) -> None:
+    today = compactlab("explain", SESSION, "--strategies", "keep_all", "--format", form)
+    former = compactlab("explain", SESSION, "--strategy=keep_all", f"--{form}")
+    assert (former.code, former.out) == (0, today.out)
+    assert "note: --strategy is called --strategies now\n" in former.err
+    assert f"note: --{form} is called --format={form} now\n" in former.err
+    assert "note: " not in today.err
+
+
+def test_former_names_are_not_in_the_help(compactlab: Run) -> None:
+    told = compactlab("explain", "--help").out.split()
+    assert "--strategies" in told
+    assert {"--strategy", "--json", "--csv"}.isdisjoint(told)
+
+
+def test_one_strategy_is_explained_at_a_time(compactlab: Run) -> None:
+    both = ("--strategies", "keep_all", "--strategies", "keep_none")
+    done = compactlab("explain", SESSION, *both)
+    assert (done.code, done.out) == (2, "")
+    assert "explain shows one strategy, and 2 are named: name one" in done.err
+
+
+PUTS_AWAY = ("--strategies", "offload_outputs(max_text_chars=900, preview_chars=200)")
+
+
+def kept(folder: Path) -> dict[str, str]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_text("utf-8")
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_what_a_strategy_has_put_away_can_be_looked_at(compactlab: Run, tmp_path: Path) -> None:
+    done = compactlab("explain", SESSION, *PUTS_AWAY, "--files", tmp_path / "files")
+    assert done.code == 0
+    payloads = kept(tmp_path / "files")
+    assert payloads
+    assert f"wrote {len(payloads)} file" in done.err
+    session = find_conversation(SESSION)
+    results = [json.dumps(m.text)[1:-1] for m in session.messages if m.role == "tool"]
+    assert all(any(text in payload for text in results) for payload in payloads.values())
+    # Looking changes nothing, also where something lies there.
+    (path, text), *_ = payloads.items()
+    (tmp_path / "files" / path).write_text("else")
+    again = compactlab("explain", SESSION, *PUTS_AWAY, "--files", tmp_path / "files")
+    assert again.out == done.out == compactlab("explain", SESSION, *PUTS_AWAY).out
+    assert (tmp_path / "files" / path).read_text("utf-8") == text
+
+
+OWN = """
+from dataclasses import dataclass
+import compactlab
+
+@dataclass(frozen=True)
+class Own(compactlab.Strategy):
+    path: str = "notes/own.txt"
+
+    def compact(self, view, host):
+        host.files[self.path] = "mail ana@corp.example"
+        return view
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_ones_own_strategy_keeps_can_be_looked_at(
+    compactlab: Run, tmp_path: Path, hidden: bool
+) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    more = ("--files", tmp_path / "files", *(["--redact"] if hidden else []))
+    assert compactlab(*asked, *more).code == 0
+    assert list(kept(tmp_path / "files")) == ["notes/own.txt"]
+    assert ("ana@corp.example" in kept(tmp_path / "files")["notes/own.txt"]) is not hidden
+
+
+@pytest.mark.parametrize("path", ["../own.txt", "/own.txt", "a\0b"])
+def test_nothing_is_kept_outside_of_the_folder(compactlab: Run, tmp_path: Path, path: str) -> None:
+    (tmp_path / "own.py").write_text(OWN.replace('"notes/own.txt"', repr(path)))
+    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    done = compactlab(*asked, "--files", tmp_path / "files")
+    assert (done.code, done.out) == (2, "")
+    assert "leads out of the folder of files" in done.err
+    assert [file.name for file in tmp_path.rglob("*") if file.suffix == ".txt"] == []

@@ -80,6 +80,7 @@ def test_what_is_missing_is_filled_and_said(compactlab, chat, tmp_path):
         (["--fill", "codng"], "unknown profile 'codng'"),
         (["-o", "no/such/folder/own.toml"], "cannot write"),
         (["--made", "0"], "0 is not in the range"),
+        (["--made", "1000000000"], "1000000000 is not in the range 1<=x<=1000"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(compactlab, sessions, arguments, reason):

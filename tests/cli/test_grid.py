@@ -216,10 +216,10 @@ def test_too_many_are_refused_before_any_is_built():
     table = {"name": "recency_buffer", "keep_messages": hundred, "keep_tokens": hundred}
     told = complaints({**table, "reserve_tokens": hundred})
     assert told == [
-        "strategies: the grids make 1,000,000 strategies; more than 100,000 are not run"
+        "strategies: the file names 1,000,000 strategies; more than 100,000 are not run: name fewer"
     ]
     pipe = {"pipeline": [table, {"name": "context_recovery", "messages": hundred}]}
-    assert complaints(pipe, "keep_all")[0].startswith("strategies: the grids make 1,000,001")
+    assert complaints(pipe, "keep_all")[0].startswith("strategies: the file names 1,000,001")
 
 
 def test_a_great_many_faults_are_told_in_part():
@@ -301,8 +301,8 @@ def test_what_is_wrong_with_a_conversation_is_told_with_its_place(given, complai
 def test_too_many_conversations_are_refused(tmp_path):
     table = {"scenario": "suite", "tokens": list(range(1, LIMIT // 10 + 2))}
     (told,) = complaints(table, what=conversations)
-    assert (
-        told == "conversations: the grids make 100,010 conversations; more than 100,000 are not run"
+    assert told.startswith(
+        "conversations: the file names 100,010 conversations; more than 100,000 are not run"
     )
 
 

@@ -144,7 +144,7 @@ def test_a_conversation_without_calls_is_an_error_that_says_what_was_seen(compac
     path = tmp_path / "talk.jsonl"
     path.write_text(UNANSWERED)
     told = f"{path}: there is no call in it, only messages: 1 user"
-    for command in (("inspect",), ("explain", "--strategy", "keep_all")):
+    for command in (("inspect",), ("explain", "--strategies", "keep_all")):
         done = compactlab(*command, path)
         assert (done.code, done.out) == (2, "")
         assert told in done.err

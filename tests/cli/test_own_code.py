@@ -252,7 +252,7 @@ def test_explain_names_what_ends_it(compactlab, chat, tmp_path, deed):
     file.write_text(HEAD + CLASS.format(name="Own", act=f"print('so far'); {deed}"))
     talk = chat(tmp_path / "talk.jsonl")
     model = ("--model", "claude-sonnet-4-5")
-    done = compactlab("explain", talk, "--strategy", f"{file}:Own", *model)
+    done = compactlab("explain", talk, "--strategies", f"{file}:Own", *model)
     assert (done.code, done.out) == (2, "")
     assert "own() fails: " in done.err
     assert "own printed:\n  so far" in done.err

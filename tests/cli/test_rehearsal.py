@@ -1,34 +1,70 @@
-"""What a dry run reckons from what it has tried: by hand, with shards that do nothing."""
+"""What a dry run computes from what it has tried: by hand, with shards and clocks of our own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from compactlab.cli import rehearsal
+from compactlab.cli.rehearsal import Budget
+from compactlab.sim.core.isolation import TOO_LONG
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import OutOfTime
+
+ENDLESS = 10**9
+
+
+class Clock:
+    """A clock that stands still unless somebody moves it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @dataclass(frozen=True)
 class Piece:
-    """As much of a shard as is looked at."""
+    """As much of a shard with one cell, and of the task in it, as is looked at."""
 
     name: str
     work: int
     tried: list[str]
-    timeout: float | None = None
+    clock: Clock = field(default_factory=Clock)
+    conversations: int = 1
+    seconds: float = 0.0  # of each run
+    unreadable: bool = False  # within the time that there is for it
+    error: str = ""
+    disclosure: None = None
 
     @property
     def cells(self) -> list[str]:
         return [self.name]
 
+    @property
+    def tasks(self) -> tuple[Piece, ...]:
+        return (self,)
+
     def apart(self) -> list[Piece]:
         return [self]
 
-    def runs(self) -> list[Any]:
-        self.tried.append(self.name)
-        return []
+    def prepared(self, disclosure: None, timeout: float) -> Iterator[tuple[Run, Any]]:
+        run = Run(self.name, "", "", "", 0, 0, error=self.error)
+
+        def work(timeout: float) -> Run:
+            self.clock.now += self.seconds
+            self.tried.append(self.name)
+            return run
+
+        for _ in range(self.conversations):
+            if self.unreadable:
+                self.clock.now += timeout
+                raise OutOfTime
+            yield run, work
 
 
 def pieces(*works: int) -> tuple[list[Any], list[str]]:
@@ -36,12 +72,62 @@ def pieces(*works: int) -> tuple[list[Any], list[str]]:
     return [Piece(f"p{number}", work, tried) for number, work in enumerate(works)], tried
 
 
-def test_nothing_is_tried_twice_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsal, "_SECONDS", 1e9)
+def test_nothing_is_tried_twice_however_long_it_is() -> None:
     todo, tried = pieces(97, 1, 1, 1)
-    found = rehearsal._try(todo, None)
+    found = rehearsal._try(todo, None, Budget(clock=Clock()))
     assert sorted(tried) == ["p0", "p1", "p2", "p3"]
-    assert (found.cells, found.work) == (4, 100)
+    assert (found.cells, found.work, found.broken_off) == (4, 100, 0)
+
+
+def test_enough_is_tried_once_some_seconds_have_gone() -> None:
+    clock, tried = Clock(), list[str]()
+    todo: list[Any] = [Piece(f"p{n}", 1, tried, clock, seconds=2) for n in range(20)]
+    found = rehearsal._try(todo, None, Budget(seconds=9, clock=clock))
+    assert (found.cells, found.seconds, found.broken_off) == (5, 10, 0)
+    # A few are tried in any case, as one alone may be an odd one.
+    found = rehearsal._try(todo, None, Budget(seconds=0, least=3, clock=clock))
+    assert found.cells == 3
+
+
+def test_a_source_of_any_number_of_conversations_is_broken_off() -> None:
+    tried: list[str] = []
+    todo: list[Any] = [Piece("many", 1, tried, conversations=ENDLESS)]
+    found = rehearsal._try(todo, None, Budget(runs=7, clock=Clock()))
+    assert tried == ["many"] * 7
+    assert (len(found.runs), found.broken_off) == (7, 1)
+    assert "1 of them broken off" in rehearsal._estimate(found, todo, 1, ())
+
+
+def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off() -> None:
+    todo: list[Any] = [Piece("seven", 1, [], conversations=7)]
+    assert rehearsal._try(todo, None, Budget(runs=7, clock=Clock())).broken_off == 0
+
+
+def test_no_rehearsal_takes_longer_than_its_budget() -> None:
+    """Neither a long cell nor those that are tried in any case."""
+    clock, tried = Clock(), list[str]()
+    todo: list[Any] = [
+        Piece(f"p{n}", 1, tried, clock, conversations=ENDLESS, seconds=8) for n in range(9)
+    ]
+    found = rehearsal._try(todo, None, Budget(whole=30, runs=1_000, clock=clock))
+    assert (len(tried), found.cells, found.broken_off) == (4, 1, 1)
+    assert found.seconds == clock.now == 32
+
+
+def test_a_conversation_that_takes_too_long_to_read_is_broken_off() -> None:
+    clock = Clock()
+    todo: list[Any] = [Piece(f"p{n}", 1, [], clock, unreadable=True) for n in range(9)]
+    found = rehearsal._try(todo, None, Budget(patience=10, whole=30, clock=clock))
+    assert (found.cells, found.broken_off, found.runs) == (3, 3, [])
+    told = rehearsal._estimate(found, todo, 1, ())
+    assert told.startswith("about 0 calls in 0 runs, at least ")
+    assert told.endswith("computed from the 3 cells tried, 3 of them broken off")
+
+
+def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound() -> None:
+    todo: list[Any] = [Piece("slow", 1, [], error=f"{TOO_LONG} 5 s")]
+    found = rehearsal._try(todo, 5, Budget(clock=Clock()))
+    assert found.broken_off == 1
 
 
 @pytest.mark.parametrize(

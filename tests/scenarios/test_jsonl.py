@@ -25,6 +25,19 @@ def texts(path: Path, lenient: bool = False) -> list[str]:
     return [m.text for c in transcript.read(path, lenient=lenient) for m in c.messages]
 
 
+def test_a_file_that_is_too_large_is_refused_unread(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "LARGEST_FILE", 3 * len(HELLO) - 1)
+    file.write_bytes(HELLO * 3)
+    with pytest.raises(
+        InputError, match=r"story\.jsonl: above \d+ bytes; write less into one file"
+    ):
+        texts(file)
+    file.write_bytes(HELLO * 2)
+    assert texts(file) == ["hello", "hello"]
+
+
 def test_a_byte_order_mark_is_no_harm(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + HELLO)
     assert texts(file) == ["hello"]
@@ -47,7 +60,9 @@ def test_other_encodings_are_named(file: Path, encoding: str) -> None:
     [
         (b'{"role":"user","content":"caf\xe9"}\n', "not UTF-8"),
         (b'{"role":"user","con', "not JSON"),
-        (b'{"role":"user","content":NaN}\n', "not JSON"),
+        (b'{"role":"user","content":NaN}\n', "not JSON: NaN is no JSON: write null or a number"),
+        (b'{"role":"user","id":-Infinity}\n', "not JSON: -Infinity is no JSON"),
+        (b'{"role":"\\ud800","id":Infinity}\n', "not JSON: Infinity is no JSON"),
         (b'{"role":"user","content":"x","id":1e999}\n', "not as expected"),
         (b'{"role":"user","content":' + b"9" * 5000 + b"}\n", "not as expected"),
         (b'{"role":"user","content":5}\n', "not as expected"),

@@ -84,19 +84,48 @@ def test_a_folder_is_searched_in_order(transcript: Transcript, tmp_path: Path) -
     assert transcripts.find([written[0], tmp_path])[0] == [written[0], *found[:1], found[2]]
 
 
-def test_links_below_a_folder_are_not_followed(transcript: Transcript, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
+def test_a_link_to_a_transcript_in_the_folder_is_that_transcript(
+    transcript: Transcript, tmp_path: Path
+) -> None:
+    (tmp_path / "inside" / "deep").mkdir(parents=True)
+    real = transcript(HELLO, name="inside/deep/real.jsonl")
+    (tmp_path / "inside" / "a.jsonl").symlink_to(real)
+    (tmp_path / "inside" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "inside" / "self.jsonl").symlink_to("self.jsonl")
+    (tmp_path / "also").symlink_to(tmp_path / "inside")
+    assert transcripts.find([tmp_path / "inside"]) == ([real], 2)
+    found = transcripts.find([tmp_path / "also"])
+    assert found == ([tmp_path / "also" / "deep" / "real.jsonl"], 2)
+
+
+def test_a_link_to_a_transcript_elsewhere_is_refused_by_name(
+    transcript: Transcript, tmp_path: Path
+) -> None:
+    """It is neither read, as nobody named it, nor passed over, as it is no other file."""
     inside = tmp_path / "inside"
-    outside.mkdir()
     inside.mkdir()
-    secret = transcript(HELLO, name="outside/secret.jsonl")
+    secret = transcript(HELLO, name="secret.jsonl")
+    link = inside / "file.jsonl"
+    link.symlink_to(secret)
+    with pytest.raises(
+        InputError, match=r"file\.jsonl: a link to a transcript outside of"
+    ) as error:
+        transcripts.find([inside])
+    assert "name the transcript itself" in str(error.value)
+    assert transcripts.find([link])[0] == [link]
+
+
+def test_other_links_that_lead_out_of_a_folder_are_passed_over(
+    transcript: Transcript, tmp_path: Path
+) -> None:
+    for name in ("outside", "inside"):
+        (tmp_path / name).mkdir()
+    transcript(HELLO, name="outside/secret.jsonl")
+    (tmp_path / "outside" / "notes.md").write_text("# notes")
     real = transcript(HELLO, name="inside/real.jsonl")
-    (inside / "file.jsonl").symlink_to(secret)
-    (inside / "folder").symlink_to(outside)
-    (inside / "twice.jsonl").symlink_to(real)
-    (inside / "gone.jsonl").symlink_to(tmp_path / "nowhere")
-    assert transcripts.find([inside]) == ([real], 3)
-    assert transcripts.find([inside / "file.jsonl"])[0] == [inside / "file.jsonl"]
+    (tmp_path / "inside" / "folder").symlink_to(tmp_path / "outside")
+    (tmp_path / "inside" / "notes").symlink_to(tmp_path / "outside" / "notes.md")
+    assert transcripts.find([tmp_path / "inside"]) == ([real], 1)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -319,3 +320,24 @@ def test_a_drawn_message_can_be_written_down():
         for event in draw(number)[0].events:
             assert msgspec.json.encode(event)
     assert Messages(draw(3)[0].messages)
+
+
+def test_what_is_no_frozen_dataclass_is_told_so_and_how_to_become_one():
+    class Plain(Strategy):
+        def compact(self, view: View, host: Host) -> View:
+            return view
+
+    @dataclass
+    class Thawed(Plain):
+        pass
+
+    frozen = "must be a frozen dataclass.* write @dataclass\\(frozen=True\\) above the class"
+    for strategy in (Plain(), Thawed(), Pipeline((Honest(), Thawed()))):
+        with pytest.raises(UsageError, match=frozen):
+            check_strategy(strategy, 1)
+    with pytest.raises(UsageError, match="Honest is a class: check an instance"):
+        check_strategy(Honest, 1)
+    # A replay says the same.
+    for asked in (lambda: Pipeline((Plain(), Honest())), lambda: Plain().label):
+        with pytest.raises(UsageError, match=f"Plain {frozen}"):
+            str(asked().spec)

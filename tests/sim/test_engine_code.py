@@ -15,7 +15,6 @@ import pytest
 
 import compactlab
 from compactlab.api import Plan
-from compactlab.scenarios import catalogue
 from compactlab.sim.experiment import code
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE
@@ -71,7 +70,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (code.digest_of_engine, code._package, code._engine, catalogue._maker):
+    for cached in (code.digest_of_engine, code._package, code._engine, code._digest_of_ours):
         cached.cache_clear()
 
 

@@ -16,6 +16,7 @@ from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.record import REUSE, Record, Subject, brief, record_of, some
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
@@ -369,16 +370,17 @@ def _keys(values: Mapping[str, Any]) -> str:
 def read(path: Path) -> Baseline:
     """Read a baseline from its file."""
     try:
-        return parsed(path.read_bytes())
+        return parsed(read_bytes(path))
     except FileNotFoundError:
         raise InputError("no baseline: there is no such file", str(path)) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"no baseline: {error}", str(path)) from None
+    except (OSError, ValueError) as error:
+        line = getattr(error, "line", 0)
+        raise InputError(f"no baseline: {error}", str(path), line) from None
 
 
 def parsed(content: bytes) -> Baseline:
     """A baseline from the content of its file."""
-    version = json.loads(content, object_pairs_hook=_once)
+    version = parse(content)
     version = version.get("baseline") if isinstance(version, dict) else None
     if version != _VERSION or isinstance(version, bool):
         raise ValueError(f"it has version {version!r}, this compactlab reads {_VERSION}")
@@ -420,15 +422,6 @@ def _renamed(file: _File) -> _File:
     for row in file.runs:
         row.figures = {names.get(name, name): value for name, value in row.figures.items()}
     return file
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON without a key twice, which joining two files by hand may leave."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
-        raise ValueError(f"the key {twice!r} is there twice")
-    return values
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:

@@ -21,6 +21,9 @@ from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.sources import Scenario
 
 _FEWEST = 8  # turns, where their number is computed: the plan needs some room
+# The largest session that is made: some minutes' work and some gigabytes, and a hundred times more
+# than any that was recorded.
+MOST = {"turns": 100_000, "calls": 1_000_000, "tokens": 100_000_000}
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ class Story(Scenario):
             raise ValueError("calls must be at least 1, or 0 for as many as go with the tokens")
         if self.tokens < 1:
             raise ValueError("tokens must be at least 1")
+        for field, most in MOST.items():
+            if getattr(self, field) > most:
+                raise ValueError(f"{field} must be at most {most:,}: make several conversations")
 
     def conversation(self, seed: int) -> Conversation:
         """Make the conversation; see :class:`compactlab.sim.experiment.sources.Scenario`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +19,16 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result_of,
 )
-from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
+from compactlab.scenarios.readers.script import (
+    Boundary,
+    Draft,
+    Format,
+    Moment,
+    Script,
+    Tree,
+    decoder,
+    seconds,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import INTERRUPTED, Call, Source, Usage, verbatim
@@ -82,7 +90,7 @@ class Line(Node, rename="camel"):
     """A line that is read."""
 
     subtype: str | None = None
-    timestamp: datetime | None = None
+    timestamp: Moment | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_visible_in_transcript_only: bool | None = None
@@ -196,7 +204,7 @@ _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
 _SKILL = "Base directory for this skill:"
 
 
-_NODE, _LINE = msgspec.json.Decoder(Node), msgspec.json.Decoder(Line)
+_NODE, _LINE = decoder(Node), decoder(Line)
 # The lines that must hold something, and where; what is spoken has content there.
 _HOLDERS = {
     "user": "message",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,16 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result,
 )
-from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script, seconds
+from compactlab.scenarios.readers.script import (
+    SYSTEM,
+    Boundary,
+    Draft,
+    Format,
+    Moment,
+    Script,
+    decoder,
+    seconds,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -112,10 +120,10 @@ class _Head(msgspec.Struct):
 class _Line(msgspec.Struct):
     type: str
     payload: _Item
-    timestamp: datetime | None = None
+    timestamp: Moment | None = None
 
 
-_HEAD, _LINE = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Line)
+_HEAD, _LINE = decoder(_Head), decoder(_Line)
 
 
 def sniff(first: list[Any]) -> bool:

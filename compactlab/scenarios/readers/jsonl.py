@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,10 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
 
 T = TypeVar("T")
 
-LARGEST = 256 * 2**20  # bytes of one document, or of one line
+# Bytes of a transcript: ten times more than a session of 100,000 calls has.
+LARGEST_FILE = 4 * 2**30
 _PEEK = 50  # lines by which a format is told
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -76,11 +79,17 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         return decoder.decode(data)
     except msgspec.ValidationError:
         raise
-    except msgspec.DecodeError:
+    except msgspec.DecodeError as error:
         if not _SURROGATE_ESCAPE.search(data):
-            raise
-    mended = json.dumps(json.loads(data, parse_constant=_no_number), ensure_ascii=False)
-    return decoder.decode(_SURROGATE.sub("\ufffd", mended).encode())
+            raise no_json(error, data) from None
+    mended = json.dumps(json.loads(data), ensure_ascii=False)
+    data = _SURROGATE.sub("\ufffd", mended).encode()
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        raise JsonError(str(no_json(error, data))) from None
 
 
 def load(path: Path) -> Any:
@@ -93,9 +102,7 @@ def load(path: Path) -> Any:
     try:
         return decode(data, _ANY)
     except _UNREADABLE as error:
-        at = re.search(r"\(byte (\d+)\)", str(error))
-        line = data.count(b"\n", 0, int(at[1])) + 1 if at else 0
-        raise InputError(_reason(error), str(path), line) from None
+        raise InputError(_reason(error), str(path), getattr(error, "line", 0)) from None
 
 
 def values(lines: Lines) -> Iterator[tuple[int, Any]]:
@@ -154,6 +161,9 @@ def _opened(path: Path) -> Iterator[Any]:
         raise InputError(reason, repr(str(path)) if "\0" in str(path) else str(path)) from None
     with file:
         try:
+            if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+                text = f"above {LARGEST_FILE:,} bytes; write less into one file"
+                raise InputError(text, str(path))
             yield file
         except OSError as error:
             raise InputError(error.strerror or str(error), str(path)) from None
@@ -177,8 +187,4 @@ def _reason(error: Exception) -> str:
     return f"not JSON: {error}"
 
 
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
-
-
-_TOO_LARGE = f"above {LARGEST // 2**20} MB in one piece; write it as JSON Lines, a message a line"
+_TOO_LARGE = f"{TOO_LARGE}; write it as JSON Lines, a message a line"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,16 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Given, Tokens, given, parts, result
-from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
+from compactlab.scenarios.readers.script import (
+    Boundary,
+    Draft,
+    Format,
+    Moment,
+    Script,
+    Tree,
+    decoder,
+    seconds,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import (
@@ -62,7 +70,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     version: int | None = None
     id: str | None = None
     parent_id: str | None = None
-    timestamp: datetime | None = None
+    timestamp: Moment | None = None
     thinking_level: str | None = None
 
 
@@ -84,7 +92,7 @@ class _Place(NamedTuple):
 
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
-_ENTRY, _FULL = msgspec.json.Decoder(_Entry), msgspec.json.Decoder(_Full)
+_ENTRY, _FULL = decoder(_Entry), decoder(_Full)
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {"message", "custom_message", "compaction", "branch_summary"}
 _LEFT_OUT = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +17,8 @@ from compactlab.scenarios.readers.blocks import opaque
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -200,11 +203,44 @@ class Tree:
         return id
 
 
-def seconds(when: datetime | None) -> float:
-    """Turn a time stamp into seconds since 1970; one without a zone is taken as UTC."""
-    if when is None:
-        return 0.0
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+class Moment(float):
+    """Seconds since 1970, which a format writes as a time stamp."""
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """Reads JSON as a structure whose time stamps become moments."""
+    return msgspec.json.Decoder(kind, dec_hook=_read_moment)
+
+
+def seconds(when: Moment | None) -> float:
+    """Seconds since 1970; 0 where nobody knows."""
+    return 0.0 if when is None else float(when)
+
+
+def _read_moment(kind: type, stamp: Any) -> Moment:
+    try:
+        return Moment(since_1970(msgspec.convert(stamp, str)))
+    except msgspec.ValidationError as error:
+        # Of any other error than its own, msgspec says where it occurred.
+        raise ValueError(str(error)) from None
+
+
+def since_1970(stamp: str) -> float:
+    """Turn a time stamp into seconds since 1970; one without a zone is taken as UTC.
+
+    A second of 60, as a leap second has it, is read as the start of the next minute.
+
+    Examples
+    --------
+    >>> since_1970("2016-12-31T23:59:60.5Z") == since_1970("2017-01-01T00:00:00Z")
+    True
+    """
+    whole, leaps = _LEAP.subn(":59", stamp) if ":60" in stamp else (stamp, 0)
+    time = msgspec.convert(whole, datetime)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + leaps
+
+
+_LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 
 def _wordless(drafts: list[Draft]) -> str:

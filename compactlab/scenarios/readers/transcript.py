@@ -21,9 +21,11 @@ from compactlab.scenarios.readers import (
     tau_bench,
 )
 from compactlab.scenarios.readers.chat import client_of
+from compactlab.scenarios.readers.folders import files_below
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
 
 FORMATS: tuple[Format, ...] = (
@@ -93,11 +95,16 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             read(path)
             transcripts.setdefault(path.resolve(), path)
             continue
-        for file in _files(path):
-            if _is_transcript(file):
-                transcripts.setdefault(file.resolve(), file)
-            else:
+        for file in files_below(path):
+            if _leads_inside(file, path) and file.exists():
+                continue  # the file that it leads to is read
+            if not _is_transcript(file):
                 skipped += 1
+            elif file.is_symlink():
+                text = f"a link to a transcript outside of {path}; name the transcript itself"
+                raise InputError(text, str(file))
+            else:
+                transcripts.setdefault(file.resolve(), file)
     return list(transcripts.values()), skipped
 
 
@@ -131,21 +138,17 @@ def _unknown(first: list[Any]) -> str:
     return f"this is no transcript of a known format{seen}"
 
 
-def _files(directory: Path) -> list[Path]:
-    closed: list[OSError] = []
-    walked = os.walk(directory, onerror=closed.append)
-    files = [Path(folder, file) for folder, _, files in walked for file in files]
-    # A folder that nobody may look into stands for what may be in it, and is named when it is read.
-    return sorted([*files, *(Path(error.filename) for error in closed)])
-
-
 def _is_transcript(file: Path) -> bool:
-    # A link that leads inside would be read twice, one that leads outside is not ours to follow.
     try:
-        return not file.is_symlink() and _reader(_first(file)) is not None
+        return _reader(_first(file)) is not None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
-        return not os.access(file, os.R_OK)
+        return file.exists() and not os.access(file, os.R_OK)
+
+
+def _leads_inside(link: Path, folder: Path) -> bool:
+    # A link to itself leads nowhere, and is no error here.
+    return link.is_symlink() and Path(os.path.realpath(link)).is_relative_to(folder.resolve())
 
 
 def read_compacted(path: str | Path) -> list[Conversation]:
@@ -164,7 +167,7 @@ def read_compacted(path: str | Path) -> list[Conversation]:
 def _plain(path: Path) -> str | None:
     """The text of a file; None if it is JSON, or is not to be read as a text."""
     try:
-        if not path.is_file() or path.stat().st_size > jsonl.LARGEST:
+        if not path.is_file() or path.stat().st_size > LARGEST:
             return None
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
         text = data.decode("utf-8")

@@ -22,7 +22,8 @@ class Folder(MutableMapping[str, str]):
     """Files in a folder on disk, by their path in it.
 
     In a replay files are kept in memory; whoever wants to look at them hands a folder to
-    ``replay(..., files=Folder(path))``. No path leads out of it, through no symbolic link either.
+    ``compactlab.replay(..., files=compactlab.Folder(path))``, or names one to ``compactlab explain
+    --files``. No path leads out of it, through no symbolic link either.
 
     Parameters
     ----------
@@ -46,10 +47,12 @@ class Folder(MutableMapping[str, str]):
 
     def __setitem__(self, path: str, text: str) -> None:
         place = self._place(path)
+        if not isinstance(text, str):  # of somebody's own strategy
+            raise InputError(f"{path!r}: what is kept is no text")
         place.parent.mkdir(parents=True, exist_ok=True)
         # Written beside and then moved, so that nobody ever sees half of a file.
         handle, made = tempfile.mkstemp(dir=place.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
         Path(made).replace(place)
 

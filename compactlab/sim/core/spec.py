@@ -16,6 +16,9 @@ from compactlab.sim.core.errors import UsageError, unknown
 
 T = TypeVar("T")
 
+# Characters of a spec: room for a prompt among its fields, and what is longer takes long to read.
+LONGEST = 100_000
+
 
 def snake_case(name: str) -> str:
     """Turn a class's name into a spec's name.
@@ -33,15 +36,27 @@ def spec_of(obj: Any, name: str = "") -> str:
 
     Fields marked ``field(repr=False)`` are left out.
     """
-    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    fields = _fields(obj)
     return _write(obj, name, [f.name for f in fields], always=True)
 
 
 def label_of(obj: Any) -> str:
     """Write a spec without the fields that stand at their defaults."""
-    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    fields = _fields(obj)
     named = [f.name for f in fields if getattr(obj, f.name) != f.default]
     return _write(obj, "", named, always=False)
+
+
+def _fields(obj: Any) -> list[dataclasses.Field[Any]]:
+    if not dataclasses.is_dataclass(obj):
+        raise UsageError(f"{type(obj).__name__} {FROZEN}")
+    return [f for f in dataclasses.fields(obj) if f.repr and f.init]
+
+
+FROZEN = (
+    "must be a frozen dataclass, as its fields are its configuration: write "
+    "@dataclass(frozen=True) above the class"
+)
 
 
 def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
@@ -52,6 +67,10 @@ def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """Take a spec apart into its name and its arguments."""
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"{text[:40]!r}... is too long for a spec: write at most {LONGEST:,} characters"
+        )
     name, paren, rest = text.strip().partition("(")
     if not paren:
         return name, {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.sim.core.errors import InputError, unknown
+
+# A file of TOML is refused above these, before it is parsed. 100,000 strategies, a table each, have
+# room in so many characters, which are parsed in a few seconds.
+LARGEST = 8 * 2**20
+# Names in one key, with dots between them. Parsing takes time with the square of them, and no key
+# of ours has more than four.
+DEEPEST = 32
 
 
 @dataclass(frozen=True)
@@ -57,11 +65,20 @@ def one_of(*names: str) -> Kind:
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """Read a TOML file; days in it become texts, so that all of it can be written as JSON."""
     try:
-        return parse_toml(path.read_text("utf-8"))
+        return parse_toml(read_text(path))
     except OSError as error:
         raise InputError(f"no {what}: {error.strerror}", str(path)) from None
     except ValueError as error:
         raise InputError(f"no {what}: {error}", str(path)) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of TOML; a ValueError, if it is too large for one."""
+    with path.open(encoding="utf-8") as file:
+        text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST:,} characters; write less, or several files")
+    return text
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -72,8 +89,50 @@ def parse_toml(text: str) -> dict[str, Any]:
     >>> parse_toml("asof = 2026-11-21")
     {'asof': '2026-11-21'}
     """
-    table: dict[str, Any] = _plain(tomllib.loads(text))
+    try:
+        table: dict[str, Any] = _plain(loads(text))
+    except RecursionError:
+        raise ValueError(_NESTED) from None
     return table
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Parse TOML whose keys are not too long; a ValueError says what is wrong, and where.
+
+    Examples
+    --------
+    >>> loads("key." * 40 + "key = 1")
+    Traceback (most recent call last):
+    ...
+    tomllib.TOMLDecodeError: A key has more than 32 names (at line 1, column 1)
+    """
+    # A dot in a string or in a comment is none of a key. A string fits without its end, too, so
+    # that no text is looked at twice.
+    bare = _STRINGS.sub(lambda string: _hidden(string[0]), text)
+    if deep := _DEEP.search(bare):
+        line = bare.count("\n", 0, deep.start()) + 1
+        column = deep.start() - bare.rfind("\n", 0, deep.start())
+        raise tomllib.TOMLDecodeError(
+            f"A key has more than {DEEPEST} names (at line {line}, column {column})"
+        )
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_NESTED) from None
+
+
+_NESTED = "it is nested too deeply"
+_STRINGS = re.compile(
+    r'''"""(?:[^\\]|\\.)*?(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+"?'''
+    r"""|'''.*?(?:'''|\Z)|'[^'\n]*+'?|\#[^\n]*+""",
+    re.DOTALL,
+)
+_DEEP = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{DEEPEST}}}")
+
+
+def _hidden(string: str) -> str:
+    """A string or a comment, as long and with as many lines, and as one name of a key."""
+    return "".join(c if c == "\n" else "_" for c in string)
 
 
 def _plain(value: Any) -> Any:

@@ -12,12 +12,13 @@ import ast
 import hashlib
 import re
 import sys
-import tomllib
 import warnings
 from collections.abc import Container, Iterable, Iterator
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
+
+from compactlab.sim.core.toml import loads
 
 PACKAGE = __package__.partition(".")[0]
 ENGINE = f"{PACKAGE}.sim.experiment.shard"
@@ -64,7 +65,16 @@ def digest_of_modules(names: Iterable[str]) -> str:
     The engine is left out, and so is what was installed: both have digests or versions of their
     own. Where a module is in no file, its name stands for it.
     """
+    names = tuple(sorted(set(names)))
+    return _digest_of_ours(names) if all(map(_is_ours, names)) else _digest_beyond_engine(names)
+
+
+def _digest_beyond_engine(names: tuple[str, ...]) -> str:
     return _digest_of_modules(reached(names, without=_engine()))
+
+
+# Asked for every condition of an experiment; what is not ours may change at any time.
+_digest_of_ours = cache(_digest_beyond_engine)
 
 
 def digest_of_file(file: Path) -> str:
@@ -173,12 +183,15 @@ def _digest(files: Iterable[tuple[str, Path | None]]) -> str:
 def _meaning(path: Path) -> bytes:
     """What counts of a file: all of it, if it is neither code nor data."""
     content = path.read_bytes()
-    if path.suffix == ".toml":
-        try:
-            return ascii(tomllib.loads(content.decode())).encode()
-        except (ValueError, RecursionError):  # whoever reads it will say so
-            return content
-    return _read(content)[0]
+    return _data_form(content) if path.suffix == ".toml" else _read(content)[0]
+
+
+@cache
+def _data_form(content: bytes) -> bytes:
+    try:
+        return ascii(loads(content.decode())).encode()
+    except (ValueError, RecursionError):  # whoever reads it will say so
+        return content
 
 
 @cache

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import msgspec
 
 from compactlab.sim.core.errors import unknown
+from compactlab.sim.core.json import parse
 from compactlab.sim.experiment.run import Used
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
@@ -97,7 +98,7 @@ def write_manifest(manifest: Mapping[str, Any]) -> str:
 
 def read_manifest(content: bytes) -> dict[str, Any]:
     """A manifest from the content of its file, entry by entry as it stands there."""
-    manifest = _loaded(content)
+    manifest = parse(content)
     if not isinstance(manifest, dict):
         raise ValueError("it is no object of JSON")
     version = manifest.pop("store", None)
@@ -109,7 +110,7 @@ def read_manifest(content: bytes) -> dict[str, Any]:
 
 def read_earlier(content: bytes) -> dict[str, Any]:
     """A manifest of the version before, with the names of today."""
-    manifest = _loaded(content)
+    manifest = parse(content)
     metrics = manifest.get("metrics")
     if isinstance(metrics, list):
         columns = RENAMED["columns"]
@@ -119,7 +120,7 @@ def read_earlier(content: bytes) -> dict[str, Any]:
 
 def is_earlier(content: bytes) -> bool:
     """Whether the content of a file is a manifest of the version before."""
-    manifest = _loaded(content)
+    manifest = parse(content)
     return isinstance(manifest, dict) and manifest.get("store") == EARLIER
 
 
@@ -138,7 +139,7 @@ class VersionError(ValueError):
 def is_manifest(content: bytes) -> bool:
     """Whether the content of a file is a manifest of ours: nothing else may be written over."""
     try:
-        manifest = _loaded(content)
+        manifest = parse(content)
     except ValueError:
         return False
     known = {"store", "unfinished", *_Manifest.__struct_fields__}
@@ -147,22 +148,3 @@ def is_manifest(content: bytes) -> bool:
         and type(manifest.get("store")) is int
         and manifest.keys() <= known
     )
-
-
-def _loaded(content: bytes) -> Any:
-    try:
-        text = content.decode()
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return entries
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")

@@ -13,6 +13,14 @@ from compactlab.sim.core.errors import CompactlabError, InputError
 from compactlab.sim.core.isolation import described, is_foreign, isolated
 from compactlab.sim.core.spec import spec_of
 
+# Sources of an experiment, with their seeds. Each is a kilobyte before anything is replayed, and
+# 100,000 replays of even a tiny conversation take an hour for every strategy.
+MOST_SOURCES = 100_000
+TOO_MANY_SOURCES = (
+    f"more than {MOST_SOURCES:,} conversations are not run, each counted with all its seeds: name "
+    "fewer conversations or seeds"
+)
+
 
 @dataclass(frozen=True)
 class Source:

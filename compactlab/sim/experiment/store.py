@@ -111,7 +111,9 @@ class Store:
         except VersionError as error:
             raise self._fault(str(error)) from None
         except (OSError, ValueError) as error:
-            raise self._fault(f"no store of results ({MANIFEST}: {error})") from None
+            line = getattr(error, "line", 0)
+            where = f"{MANIFEST}:{line}" if line else MANIFEST
+            raise self._fault(f"no store of results ({where}: {error})") from None
 
     def read_manifest(self, content: bytes) -> dict[str, Any]:
         """A manifest from the content of its file."""

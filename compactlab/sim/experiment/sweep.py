@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from math import prod
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,9 @@ from compactlab.sim.experiment.used import united
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
+
+# Cells of an experiment: their keys take a gigabyte of memory, and their replays days.
+MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class Experiment:
     summarizers: tuple[Summarizer, ...] = ()
 
     def __post_init__(self) -> None:
+        sizes = map(len, (self.sources, self.strategies, self.models, self.summarizers))
+        cells = prod(max(1, size) for size in sizes)
+        if cells > MOST_CELLS:
+            raise UsageError(
+                f"these are {cells:,} runs, every conversation under every strategy, model and "
+                f"summariser; more than {MOST_CELLS:,} are not run: name fewer"
+            )
         if self.setting.redact:
             object.__setattr__(self, "sources", under_aliases(self.sources))
             check_names({key: v for key, v in self.manifest().items() if key != "sources"})

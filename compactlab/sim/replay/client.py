@@ -11,6 +11,7 @@ import msgspec
 
 from compactlab.sim.cache import Settings
 from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.core.message import Call
 
 # How often a client changes its prompt unasked, and how deep; measured by an audit.
@@ -77,13 +78,12 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_churn(path: Path) -> Churn:
     """Read what an audit measured."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Churn)
+        return msgspec.convert(parse(read_bytes(path)), Churn)
     except OSError as error:
         raise InputError(error.strerror or str(error), str(path)) from None
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"this is no churn, as compactlab audit writes it: {error}", str(path)
-        ) from None
+    except ValueError as error:
+        text = f"this is no churn, as compactlab audit writes it: {error}"
+        raise InputError(text, str(path), getattr(error, "line", 0)) from None
 
 
 def write_churn(churn: Churn) -> bytes:

@@ -1,0 +1,89 @@
+"""The files that a folder or a pattern stands for, and how far somebody looks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from fnmatch import fnmatch
+from glob import has_magic
+from pathlib import Path, PurePath
+
+from compactlab.sim.core.errors import UsageError
+
+# So many files and folders are looked at, for one folder or pattern: some seconds' work, and more
+# than any home of transcripts has. `/**/*.jsonl` would look at the whole machine.
+VISITED = 500_000
+
+
+class _Visit:
+    """Counts what is looked at for a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.left = name, VISITED
+
+    def count(self, entries: int = 1) -> None:
+        self.left -= entries
+        if self.left < 0:
+            raise UsageError(
+                f"{self.name!r}: more than {VISITED:,} files and folders would be looked at; name "
+                "a folder nearer to the transcripts"
+            )
+
+    def entries(self, folder: Path) -> Iterator[os.DirEntry[str]]:
+        """What is in a folder; nothing, if nobody may look into it."""
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                self.count()
+                yield entry
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files in a folder and in those below it, sorted."""
+    visit = _Visit(str(folder))
+    closed: list[OSError] = []
+    files: list[Path] = []
+    for at, folders, names in os.walk(folder, onerror=closed.append):
+        visit.count(len(folders) + len(names))
+        files += (Path(at, name) for name in names)
+    # A folder that nobody may look into stands for what may be in it, and is named when it is read.
+    return sorted([*files, *(Path(error.filename) for error in closed)])
+
+
+def files_like(pattern: str) -> Iterator[Path]:
+    """The files and folders that fit a pattern, as :mod:`glob` finds them, in no order."""
+    visit = _Visit(pattern)
+    whole = PurePath(pattern)
+    parts = whole.parts[1:] if whole.anchor else whole.parts
+    # Two of them in a row fit the same as one does.
+    steps = [p for p, before in zip(parts, ("", *parts), strict=False) if not p == before == "**"]
+    todo = [(Path(whole.anchor), steps)]
+    while todo:
+        folder, (name, *rest) = todo.pop()
+        if not has_magic(name):
+            if rest:
+                todo.append((folder / name, rest))
+            elif os.path.lexists(folder / name):
+                yield folder / name
+            continue
+        deep = name == "**"
+        if deep and rest:
+            todo.append((folder, rest))
+        for entry in visit.entries(folder):
+            if _fits(entry.name, name):
+                if not rest:
+                    yield folder / entry.name
+                if (deep or rest) and _is_folder(entry):
+                    todo.append((folder / entry.name, [name, *rest] if deep else rest))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    hidden = name.startswith(".") and not pattern.startswith(".")
+    return fnmatch(name, pattern) and not hidden
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
