@@ -102,6 +102,7 @@ class _Path:
     replaced: int = 0
     seen: int = 0
     turn: int = 0
+    due: int = 0  # at the last call
 
     def copy(self) -> _Path:
         return _Path(**vars(self))
@@ -278,6 +279,9 @@ class Ledger:
     def _moment(self, path: _Path, answer: str) -> Moment:
         gone = path.replaced | path.deleted | path.ended | self.decoys
         due = path.stated & ~gone
+        if due == path.due:
+            due = path.due  # of all calls between which nothing changes, one set is kept
+        path.due = due
         return Moment(
             due=due,
             replaced=path.stated & path.replaced & ~path.deleted,

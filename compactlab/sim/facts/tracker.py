@@ -85,7 +85,7 @@ class States(NamedTuple):
     @property
     def kept(self) -> int:
         """Those that the agent can use as they are: verbatim or intact."""
-        return self.verbatim | self.intact
+        return self.verbatim | self.intact if self.intact else self.verbatim
 
     def of(self, fact: int) -> str:
         """The state of one fact, by its number."""
@@ -93,6 +93,10 @@ class States(NamedTuple):
             if facts >> fact & 1:
                 return name
         return "lost"
+
+
+def _same(new: int, last: int) -> int:
+    return last if new == last else new
 
 
 class Tracker:
@@ -118,6 +122,7 @@ class Tracker:
         self._notes = 0
         self._all = (1 << len(ledger.facts)) - 1
         self._states: States | None = None
+        self._last = States()
 
     def move(self, prompt: View) -> States:
         """Go on to another prompt."""
@@ -198,6 +203,9 @@ class Tracker:
         retrievable = rest & (bits.handle | self._notes)
         rest &= ~retrievable
         unknown = rest & bits.opaque
-        return States(
+        states = States(
             verbatim, conflict, intact, stale, mutated, retrievable, unknown, rest & ~unknown
         )
+        # Most sets stay the same from call to call, and those of all calls are kept: once.
+        self._last = States(*map(_same, states, self._last))
+        return self._last

@@ -141,6 +141,8 @@ Numbers = NDArray[np.int64]
 NOTHING: Numbers = np.zeros(0, dtype=np.int64)
 
 _WORD = re.compile(r"\w+")
+# Numbers that a lexicon remembers by message, 8 bytes each; the array takes as much as some more.
+_REMEMBERED, _ITSELF = 4_000_000, 40
 
 
 class Lexicon:
@@ -149,8 +151,10 @@ class Lexicon:
     def __init__(self, find: Callable[[Part], Collection[str]]) -> None:
         self._find = find
         self._numbers: dict[str, int] = {}
-        # The message is held too: an id may be given again once its object is gone.
+        # The message is held too: an id may be given again once its object is gone. All are
+        # forgotten when they grow too many.
         self._known: dict[int, tuple[Message, Numbers]] = {}
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -175,7 +179,12 @@ class Lexicon:
         return np.bincount(numbers, minlength=len(self))
 
     def _learn(self, message: Message) -> tuple[Message, Numbers]:
-        known = self._known[id(message)] = message, self.of_parts(message.parts)
+        known = message, self.of_parts(message.parts)
+        self._size += _ITSELF + known[1].size
+        if self._size > _REMEMBERED:
+            self._known.clear()
+            self._size = _ITSELF + known[1].size
+        self._known[id(message)] = known
         return known
 
 
@@ -203,10 +212,13 @@ class Terms:
     @cached_property
     def _frequencies(self) -> tuple[Numbers, Numbers]:
         """How many messages hold each word, and what a word weighs by how many hold it."""
-        held = [np.unique(self.words.of([message])) for message in self._messages]
+        holders: Counter[int] = Counter()
+        for message in self._messages:
+            holders.update({*self.words.of([message]).tolist()})
+        held = np.array([holders[number] for number in range(len(self.words))], dtype=np.int64)
         total = len(self._messages)
         weights = [round(10 * (math.log((1 + total) / (1 + k)) + 1)) for k in range(total + 1)]
-        return self.words.counts(np.concatenate([NOTHING, *held])), np.array(weights) ** 2
+        return held, np.array(weights) ** 2
 
 
 def _text_of(part: Part) -> str:

@@ -215,7 +215,7 @@ class FactTimeline:
     def known(self) -> list[int]:
         """Those due facts of which it can be told whether they are there."""
         return [
-            moment.due & ~states.unknown
+            moment.due & ~states.unknown if states.unknown else moment.due
             for moment, states in zip(self.moments, self.states, strict=True)
         ]
 
@@ -227,13 +227,16 @@ class FactTimeline:
     @cached_property
     def within_reach(self) -> list[int]:
         """Those, and the retrievable ones."""
-        return [states.kept | states.retrievable for states in self.states]
+        return [
+            kept | states.retrievable if states.retrievable else kept
+            for kept, states in zip(self.kept, self.states, strict=True)
+        ]
 
     @cached_property
     def needed(self) -> list[int]:
         """The facts that each call uses, of which it can be told whether they are there."""
         return [
-            moment.needed & ~states.unknown
+            moment.needed & ~states.unknown if states.unknown else moment.needed
             for moment, states in zip(self.moments, self.states, strict=True)
         ]
 

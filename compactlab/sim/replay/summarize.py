@@ -275,8 +275,9 @@ def faults(
     return _faults(request, tuple(part for part in parts if part.text), count)
 
 
-# Strategies ask for the same summary, and one strategy in each replay of the same.
-@lru_cache(maxsize=128)
+# Strategies ask for the same summary, and one strategy in each replay of the same. A request may
+# hold a megabyte of text.
+@lru_cache(maxsize=32)
 def _faults(
     request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
 ) -> tuple[str, ...]:
