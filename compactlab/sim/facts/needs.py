@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -29,7 +29,7 @@ _NAMES = re.compile(
     r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
 )
 _LONGEST = 200  # characters; what is longer is data, not a name
-_REMEMBERED = 10_000_000  # characters of texts whose identifiers are kept: about 100 MB at most
+_REMEMBERED = 5_000_000  # characters of texts whose identifiers are kept: about 50 MB at most
 
 
 def words(text: str) -> frozenset[str]:
@@ -126,6 +126,7 @@ def _arguments(part: Part) -> Iterator[str]:
 
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
 _BITS = 50_000_000  # bytes of sets of words that are remembered
+_MESSAGES = 20_000  # of which it is remembered which words they hold; more than most prompts have
 
 
 def bits(numbers: Iterable[int]) -> int:
@@ -179,10 +180,10 @@ class ForwardNeeds:
         self._bytes = 0
         acts = {id: tuple(self._numbers[w] for w in words) for id, words in uses.items()}
         # By the id of a call's answer: the words that this action and the next ones use and had
-        # appeared before the call, the next one's first; and by how many actions are looked ahead,
-        # how many of them there are.
-        self._wanted: dict[str, array[int]] = {}
-        self.sizes: dict[int, dict[str, int]] = {k: {} for k in ahead}
+        # appeared before the call, the next one's first; and how many of them there are when so
+        # many actions are looked ahead.
+        self._ahead = tuple(ahead)
+        self._wanted: dict[str, tuple[array[int], tuple[int, ...]]] = {}
         self._look_ahead(conversation, acts)
 
     def due(self, call: int) -> int:
@@ -191,14 +192,24 @@ class ForwardNeeds:
 
     def wanted(self, answer: str, ahead: int) -> Sequence[int]:
         """Numbers of the words that a call's action and the next ones use, so many in all."""
-        return self._wanted[answer][: self.sizes[ahead][answer]]
+        numbers, _ = self._wanted[answer]
+        return numbers[: self.sizes(answer)[self._ahead.index(ahead)]]
+
+    def sizes(self, answer: str) -> tuple[int, ...]:
+        """How many words are wanted, for each number of actions that are looked ahead."""
+        return self._wanted[answer][1]
+
+    @property
+    def answers(self) -> Collection[str]:
+        """The ids of the answers of the script's calls."""
+        return self._wanted.keys()
 
     def _look_ahead(self, conversation: Conversation, acts: dict[str, tuple[int, ...]]) -> None:
         """For each call, what its action and the next use of what had appeared before it.
 
         What was taken back has not appeared, and an action on another branch is none of the next.
         """
-        furthest = max(self.sizes)
+        furthest = max(self._ahead)
         path = _Path(bits(self.held_by(conversation.system)), [])
         paths = {"": path.copy()}
         targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
@@ -231,10 +242,9 @@ class ForwardNeeds:
     def _settle(self, id: str, nearest: dict[int, int]) -> None:
         """Keep what a call's next actions use, now that no further ones come."""
         ordered = sorted(nearest, key=lambda number: (nearest[number], number))
-        self._wanted[id] = array("I", ordered)
         distances = [nearest[number] for number in ordered]
-        for ahead, sizes in self.sizes.items():
-            sizes[id] = bisect_left(distances, ahead)
+        sizes = tuple(bisect_left(distances, ahead) for ahead in self._ahead)
+        self._wanted[id] = array("I", ordered), sizes
 
     def held(self, part: Part) -> tuple[int, ...]:
         """Numbers of the words that stand in a part."""
@@ -254,6 +264,11 @@ class ForwardNeeds:
         known = self._held_in.get(id(message))
         if known is None:
             # The message is held too: an id may be given again once its object is gone.
+            if len(self._held_in) >= _MESSAGES:
+                self._held_in.clear()
+                self._bits_in.clear()
+                self._held.clear()
+                self._bytes = 0
             known = self._held_in[id(message)] = (message, tuple(self.held_by(message.parts)))
         return known[1]
 

@@ -54,7 +54,7 @@ forward_need_20 = _ahead(20)
 def _covered(data: RunData) -> dict[int, float | None]:
     """By how many actions are looked ahead, the share in context."""
     needs = forward_needs(data.conversation)
-    answers, lacking = [], dict.fromkeys(AHEAD, 0)
+    wanted, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
     held = [0] * needs.size  # how often each word stands in the prompt
     system: tuple[Part, ...] = ()
 
@@ -71,13 +71,12 @@ def _covered(data: RunData) -> dict[int, float | None]:
             count(needs.held_by(system), -1)
             system = step.system
             count(needs.held_by(system), 1)
-        answer = step.answer
-        if answer in needs.sizes[max(AHEAD)]:  # else it is a call that the script does not have
-            answers.append(answer)
-            for k in AHEAD:
-                lacking[k] += sum(not held[number] for number in needs.wanted(answer, k))
-    sums = {k: sum(map(needs.sizes[k].__getitem__, answers)) for k in AHEAD}
-    return {k: (sums[k] - lacking[k]) / sums[k] if sums[k] else None for k in AHEAD}
+        if step.answer in needs.answers:  # else it is a call that the script does not have
+            missing = [not held[number] for number in needs.wanted(step.answer, max(AHEAD))]
+            for k, size in zip(AHEAD, needs.sizes(step.answer), strict=True):
+                wanted[k] += size
+                lacking[k] += sum(missing[:size])
+    return {k: (wanted[k] - lacking[k]) / wanted[k] if wanted[k] else None for k in AHEAD}
 
 
 _SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"

@@ -15,7 +15,7 @@ def needed(needs: ForwardNeeds, ahead: int = 5) -> dict[str, set[str]]:
     """For each call, the words that it needs."""
     return {
         answer: {needs.names[number] for number in needs.wanted(answer, ahead)}
-        for answer in needs.sizes[ahead]
+        for answer in needs.answers
     }
 
 
