@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 from hypothesis import given, settings
@@ -94,3 +95,27 @@ def test_needs_are_what_plain_sets_say(kit: Any, data: st.DataObject, ahead: int
             seen = frozenset().union(*map(words, before))
             expected[message.id] = frozenset().union(*map(used, actions)) & seen
     assert needed(ForwardNeeds(script), ahead) == expected
+
+
+def bytes_a_call(story: Any, calls: int) -> float:
+    """What the needs of a session take in which every call names something new."""
+    for number in range(calls):
+        story.acts(f'{{"path": "src/file_{number}.py"}}').result(
+            f"next is src/file_{number + 1}.py"
+        )
+    script = story.answer("done").script()
+    for answer in script.calls:
+        used(answer)
+    tracemalloc.start()
+    try:
+        needs = ForwardNeeds(script)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(needs.answers) == calls + 1
+    return taken / calls
+
+
+def test_a_call_of_a_long_session_takes_no_more_memory_than_one_of_a_short(kit: Any) -> None:
+    short, long = (bytes_a_call(kit.Story(), calls) for calls in (300, 2_400))
+    assert long < 1.3 * short
