@@ -99,7 +99,8 @@ def last(conversation: Conversation, keep: int) -> Trace:
 def by_metric(conversation: Conversation, trace: Trace) -> Share:
     """What the metric says, with what it is a share of, so that shares can be pooled."""
     covered = figures(RunData(trace, conversation), ["forward_need_1"])["forward_need_1"]
-    total = sum(uses.bit_count() for uses in forward_needs(conversation).wanted[1].values())
+    needs = forward_needs(conversation)
+    total = sum(len(needs.wanted(answer, 1)) for answer in needs.answers)
     return Share(round((covered or 0.0) * total), total)
 
 
