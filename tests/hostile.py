@@ -46,6 +46,7 @@ HOSTILE = {
     "links": "[click](http://evil.example) ![x](https://evil.example/x.png) @all #1 <http://evil.example>",
     "heading": "\n# heading\n- item\n\n    code\n***\n",
     "commands": "::error::x\n::stop-commands::y\n  ::add-mask::z\n##[set-env]a",
+    "inline commands": "##vso[task.setvariable variable=a]b ##teamcity[x]",
     "formula": "=cmd|' /C calc'!A0",
     "formulas": "@SUM(A1)\n+1+1\n-1-1;=1+1",
     "toml": "'''\"\"\"\n[models.x]\nprice = \\",
@@ -131,7 +132,7 @@ def quiet(text: str) -> None:
     assert not (found := _POWER.search(text)), (found[0], text[max(0, found.start() - 60) :][:90])
     for line in text.splitlines():
         assert not line.lstrip().startswith("::"), line
-        assert "##[" not in line, line
+        assert not re.search(r"##\w*\[", line), line
 
 
 def in_code(markdown: str) -> None:

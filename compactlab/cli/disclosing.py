@@ -30,7 +30,8 @@ T = TypeVar("T")
 _KEY = "compactlab.redactor"
 # A runner takes such a line of a log for its own command, also behind blanks.
 _COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
-_OLD_COMMAND = "##["
+# GitHub's old ##[...], Azure's ##vso[...], ##teamcity[...]: wherever they are in a line.
+_INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
 
 
 def redact_from_here() -> None:
@@ -127,7 +128,7 @@ def without_commands(text: str) -> str:
     : :error::no
       : :stop-commands::x
     """
-    return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "# #[")
+    return _INLINE_COMMAND.sub("# #", _COMMAND.sub(r"\1 ", text))
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -205,6 +207,10 @@ _ROUNDS = 50  # until the share of breaks and the waits agree; on recordings ten
 _INSTANT = 0.001  # seconds; the clocks of logs do not tell less apart
 
 
+# A key of a profile's file, bare or in quotes.
+_KEY = re.compile(r'(\w+|"(?:[^"\\]|\\.)*") = ')
+
+
 @dataclass(frozen=True)
 class Fit:
     """A profile, and what it was measured on."""
@@ -217,11 +223,11 @@ class Fit:
     def toml(self) -> str:
         """The profile as a file, with the number of samples behind each figure."""
         lines, table = [], ""
-        for line in self.profile.toml().splitlines():
+        for line in self.profile.toml().split("\n")[:-1]:
             if line.startswith("["):
                 table = line.strip("[]") + "."
-            key, equals, _ = line.partition(" = ")
-            note = self._note(table + key.strip('"')) if equals else ""
+            key = _KEY.match(line)
+            note = self._note(table + _named(key[1])) if key else ""
             lines.append(line + note)
         return "\n".join(lines) + "\n"
 
@@ -230,6 +236,11 @@ class Fit:
             return ""
         count = self.counts.get(key)
         return f"  # n = {count:,}" if count else f"  # not measured: of {self.fill}"
+
+
+def _named(key: str) -> str:
+    name: str = tomllib.loads(f"key = {key}")["key"] if key.startswith('"') else key
+    return name
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile, profile_of
 from compactlab.scenarios.fitting import (
     BREAK_FROM,
+    Fit,
     Row,
     Samples,
     closeness,
@@ -252,3 +254,15 @@ def test_a_planted_profile_comes_back_from_what_is_made_by_it(tmp_path: Path) ->
 def near(found: Spread, planted: Spread) -> None:
     assert found.median == pytest.approx(planted.median, rel=0.25)
     assert found.sigma == pytest.approx(planted.sigma, abs=0.25)
+
+
+@given(name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+@example("line\u2028separator")
+@example('a " = b\u202ec\x85')
+def test_any_tool_name_is_read_back_from_a_written_profile(name) -> None:
+    coding = find_profile("coding")
+    profile = replace(coding, tools={**coding.tools, name: 0.5})
+    written = Fit(profile, {f"tools.{name}": 3}, "coding").toml()
+    assert profile_of(Section(parse_toml(written), "fitted.toml")).tools == profile.tools
+    unseen = {"Cc", "Cf", "Co", "Zl", "Zp"}
+    assert not any(unicodedata.category(sign) in unseen for sign in written if sign != "\n")

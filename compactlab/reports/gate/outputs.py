@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -451,7 +452,7 @@ def harmless(text: str) -> str:
     >>> harmless("a ##[add-mask]b")
     'a # #[add-mask]b'
     """
-    return text.replace("##[", "# #[")
+    return re.sub(r"##(?=\w*\[)", "# #", text)
 
 
 def _property(text: str) -> str:

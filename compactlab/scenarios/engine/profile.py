@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -182,6 +183,17 @@ def _spread(spread: Spread) -> str:
     return f"{{ median = {spread.median!r}, sigma = {spread.sigma!r}{most} }}"
 
 
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})
+
+
 def _text(text: str) -> str:
     """A text as TOML writes it: as JSON does, and one control character more escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "".join(map(_escaped, json.dumps(text, ensure_ascii=False)))
+
+
+def _escaped(sign: str) -> str:
+    """A character as it stands in a string of TOML: what is not seen is escaped."""
+    kind = unicodedata.category(sign)
+    if kind == "Cs":  # half of a character, which TOML cannot name
+        return "\\ufffd"
+    return f"\\U{ord(sign):08x}" if kind in _UNSEEN else sign

@@ -189,6 +189,8 @@ HOSTILE = {
     "mention": "@everyone [link](javascript:alert(1))",
     "command": "x\n::error title=no::planted\n::stop-commands::t",
     "old command": "##[add-mask]x",
+    "azure": "##vso[task.setvariable variable=a]b",
+    "teamcity": "##teamcity[buildStop]",
     "escapes": "\x1b[31mred\x1b]8;;https://example.invalid\x07\x9b2J",
     "bidi": "a\u202eb\u2066c\u200b",
     "cdata": "]]> ]]&gt; <![CDATA[x]]>",
@@ -224,7 +226,7 @@ def says_nothing_of_its_own(form: str, said: str) -> None:
     assert "\n::error title=no" not in said
     assert len(said) < 30_000 or form == "json"
     if form == "github":
-        assert "##[" not in said
+        assert not re.search(r"##\w*\[", said)
     if form == "junit":
         assert list(JUnitXml.fromstring(said.encode()))
     if form == "json":
