@@ -59,7 +59,11 @@ def call(*arguments: object, color: bool = False) -> Said:
             sys.argv = before
         sys.stdout.flush()
         sys.stderr.flush()
-        return code, out.getvalue().decode(), err.getvalue().decode()
+        said, complained = out.getvalue().decode(), err.getvalue().decode()
+    if not {"html", "--github"} & set(arguments):  # pages, and commands of our own
+        hostile.no_command(said)
+    hostile.no_command(complained)
+    return code, said, complained
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain, say, shown, write_aside
+from compactlab.cli.disclosing import complain, print_json, say, shown, write_aside
 from compactlab.cli.options import (
     Count,
     file_option,
@@ -187,7 +187,7 @@ def audit(
     auditor = Auditor(known_models(models_file), lenient)
     ledger = shown(auditor.ledger(paths))
     if as_json:
-        click.echo(json.write(report(ledger, worst), indent=1))
+        print_json(json.write(report(ledger, worst), indent=1))
     else:
         say(terminal.write(report(ledger, worst)), styled=True)
     if html:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown_results
+from compactlab.cli.disclosing import print_json, say, shown_results
 from compactlab.cli.options import Renaming, format_option, redact
 from compactlab.sim.core.errors import UsageError
 
@@ -54,7 +54,7 @@ def compare(
 
     text = WRITERS[form](report(*_matches(store, others, names, despite)))
     if form == "json":
-        click.echo(text)
+        print_json(text)
     else:
         say(text, styled=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from compactlab.reports.render.text import clean
+from compactlab.reports.render.text import clean, json_without_commands, without_commands
 from compactlab.sim.core.errors import RenamedWarning
 from compactlab.sim.core.files import replace_file
 
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _KEY = "compactlab.redactor"
-# A runner takes such a line of a log for its own command, also behind blanks.
-_COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
-# GitHub's old ##[...], Azure's ##vso[...], ##teamcity[...]: wherever they are in a line.
-_INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
 
 
 def redact_from_here() -> None:
@@ -92,6 +87,11 @@ def say(text: str, *, err: bool = False, styled: bool = False) -> None:
     click.echo(without_commands(visible) if styled else harmless_lines(visible), err=err)
 
 
+def print_json(text: str, *, nl: bool = True) -> None:
+    """Print JSON, exact for whoever parses it, in which a pipeline finds no command."""
+    click.echo(json_without_commands(text), nl=nl)
+
+
 def complain(error: object) -> None:
     """Say what is wrong."""
     say(f"compactlab: {error}", err=True)
@@ -117,18 +117,6 @@ def renaming_notes() -> Iterator[None]:
 def harmless_lines(text: str) -> str:
     """Lines of which each is harmless on a terminal."""
     return without_commands("\n".join(map(clean, text.split("\n"))))
-
-
-def without_commands(text: str) -> str:
-    r"""A text that no runner of a pipeline takes for commands, as far as it is read line by line.
-
-    Examples
-    --------
-    >>> print(without_commands("::error::no\n  ::stop-commands::x"))
-    : :error::no
-      : :stop-commands::x
-    """
-    return _INLINE_COMMAND.sub("# #", _COMMAND.sub(r"\1 ", text))
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import acquaint, say, shown
+from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
     Renaming,
@@ -119,6 +119,6 @@ def explain(
     else:
         document = explanation(account, everything=everything)
     if form == "json":
-        click.echo(WRITERS["json"](document))
+        print_json(WRITERS["json"](document))
     else:
         say(WRITERS["table"](document), styled=True)

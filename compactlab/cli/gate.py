@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown, shown_results, write_file
+from compactlab.cli.disclosing import print_json, say, shown, shown_results, write_file
 from compactlab.cli.options import file_option, redact
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
@@ -65,7 +65,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         raise UsageError("no baseline was written: the store has none of these metrics")
     text = written(snapshot)
     if out == "-":
-        click.echo(text, nl=False)
+        print_json(text, nl=False)
     else:
         write_file(Path(out), text)
     summary = f"{counted(snapshot.size, 'run')} of {_contents(snapshot)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import say, shown
+from compactlab.cli.disclosing import print_json, say, shown
 from compactlab.cli.options import finish, lenient_option, nothing_found, own_models, redact
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
@@ -44,7 +44,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
             errors.append(fault)
     anatomies = shown(anatomies)
     if as_json:
-        click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
+        print_json(json.dumps([_plain(each) for each in anatomies], indent=2))
     elif anatomies:
         say("\n\n".join(map(_text, anatomies)))
     finish(paths, skipped, errors, nothing=not anatomies)

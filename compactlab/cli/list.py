@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import say
+from compactlab.cli.disclosing import print_json, say
 from compactlab.cli.options import own_models
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
@@ -255,7 +255,7 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
 
     listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
     if as_json:
-        click.echo(json.dumps(listed, indent=2, default=str))
+        print_json(json.dumps(listed, indent=2, default=str))
         return
     if kind == MODELS:
         say(terminal.write(model_report(listed)), styled=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import say, shown
+from compactlab.cli.disclosing import print_json, say, shown
 from compactlab.cli.options import format_option, redact
 from compactlab.reports.render import csv
 from compactlab.reports.render.text import clean, plain
@@ -37,8 +37,10 @@ def query(folder: str, sql: str, form: str) -> None:
     text = _FORMS[form](names, rows)
     if form == "table":
         say(text)
+    elif form == "json":
+        print_json(text)
     else:
-        click.echo(text, nl=form != "csv")
+        click.echo(text, nl=False)
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

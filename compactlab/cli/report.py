@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown, shown_results
+from compactlab.cli.disclosing import print_json, say, shown, shown_results
 from compactlab.cli.options import format_option, redact
 from compactlab.sim.core.errors import UsageError
 
@@ -90,7 +90,7 @@ def _draw(results: Results, folder: Path) -> None:
     from compactlab.reports.charts.gallery import save_charts
 
     for path in save_charts(results, folder):
-        click.echo(str(path))
+        say(str(path))
 
 
 def _show(results: Results, form: str) -> None:
@@ -99,5 +99,7 @@ def _show(results: Results, form: str) -> None:
     text = render(results, form)
     if form in ("table", "md"):
         say(text, styled=True)
+    elif form == "json":
+        print_json(text)
     else:
-        click.echo(text, nl=form == "json")
+        click.echo(text, nl=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import acquaint, say, shown, shown_json, write_file
+from compactlab.cli.disclosing import acquaint, print_json, say, shown, shown_json, write_file
 from compactlab.cli.options import conversation_option, format_option, own_models, redact
 
 
@@ -68,6 +68,6 @@ def score(
     if facts_out is not None:
         write_file(Path(facts_out), facts_as_csv(shown(result.found)))
     if form == "json":
-        click.echo(shown_json(text))
+        print_json(shown_json(text))
     else:
         say(text, styled=True)

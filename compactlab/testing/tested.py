@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from compactlab.cli.disclosing import without_commands
 from compactlab.privacy import Redactor
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import read
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Rule, gains_only
-from compactlab.reports.render.text import clean
+from compactlab.reports.render.text import clean, without_commands
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
 from compactlab.sim.experiment.results import Results

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,7 +25,14 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import capitalised, clean, counted, listed, plain
+from compactlab.reports.render.text import (
+    capitalised,
+    clean,
+    counted,
+    listed,
+    plain,
+    without_inline_commands,
+)
 from compactlab.sim.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -440,19 +446,8 @@ def command(kind: str, title: str, message: str) -> str:
 
 
 def _data(text: str) -> str:
-    text = harmless(text)
+    text = without_inline_commands(text)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def harmless(text: str) -> str:
-    """Text in which no old workflow command stands: those count wherever they are in a line.
-
-    Examples
-    --------
-    >>> harmless("a ##[add-mask]b")
-    'a # #[add-mask]b'
-    """
-    return re.sub(r"##(?=\w*\[)", "# #", text)
 
 
 def _property(text: str) -> str:

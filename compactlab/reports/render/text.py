@@ -105,6 +105,48 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+# What the runner of a pipeline takes for its own command in a log: a line that begins with two
+# colons, also behind blanks (GitHub); and wherever they are in a line, ##[...] (GitHub, once),
+# ##vso[...] (Azure) and ##teamcity[...].
+_LINE_COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
+_INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
+
+
+def without_commands(text: str) -> str:
+    r"""A text that no runner of a pipeline takes for commands.
+
+    Examples
+    --------
+    >>> print(without_commands("::error::no\n  ::stop-commands::x\na ##vso[task.complete]b"))
+    : :error::no
+      : :stop-commands::x
+    a # #vso[task.complete]b
+    """
+    return without_inline_commands(_LINE_COMMAND.sub(r"\1 ", text))
+
+
+def without_inline_commands(text: str) -> str:
+    """The same of a text that does not begin a line.
+
+    Examples
+    --------
+    >>> without_inline_commands("a ##[add-mask]b")
+    'a # #[add-mask]b'
+    """
+    return _INLINE_COMMAND.sub("# #", text)
+
+
+def json_without_commands(text: str) -> str:
+    r"""JSON of the same value in which there is none; a string in it begins no line.
+
+    Examples
+    --------
+    >>> print(json_without_commands('["##vso[task.complete]"]'))
+    ["\u0023#vso[task.complete]"]
+    """
+    return _INLINE_COMMAND.sub(r"\\u0023#", text)
+
+
 # Where a spreadsheet would begin a formula: at the start of a cell, and after the semicolon that
 # separates cells where the comma is the decimal sign. The wide forms count as well. And where a
 # line begins with two colons, the runner of a pipeline would begin a command.
@@ -112,14 +154,14 @@ _FORMULA = re.compile(r"(^|;)(\s*(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|::))")
 
 
 def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
+    """A text that no spreadsheet takes for a formula, and no runner of a pipeline for a command.
 
     Examples
     --------
     >>> harmless("=1+1"), harmless("coding_agent-0")
     ("'=1+1", 'coding_agent-0')
     """
-    return _FORMULA.sub(r"\1'\2", clean(text))
+    return _FORMULA.sub(r"\1'\2", without_inline_commands(clean(text)))
 
 
 def code(text: str) -> str:

@@ -13,7 +13,6 @@ from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.outputs import (
     command,
     commands,
-    harmless,
     in_short,
     junit,
     report,
@@ -24,6 +23,7 @@ from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.render import json as as_json
 from compactlab.reports.render import markdown as as_markdown
 from compactlab.reports.render import terminal as as_text
+from compactlab.reports.render.text import without_inline_commands
 
 
 def terminal(verdict: Verdict) -> str:
@@ -265,7 +265,7 @@ def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two) -> None:
 
 def test_a_command_cannot_be_left() -> None:
     assert command("error", "a\nb::c", "d%0Ae") == "::error title=a b%3A%3Ac::d%250Ae"
-    assert harmless("##[group]") == "# #[group]"
+    assert without_inline_commands("##[group]") == "# #[group]"
 
 
 def test_of_two_cases_of_one_name_a_viewer_shows_one(two, judged) -> None:
