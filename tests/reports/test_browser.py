@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from compactlab.reports.page.page import write
+from compactlab.scenarios.readers import native
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from tests.hostile import HOSTILE
+from tests.cli.conftest import called
+from tests.hostile import HOSTILE, conversation
 from tests.reports.conftest import CUT, KEPT, SUMMED, make, store
 from tests.reports.test_views import held
 
@@ -294,6 +296,40 @@ def test_a_long_name_does_not_widen_a_small_screen(opened: Open, tmp_path: Path)
     write(store(*runs), tmp_path / "report.html")
     page = opened(tmp_path / "report.html", 360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages on a session in which messages and tools have names of 10,000 characters."""
+    folder: Path = tmp_path_factory.mktemp("long") / "sessions"
+    folder.mkdir()
+    native.write(conversation("n" * 10_000, 1), folder / "talk.jsonl")
+    names = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)")
+    for command in (
+        ("audit", folder, "--html", folder / "audit.html"),
+        (
+            "run",
+            "--conversations",
+            folder / "talk.jsonl",
+            *names,
+            "--jobs",
+            1,
+            "--out",
+            folder / "out",
+        ),
+    ):
+        assert called(*command).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("page", ["audit.html", "out/report.html"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_of_10_000_characters_widen_no_page(
+    opened: Open, long_names: Path, page: str, width: int
+) -> None:
+    shown = opened(long_names / page, width)
+    shown.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_on_paper_every_name_has_its_colour_beside_it(page: Page) -> None:
