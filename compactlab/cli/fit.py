@@ -201,12 +201,12 @@ def fit(
         reason = "no call was found" if readable else nothing_found(paths, skipped)
         raise errors[0] if errors else UsageError(f"there is nothing to measure: {reason}")
     fitted = estimate(recorded, called, _source(recorded, date), filled)
-    if out:
-        write_aside(Path(out), shown(fitted.toml()))
     with TemporaryDirectory() as folder:
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
+    if out:  # now that a scenario has taken it
+        write_aside(Path(out), shown(fitted.toml()))
     say(terminal.write(fit_report(fitted.profile, recorded, generated)), styled=True)
     finish(paths, skipped, errors)
 

@@ -9,6 +9,7 @@ import pytest
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.scenarios.readers.native import write
+from compactlab.sim.core.errors import UsageError
 
 QUICK = ("--made", 2)
 
@@ -34,6 +35,20 @@ def test_a_profile_is_written_and_serves_a_scenario(compactlab, sessions, tmp_pa
     assert str(sessions) not in file.read_text()
     made = find_scenario(f"coding_agent(turns=2, tokens=8000, profile={str(file)!r})")
     assert made.conversation(0).turns == 2
+
+
+def test_a_profile_that_no_scenario_takes_is_not_written(
+    compactlab, sessions, tmp_path, monkeypatch
+):
+    """The report has conversations made by it, so it is tried before anybody is told of a file."""
+
+    def refuse(*_):
+        raise UsageError("this profile has no tools")
+
+    monkeypatch.setattr("compactlab.cli.fit._made", refuse)
+    done = compactlab("fit", sessions, "-o", tmp_path / "own.toml", *QUICK)
+    assert (done.code, "wrote" in done.err) == (2, False)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_report_holds_both_against_each_other(compactlab, sessions):
