@@ -18,6 +18,7 @@ from compactlab.reports.render.document import (
     Table,
     with_names,
 )
+from compactlab.reports.render.text import page_without_commands
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,7 +43,7 @@ def write(
         "script": source,
         "policy": _policy(source),
     }
-    return set_page("document.html.j2", content)
+    return page_without_commands(set_page("document.html.j2", content))
 
 
 class _Part(NamedTuple):

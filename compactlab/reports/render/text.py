@@ -110,6 +110,7 @@ def capitalised(text: str) -> str:
 # ##vso[...] (Azure) and ##teamcity[...].
 _LINE_COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
 _INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
+_SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 
 
 def without_commands(text: str) -> str:
@@ -145,6 +146,20 @@ def json_without_commands(text: str) -> str:
     ["\u0023#vso[task.complete]"]
     """
     return _INLINE_COMMAND.sub(r"\\u0023#", text)
+
+
+def page_without_commands(page: str) -> str:
+    r"""An HTML page that looks the same in which there is none, for who prints it into a log.
+
+    Examples
+    --------
+    >>> print(page_without_commands('<p>##[x]</p><script>["##[x]"]</script>'))
+    <p>&#35;#[x]</p><script>["\u0023#[x]"]</script>
+    """
+    parts = _SCRIPT.split(page)
+    parts[::2] = [_INLINE_COMMAND.sub("&#35;#", text) for text in parts[::2]]
+    parts[1::2] = map(json_without_commands, parts[1::2])
+    return "".join(parts)
 
 
 # Where a spreadsheet would begin a formula: at the start of a cell, and after the semicolon that
