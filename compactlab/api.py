@@ -54,6 +54,7 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, forget
+from compactlab.strategies.summarizers.catalogue import controls
 
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
@@ -149,6 +150,7 @@ def run(
     loop: ClosedLoop | str = "open",
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
+    controls: bool = True,
     redact: bool = False,
     out: str | Path | None = None,
     dask: str = "",
@@ -185,6 +187,9 @@ def run(
     metrics, tables
         Names of metrics or of their families, by default all; and of the tables that are filled,
         beside that of the runs, by default all but the trace.
+    controls
+        Whether strategies that ask for summaries are also replayed with null summarisers (without
+        content, by chance, with all that is needed). Without them, nothing is said of memory.
     redact
         Whether what looks like a key, a token or a mail address is hidden in the results.
     out, dask
@@ -225,6 +230,7 @@ def run(
         loop,
         metrics,
         tables,
+        controls,
         redact,
         isolate,
     ).experiment()
@@ -329,6 +335,7 @@ class Plan:
     loop: ClosedLoop | str = "open"
     metrics: Iterable[str] = ()
     tables: Iterable[str] = ()
+    controls: bool = True
     redact: bool = False
     isolate: bool = True
 
@@ -356,13 +363,15 @@ class Plan:
         check_specs(strategies)
         writers = summarizers_of(self.summarizer)
         metrics = metrics_of(several(self.metrics, (str,)))
+        tables = tables_of(several(self.tables, (str,)), metrics)
         setting = Setting(
             window=self.window,
             catalogue=catalogue,
             churn=churn_of(self.churn),
             loop=loop_of(self.loop),
             metrics=metrics,
-            tables=tables_of(several(self.tables, (str,)), metrics),
+            tables=tables,
+            controls=controls() if self.controls and "lags" in tables else (),
             redact=self.redact,
             isolate=self.isolate,
         )

@@ -153,7 +153,7 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
 def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     """Names of tables, in the order in which they are listed; without any, the usual ones.
 
-    Those are without the trace, and with facts and views only if a figure of memory is computed,
+    Those are without the trace, and with facts, lags and views only if a figure of memory is computed,
     for which facts must be followed.
 
     Examples
@@ -170,7 +170,7 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in TABLES if name in named)
     followed = {m.name for family in FAMILIES if family.name in _FOLLOWED for m in family.metrics}
     wanted = not followed.isdisjoint(metrics)
-    return tuple(name for name in USUAL if wanted or name not in ("facts", "views"))
+    return tuple(name for name in USUAL if wanted or name not in ("facts", "lags", "views"))
 
 
 # Paths that stand in a file, which are taken from the file's own folder.

@@ -28,12 +28,15 @@ class Setting(Options):
     metrics: tuple[str, ...] = tuple(METRICS)  # names of those that are computed; all by default
     tables: tuple[str, ...] = USUAL  # names of the tables that are written, beside that of the runs
     redact: bool = False  # whether what looks like a secret is hidden in all that is written
+    # Null summarisers that stand beside the summariser, where a strategy asks for summaries.
+    controls: tuple[Summarizer, ...] = ()
     isolate: bool = True  # whether code that is not ours gets a process of its own for each run
 
     @property
     def effort(self) -> int:
         """How much more work a run is than in the open loop and without facts, about."""
-        return (4 if self.loop else 1) * (4 if "facts" in self.tables else 1)
+        replays = (4 if self.loop else 1) + len(self.controls)
+        return replays * (4 if "facts" in self.tables else 1)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -46,6 +49,7 @@ class Setting(Options):
             "own_models": dict(self.catalogue.own),
             "churn": msgspec.to_builtins(self.churn) if self.churn else {},
             "loop": self.loop.spec if self.loop else "",
+            "controls": {c.spec: digest_of_classes([type(c)]) for c in self.controls},
             "metrics": list(self.metrics),
             "tables": list(self.tables),
             "window": self.window or 0,

@@ -42,7 +42,7 @@ from compactlab.sim.replay.recording import unseen
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Remembering
+from compactlab.sim.replay.summarize import Matched, Remembering, Summarizer
 from compactlab.sim.replay.trace import Trace
 
 if TYPE_CHECKING:
@@ -146,15 +146,15 @@ def run_one(
                 if readings and not differs(readings[-1]):
                     readings.append(readings[-1])
                     continue
-                options = replace(setting, loop=loop)
-                steps = list(replay(conversation, strategy, options))
-                trace = Trace(header_of(conversation, strategy, options), steps, setting.catalogue)
-                readings.append(RunData(trace, conversation))
-            data = readings[0].beside(*readings[1:]) if setting.loop else readings[0]
+                readings.append(_read(conversation, strategy, replace(setting, loop=loop)))
+            data = readings[0]
+            controls = _controls(data, strategy, setting)
+            data = data.beside(controls=controls) if controls else data
+            data = data.beside(best=readings[1], worst=readings[2]) if setting.loop else data
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
             rows = {name: filled for name, filled in rows.items() if len(filled)}
             measured = figures(data, setting.metrics)
-            used = used_in(readings, run.condition)
+            used = used_in([*readings, *controls.values()], run.condition)
             return replace(run, metrics=measured, rows=rows, used=used)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
@@ -165,6 +165,27 @@ def run_one(
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=described(error))
+
+
+def _read(conversation: Conversation, strategy: Strategy, setting: Setting) -> RunData:
+    steps = list(replay(conversation, strategy, setting))
+    header = header_of(conversation, strategy, setting)
+    return RunData(Trace(header, steps, setting.catalogue), conversation)
+
+
+def _controls(data: RunData, strategy: Strategy, setting: Setting) -> dict[str, RunData]:
+    """The same in the open loop with each control; what nobody was asked to write is the same."""
+    if setting.summarizer is None:
+        return {}
+    asked = bool(data.side_calls)
+    return {
+        control.spec.partition("(")[0]: (
+            _read(data.conversation, strategy, replace(setting, summarizer=control, loop=None))
+            if asked
+            else data
+        )
+        for control in setting.controls
+    }
 
 
 def _loops(loop: ClosedLoop | None) -> list[tuple[ClosedLoop | None, Callable[[RunData], bool]]]:
@@ -291,6 +312,7 @@ class Task:
         shared = self.conditions[0].setting
         every = {id(c.summarizer): c.summarizer for c in self.conditions if c.summarizer}
         writers = {key: Remembering(each) for key, each in every.items()}
+        controls = {key: _beside(each, shared.controls) for key, each in writers.items()}
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
         overhead = unseen(conversation, shared.catalogue)
         for condition in self.conditions:
@@ -298,6 +320,7 @@ class Task:
                 shared,
                 model=condition.model or fallback,
                 summarizer=writers.get(id(condition.summarizer)),
+                controls=controls.get(id(condition.summarizer), ()),
                 seed=self.source.seed,
                 overhead=overhead,
             )
@@ -325,6 +348,14 @@ class Task:
                 _load()
                 work = partial(run_apart, run, work)
             yield run, work
+
+
+def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
+    """Controls for a summariser, as long as it where they have no length of their own."""
+    return tuple(
+        Remembering(Matched(writer, control) if control.matched else control)
+        for control in controls
+    )
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from compactlab.sim.experiment.parquet import Column, Columns, Table
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import RunData
+from compactlab.sim.metrics.lag import LAGS, recall
 from compactlab.sim.metrics.run_data import BASE_CALLS
 
 # The table of calls: one row a call of the script, in the open loop.
@@ -486,10 +487,43 @@ VIEWS = Table(
 )
 
 
+# The table of lags: how recall falls with the lag, also with the null summarisers.
+
+
+def _lags_of(data: RunData) -> Columns:
+    recalls = [("", recall(data)), *((name, recall(each)) for name, each in data.controls.items())]
+    lasts = [len(each.needs) - next((n for n, c in enumerate(reversed(each.needs)) if c), len(LAGS))
+             for _, each in recalls]
+    steps = [(name, each, place) for (name, each), last in zip(recalls, lasts, strict=True)
+             for place in range(last)]
+    return {
+        "summaries": [name for name, _, _ in steps],
+        "lag": [LAGS[place] for _, _, place in steps],
+        "needs": [each.needs[place] for _, each, place in steps],
+        "met": [each.met[place] for _, each, place in steps],
+    }
+
+
+LAG_TABLE = Table(
+    "lags",
+    "a step of the lag: the needs at that lag and how many were met, in the open loop",
+    {
+        "summaries": Column("text", "null summariser that wrote instead; empty for the run's own"),
+        "lag": Column("count", "tokens of log since the fact was last stated: the step's lower end"),
+        "needs": Column("count", "calls and facts that they use, as many as have that lag"),
+        "met": Column("count", "of those, needs whose fact the prompt held"),
+    },
+    _lags_of,
+)
+
+
 # The tables of the store: one a file, but that of the runs, which every shard has.
 
 RUNS = "runs"
 COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
-TABLES = {table.name: table for table in (CALLS, COMPACTIONS, FACTS, MESSAGES, VIEWS, PROMPTS)}
+TABLES = {
+    table.name: table
+    for table in (CALLS, COMPACTIONS, FACTS, LAG_TABLE, MESSAGES, VIEWS, PROMPTS)
+}
 # The trace is written on demand only: of a long session it is as long as the session.
-USUAL = ("calls", "compactions", "facts", "messages", "views")
+USUAL = ("calls", "compactions", "facts", "lags", "messages", "views")

@@ -16,6 +16,7 @@ from compactlab.sim.metrics import (
     decoys,
     drift,
     flush,
+    lag,
     memory,
     recency,
     recovery,
@@ -37,7 +38,7 @@ FAMILIES = (
     Family(
         "memory",
         "What is forgotten",
-        memory.MEMORY + memory.IMMEDIATE + memory.BY_AGE + decoys.METRICS,
+        lag.METRICS + memory.MEMORY + memory.IMMEDIATE + memory.BY_AGE + decoys.METRICS,
     ),
     Family(
         "facts",

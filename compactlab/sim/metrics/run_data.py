@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from itertools import pairwise
 from operator import attrgetter
 from statistics import median
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -260,10 +260,13 @@ class RunData:
     # an open one.
     best: RunData | None = None
     worst: RunData | None = None
+    # The same replay with other summaries, in the open loop, by the name of who wrote them; where
+    # nobody was asked to write, it is this one.
+    controls: Mapping[str, RunData] = field(default_factory=dict)
 
-    def beside(self, best: RunData, worst: RunData) -> RunData:
-        """The same with its replays in the closed loop; what was computed of it is kept."""
-        joined = replace(self, best=best, worst=worst)
+    def beside(self, **others: Any) -> RunData:
+        """The same with other replays of it; what was computed of it is kept."""
+        joined = replace(self, **others)
         vars(joined).update({**vars(self), **vars(joined)})
         return joined
 

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import methodcaller
 from typing import ClassVar, Literal
 
 from compactlab.sim.core.conversation import Conversation
@@ -95,9 +96,12 @@ class Summarizer(ABC):
     ----------
     simulated
         What of it is simulated, in one line; "" for one that only copies what was said.
+    matched
+        Whether, as a control, it writes at the length of the summariser that it stands beside.
     """
 
     simulated: ClassVar[str] = ""
+    matched: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what its fields, by their declaration, cannot be."""
@@ -226,6 +230,68 @@ class Remembering(Summarizer):
     ) -> Written:
         """Ask; each turn sees something else, so there is nothing to remember."""
         return self.inner.write(messages, request, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Matched(Summarizer):
+    """A control that writes at the length of another summariser, request by request.
+
+    So the prompts of both replays have the same size and the same strategy compacts at the same
+    calls: what differs is the content of the summaries. The control never writes more than the
+    other one did. What the other one would have said before is remembered, so that it carries on
+    its own summary and not the control's.
+    """
+
+    inner: Summarizer
+    control: Summarizer
+    # What the inner one said, by what the control said instead.
+    _instead: dict[tuple[str, ...], tuple[Part, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def spec(self) -> str:
+        """The control's spec."""
+        return self.control.spec
+
+    @property
+    def label(self) -> str:
+        """The control's short name."""
+        return self.control.label
+
+    @property
+    def simulated(self) -> str:  # type: ignore[override]
+        """What of the control is simulated."""
+        return self.control.simulated
+
+    def bound(self, conversation: Conversation, seed: int) -> Matched:
+        """Bind both."""
+        bind = methodcaller("bound", conversation, seed)
+        return Matched(bind(self.inner), bind(self.control))
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Have the control write as many tokens as the inner one does."""
+        said = self._instead.get(_texts(request.previous), request.previous)
+        own = self.inner.summarize(replace(request, previous=said), count)
+        length = sum(count(part.text) for part in own)
+        if not length:
+            return ()
+        parts = self.control.summarize(replace(request, max_tokens=length), count)
+        self._instead[_texts(parts)] = own
+        return parts
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Have the control put down as many tokens as the inner one does."""
+        own = self.inner.write(messages, request, count)
+        length = sum(count(item.text) for item in own.items)
+        if not length:
+            return Written(own.reply)
+        written = self.control.write(messages, replace(request, max_tokens=length), count)
+        return Written(own.reply, written.items)
+
+
+def _texts(parts: Iterable[Part]) -> tuple[str, ...]:
+    return tuple(part.text for part in parts)
 
 
 # Whether a summary is one: the faults by which one can tell that it is not.

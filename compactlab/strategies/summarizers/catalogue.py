@@ -22,10 +22,21 @@ SUMMARIZERS = {
     "lossy": ("lossy", "Lossy"),
     "oracle": ("controls", "Oracle"),
     "random": ("quoting", "Random"),
+    "junk": ("controls", "Junk"),
     "empty": ("controls", "Empty"),
     "inflating": ("controls", "Inflating"),
     "failed": ("controls", "Failed"),
 }
+
+
+# Longer than any summary: a matched control is as long as what it is compared with.
+_ANY_LENGTH = 1_000_000
+
+
+def controls() -> tuple[Summarizer, ...]:
+    """The null summarisers that stand beside every other one: the floor, chance, the ceiling."""
+    names = (f"junk(tokens={_ANY_LENGTH})", f"random(tokens={_ANY_LENGTH})", "oracle")
+    return tuple(map(find_summarizer, names))
 
 
 def find_summarizer(text: str = DEFAULT) -> Summarizer:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import ClassVar
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.message import Part
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.statements import recited, statements_in
 from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
 
@@ -63,6 +66,59 @@ class BoundOracle(Bound):
                 for number in numbers(needed & known):
                     soonest[number] = min(soonest.get(number, len(self.place)), self.place[answer])
         return sorted(soonest, key=lambda number: (soonest[number], number))
+
+
+# The floor: as long as a summary, and without content.
+
+# Words that name nothing, decide nothing and report nothing; no fact has a value among them.
+_WORDS = (
+    "so it went on as it goes on and what was to be said of it was said in so many words as were "
+    "there to say it and nobody who reads this knows more than before it was read"
+).split()
+
+
+@dataclass(frozen=True)
+class Junk(Sized):
+    """Write words without content, as many as a summary has: what remains is the strategy's.
+
+    The floor of every comparison of summaries. An empty answer is no floor: strategies refuse it,
+    and the length of a summary alone moves the next compaction.
+    """
+
+    simulated: ClassVar[str] = "a summary without content"
+    matched: ClassVar[bool] = True
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """So many words, for everything that it was given."""
+        sources = tuple(dict.fromkeys(s for part in _sourced(request) for s in part.sources))
+        text = _of_length(min(request.max_tokens, self.tokens), count)
+        return (Part("text", text, "summary", sources),) if text and sources else ()
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Put down one note of so many words."""
+        text = _of_length(min(request.max_tokens, self.tokens), count)
+        parts = (part for message in reversed(messages) for part in message.parts)
+        sources = next((part.sources for part in parts if part.sources), ())
+        items = (Remembered("progress", text, sources),) if text and sources else ()
+        return Written(request.silent, items)
+
+
+def _of_length(tokens: int, count: Callable[[str], int]) -> str:
+    """The longest text of these words that has no more than so many tokens."""
+    low, high = 0, tokens  # a word has a token at least
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(_words(middle)) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return _words(low)
+
+
+def _words(number: int) -> str:
+    return " ".join(islice(cycle(_WORDS), number))
 
 
 # Summarisers that do it wrong: controls for strategies that trust theirs.

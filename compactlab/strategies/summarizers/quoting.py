@@ -226,6 +226,7 @@ class Random(Sized):
     """
 
     simulated: ClassVar[str] = "chance decides what is quoted"
+    matched: ClassVar[bool] = True
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """With the seed and the conversation that its draws depend on."""

@@ -1,0 +1,153 @@
+"""Recall by lag: of facts last stated long ago, how many a prompt still holds."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.facts.ledger import Ledger, numbers
+from compactlab.sim.metrics.fact_timeline import FactTimeline, fact_timeline
+from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.run_data import RunData, shared
+
+# Lags are counted in these steps: tokens from which on each step goes.
+LAGS = (0, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+# From these on there are figures of a run; one of them is the headline of a comparison.
+LONG = LAGS[4:9]
+
+Steps = Mapping[int, int]
+"""Of a call: the facts that it needs, as bits, by the step of their lag."""
+
+
+@dataclass
+class _Path:
+    """The way to here, which a rewind goes back on."""
+
+    now: int = 0  # tokens of the log
+    stated: dict[int, int] = field(default_factory=dict)  # by fact: when it was stated last
+
+    def copy(self) -> _Path:
+        return _Path(self.now, dict(self.stated))
+
+
+def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
+    """Tell the lag of each need of a script, by the id of the answer that needs it.
+
+    The lag is the number of tokens of the log between the message that stated the fact last and
+    the call. It depends on the script alone, so all strategies meet the same needs at the same
+    lags. A rewind turns it back as well.
+    """
+    tokens = blocks_of(tokenizer).weight
+    conversation = ledger.conversation
+    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+    path = _Path()
+    known = {"": path.copy()}
+    by_answer: dict[str, Steps] = {}
+    for event in conversation.events:
+        if isinstance(event, Rewind):
+            path = known[event.to].copy()
+        elif isinstance(event, Message):
+            if event.call is not None:
+                by_answer[event.id] = dict(_steps(path, ledger.moments[event.id].needed))
+            path.now += tokens(event)
+            for number, _, _ in ledger.origins.get(event.id, ()):
+                path.stated[number] = path.now
+            if event.id in targets:
+                known[event.id] = path.copy()
+    return by_answer
+
+
+def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
+    steps: dict[int, int] = {}
+    for number in numbers(needed):
+        step = bisect_right(LAGS, path.now - path.stated[number]) - 1
+        steps[step] = steps.get(step, 0) | 1 << number
+    yield from sorted(steps.items())
+
+
+class _Latest:
+    """The lags of the last script that was asked for, for all its replays."""
+
+    def __init__(self) -> None:
+        self._key: tuple[str, Tokenizer] | None = None
+        self._lags: dict[str, Steps] = {}
+
+    def get(self, ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
+        """The lags of a script, by the tokens of a tokenizer."""
+        key = ledger.conversation.digest, tokenizer
+        if key != self._key:
+            self._key, self._lags = key, lags(ledger, tokenizer)
+        return self._lags
+
+
+_latest = _Latest()
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Needs by lag, and how many of them the prompts met; a figure for each of :data:`LAGS`."""
+
+    needs: Sequence[int]
+    met: Sequence[int]
+
+    def beyond(self, lag: int) -> tuple[int, int]:
+        """The needs of this lag or more, and how many of them were met."""
+        place = LAGS.index(lag)
+        return sum(self.needs[place:]), sum(self.met[place:])
+
+
+@shared
+def recall(data: RunData) -> Recall:
+    """Count a replay's needs by lag, without those whose fact's state is unknown."""
+    timeline = fact_timeline(data)
+    by_answer = _latest.get(timeline.ledger, timeline.tokenizer)
+    needs, met = [0] * len(LAGS), [0] * len(LAGS)
+    for step, states in zip(timeline.steps, timeline.states, strict=True):
+        for place, facts in by_answer[step.answer].items():
+            known = facts & ~states.unknown if states.unknown else facts
+            needs[place] += known.bit_count()
+            met[place] += (known & states.kept).bit_count()
+    return Recall(needs, met)
+
+
+def _needs(lag: int) -> Callable[[RunData], int]:
+    def needs(data: RunData) -> int:
+        return recall(data).beyond(lag)[0]
+
+    needs.__name__ = needs.__qualname__ = f"needs_{lag // 1000}k"
+    needs.__doc__ = f"Number of needs whose fact was last stated {lag:,} tokens ago or more."
+    return needs
+
+
+def _recall(lag: int) -> Callable[[RunData], float | None]:
+    def share(data: RunData) -> float | None:
+        needs, met = recall(data).beyond(lag)
+        return met / needs if needs else None
+
+    share.__name__ = share.__qualname__ = f"recall_{lag // 1000}k"
+    share.__doc__ = (
+        f"Share of the needs at a lag of {lag:,} tokens or more that the prompt meets.\n\n"
+        "A need is a fact and a call of the script that uses it, while the fact is due. Its lag is "
+        "the number of tokens of the log between the message that stated the fact last and the "
+        "call, as the model of the first call counts them. It depends on the script alone, so all "
+        "strategies meet the same needs at the same lags. A need is met if the fact is verbatim or "
+        "intact in the prompt. Strategies keep the last messages word for word, so needs at a "
+        "short lag are met by all of them, whatever their summaries say."
+    )
+    return share
+
+
+_POOLED = "sum of needs met over sum of needs, of all calls"
+_SOURCE = "own, docs/metrics.md#recall-by-lag"
+
+METRICS = (
+    *(Metric("share", "higher", f"fact recall: needs met at a lag of {lag:,} tokens or more",
+             _POOLED, _SOURCE, _recall(lag)) for lag in LONG),
+    *(Metric("needs", "neither", f"needs at a lag of {lag:,} tokens or more",
+             "sum over calls", _SOURCE, _needs(lag)) for lag in LONG),
+)  # fmt: skip
