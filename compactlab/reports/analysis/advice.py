@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 
-from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
-from compactlab.reports.analysis.contrast import MARGINS, Contrast, contrasts, reference_of
+import numpy as np
+
+from compactlab.reports.analysis.betting import p_at_least
+from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
+from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.analysis.preservation import Preservation, preservation
+from compactlab.reports.analysis.tests import holm
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, enumerated, listed
 
-COST, FORGOTTEN = "cost_usd", "amnesia_need"
+COST = "cost_usd"
+
+# Errors of a recommendation, all candidates together; one-sided, as is the end of a 95 % interval.
+ALPHA = 0.025
+# The share of what is exposed that summaries have to preserve: half of it, as is usual where a
+# trial shows that a drug keeps the effect of another (ICH E10).
+PRESERVED = 0.5
+# Below this an oracle misses so much that the loss is the strategy's, whatever a summary says.
+CEILING = 0.8
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The strategies that a reader has to know of, picked by one rule.
+    """The strategies that a reader has to know of, and the one that a rule recommends.
 
-    Advised is the cheapest choice that forgets no more than the reference, within the margin, if it
-    costs no more either. That it does must be *shown* (non-inferiority); where no choice is shown
-    to, the cheapest whose figure lies within the margin is named, and called not determined.
+    Recommended is the cheapest choice that costs no more than the reference and is *shown* to meet
+    at least :data:`~.comparison.ENOUGH` of the needs at a long lag. If it summarises, it must also
+    be shown that its summaries preserve half of what a summary without content loses: else nobody
+    knows whether these conversations could have told a good summary from none. Both are tested for
+    all choices together, so that one recommendation in forty is wrong at most, however many there
+    are and however unevenly losses are spread (:mod:`.betting`, and Holm over choices).
 
-    Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` is there to tell
-    what forgets no more than it must, nothing is advised.
+    Nothing is recommended where needs are inferred, where no null summariser or no ``keep_none``
+    tells what forgetting looks like, and where nothing need be done.
     """
 
     comparison: Comparison
@@ -47,9 +63,19 @@ class Advice:
         """How its bill compares with that of the reference."""
         return self._against.get((row.spec, COST))
 
-    def missed(self, row: Row) -> Contrast | None:
-        """How its fact miss rate compares with that of the reference."""
-        return self._against.get((row.spec, FORGOTTEN))
+    def recalled(self, row: Row) -> Contrast | None:
+        """How its recall at a long lag compares with that of the reference."""
+        return self._against.get((row.spec, self.comparison.headline))
+
+    def memory(self, row: Row) -> Preservation:
+        """What it meets of the needs at a long lag, and what its summaries preserve."""
+        if row.spec not in self._memories:
+            self._memories[row.spec] = preservation(self.comparison, row)
+        return self._memories[row.spec]
+
+    @cached_property
+    def _memories(self) -> dict[str, Preservation]:
+        return {}
 
     @cached_property
     def choices(self) -> list[Row]:
@@ -63,43 +89,81 @@ class Advice:
 
     @cached_property
     def best_recall(self) -> Row | None:
-        """The cheapest choice with the lowest fact miss rate, to a tenth of a point."""
+        """The cheapest choice with the highest recall, to a tenth of a point."""
         known = [row for row in self.choices if row.recall is not None]
-        return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
+        return max(known, key=lambda row: round(row.recall or 0.0, 3), default=None)
 
     @cached_property
     def steps(self) -> list[Row]:
-        """The Pareto front; of equal fact miss rates, to a tenth of a point, the cheapest."""
+        """The Pareto front; of equal recall, to a tenth of a point, the cheapest."""
         by_share: dict[float, Row] = {}
         for row in self.comparison.front:
-            by_share.setdefault(round(row.value(FORGOTTEN), 3), row)
+            by_share.setdefault(round(row.recall or 0.0, 3), row)
         return list(by_share.values())
 
-    @cached_property
-    def _safe(self) -> list[Row]:
-        """Choices that are shown to forget no more than the reference, within the margin."""
-        matches = [row for row in self.choices if (c := self.missed(row)) and c.no_worse]
-        return [] if self.no_reference else matches
-
-    @property
-    def shown(self) -> bool:
-        """Whether what is advised is shown to forget no more."""
-        return self.sound in self._safe
+    # The rule.
 
     @cached_property
-    def sound(self) -> Row | None:
-        """The cheapest choice that forgets no more than the reference, within the margin."""
-        if self._safe:
-            return self._safe[0]
-        return next((row for row in self.choices if self._within(row)), None)
+    def silent(self) -> str:
+        """Why these conversations cannot show what a strategy recalls; empty if they can."""
+        comparison = self.comparison
+        missing = not any(self.memory(row).conversations for row in comparison.rows)
+        if missing or comparison.lag != comparison.wanted_lag:
+            return "early"
+        if any(run.labels == "inferred" for row in comparison.rows[:1] for run in row.runs):
+            return "inferred"
+        if not any(self.memory(row).exposure for row in self.choices):
+            return "controls"
+        if self._forgetful is None:
+            return "null"
+        return "" if self.conversations >= self.needed else "few"
+
+    @cached_property
+    def conversations(self) -> int:
+        """How many conversations have needs at the lag of the comparison."""
+        return max((self.memory(row).conversations for row in self.comparison.rows), default=0)
+
+    @cached_property
+    def needed(self) -> int:
+        """From how many on a choice could be recommended, if it missed nothing."""
+        number = 1
+        while len(self.choices) * p_at_least(np.zeros(number), 1 - ENOUGH) > ALPHA:
+            number += 1
+        return number
+
+    @cached_property
+    def _forgetful(self) -> Row | None:
+        """The null strategy, if it is seen to meet less than what is demanded of a choice."""
+        null = self.comparison.row("keep_none")
+        return null if null and null.recall is not None and null.recall < ENOUGH else None
+
+    def p(self, row: Row) -> float:
+        """How surely a choice recalls enough, by itself and not by chance; before Holm."""
+        memory = self.memory(row)
+        recalls = memory.p_recalls(ENOUGH)
+        return max(recalls, memory.p_preserves(PRESERVED)) if row.summarises else recalls
+
+    @cached_property
+    def proven(self) -> list[Row]:
+        """Choices that are shown to recall enough, the cheapest first."""
+        if self.silent:
+            return []
+        chances = holm([self.p(row) for row in self.choices])
+        pairs = zip(self.choices, chances, strict=True)
+        return [row for row, p in pairs if p is not None and p <= ALPHA]
 
     @property
     def advised(self) -> Row | None:
-        """The same, if it costs no more than the reference: else it is a trade, and no advice."""
-        best, reference = self.sound, self.reference
-        if best is None or reference is None or self.idle is not None:
+        """The cheapest of these, if it costs no more than the reference: else it is a trade."""
+        best, reference = next(iter(self.proven), None), self.reference
+        if best is None or reference is None or self.no_reference or self.idle is not None:
             return None
         return best if best.value(COST) <= reference.value(COST) else None
+
+    def limited(self, row: Row) -> bool:
+        """Whether not even an oracle's summaries preserve enough: the loss is the strategy's."""
+        preserved = row.figures["preserved_oracle"]
+        return preserved is not None and preserved < CEILING
 
     @cached_property
     def idle(self) -> Row | None:
@@ -124,25 +188,15 @@ class Advice:
         sound = [row for row in rows if not (row.faulty or row.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
-    def _within(self, row: Row) -> bool:
-        contrast = self.missed(row)
-        if self.no_reference or contrast is None or contrast.estimate is None:
-            return row.recall is None  # Nothing is needed, so nothing can be forgotten.
-        return round(contrast.estimate, 9) <= MARGINS[FORGOTTEN]
-
     @cached_property
     def alike(self) -> list[tuple[Row, Contrast]]:
-        """Choices as sound as the advised one, at a cost that does not differ significantly."""
+        """Choices as sound as the recommended one, at a cost not significantly different."""
         best = self.advised
         if best is None:
             return []
         against_best = contrasts(self.comparison, best, (COST,))
-        others = [row for row in self.choices if row is not best and self._as_sound(row)]
-        pairs = [(row, against_best[row.spec, COST]) for row in others]
+        pairs = [(row, against_best[row.spec, COST]) for row in self.proven if row is not best]
         return [(row, contrast) for row, contrast in pairs if not contrast.determined]
-
-    def _as_sound(self, row: Row) -> bool:
-        return row in self._safe if self.shown else self._within(row)
 
 
 # Whether comparisons agree: under other models, and under other assumptions on summaries.
@@ -153,7 +207,7 @@ _LISTED = 4
 _DIGITS = 9
 _NONE = "none"
 _FIELDS = {"summarizer": "summariser", "model": "model"}
-_ORDERS = ((COST, "is cheaper"), (FORGOTTEN, "has the lower fact miss rate"))
+_ORDERS = ((COST, "is cheaper"), ("recall", "recalls more"))
 
 
 def flips(compared: Sequence[Comparison], metric: str) -> list[tuple[str, str]]:
@@ -178,15 +232,13 @@ def agreement(compared: Sequence[Comparison]) -> Iterator[str]:
 
 
 def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
-    """Say whether the same is advised, whatever was assumed: it belongs to what is advised."""
+    """Say whether the same is recommended, whatever was assumed: it belongs to the advice."""
     for field, noun in _FIELDS.items():
         for same in _varied(compared, field):
-            advices = [Advice(each) for each in same]
-            advised = _advised(advices, field)
+            advised = _advised(map(Advice, same), field)
             if len(advised) == 1:
                 (best,) = advised
-                shown = all(advice.shown for advice in advices)
-                yield _same(best, counted(len(same), noun), shown=shown)
+                yield _same(best, counted(len(same), noun))
             elif field == "summarizer":
                 # Who writes the summaries is an assumption: what reverses with it is not known.
                 yield (
@@ -220,7 +272,7 @@ def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Compari
     yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _advised(advices: Sequence[Advice], field: str) -> dict[str, list[str]]:
+def _advised(advices: Iterable[Advice], field: str) -> dict[str, list[str]]:
     """Under which models, or summarisers, each strategy is advised."""
     advised: dict[str, list[str]] = {}
     for advice in advices:
@@ -230,11 +282,9 @@ def _advised(advices: Sequence[Advice], field: str) -> dict[str, list[str]]:
     return advised
 
 
-def _same(best: str, number: str, *, shown: bool) -> str:
+def _same(best: str, number: str) -> str:
     if best == _NONE:
         return f"No strategy is recommended with any of {number}."
-    if not shown:
-        return f"In these conversations, the choice is the same with each of {number}: {best}."
     return f"The recommended strategy is the same with each of {number}: {best}."
 
 

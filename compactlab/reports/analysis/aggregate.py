@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean, median
 from typing import Any, Literal
 
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.lag import LAGS
 
 # The calls of a run, column by column.
 
@@ -98,8 +100,8 @@ def binned(values: list[Any], bins: int) -> list[Any]:
 
 
 def acted(run: Run, unchanged: Run | None) -> bool:
-    """Whether a run sent anything else than keeping everything does, or asked for something."""
-    if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
+    """Whether a run sent anything else than keeping everything does; asking is not enough."""
+    if any(map(run.metrics.get, ("rewrites", "tokens_added"))):
         return True
     return unchanged is not None and not same_sizes(run, unchanged)
 
@@ -210,6 +212,76 @@ def read_and_missed(group: Sequence[Run]) -> tuple[float, float]:
     """Prompt tokens of a conversation that were read from the cache, and that were not."""
     written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
     return fmean(total(run, "cache_read") for run in group), fmean(written)
+
+
+# What is missed at a long lag, with the run's own summaries and with those of null summarisers.
+
+OWN, JUNK, RANDOM, ORACLE = "", "junk", "random", "oracle"
+CONTROLS = (JUNK, RANDOM, ORACLE)
+
+
+def missed(runs: Sequence[Run], lag: int) -> dict[str, list[float]]:
+    """The share of the needs from a lag on that is missed, by who wrote and by conversation.
+
+    Conversations without such needs are left out. Who did not write in all of them is, too.
+    """
+    counts = [each for group in replays(runs) if (each := _misses(group, lag)).get(OWN, (0, 0))[0]]
+    return {
+        writer: [each[writer][1] / each[writer][0] for each in counts]
+        for writer in (OWN, *CONTROLS)
+        if counts and all(each.get(writer, (0, 0))[0] for each in counts)
+    }
+
+
+def _misses(runs: Iterable[Run], lag: int) -> dict[str, tuple[int, int]]:
+    """Needs and misses of a conversation, all replays together."""
+    counts: dict[str, tuple[int, int]] = {}
+    for writer, step, needs, met in _needs(runs):
+        if step >= lag:
+            before, misses = counts.get(writer, (0, 0))
+            counts[writer] = before + needs, misses + needs - met
+    return counts
+
+
+def _needs(runs: Iterable[Run]) -> Iterator[tuple[str, int, int, int]]:
+    """Of all steps of the lag: who wrote, where it begins, the needs, and how many were met."""
+    for run in runs:
+        if len(rows := run.rows.get("lags", NO_ROWS)):
+            columns = (rows[name] for name in ("summaries", "lag", "needs", "met"))
+            yield from zip(*columns, strict=True)
+
+
+def recall_by_lag(runs: Sequence[Run]) -> dict[str, list[float | None]]:
+    """The share of needs that are met at each step of the lag, by who wrote; None without needs.
+
+    The mean over conversations with such needs, as all figures of recall are.
+    """
+    shares: dict[str, dict[int, list[float]]] = {OWN: {}}
+    for group in replays(runs):
+        counts: dict[tuple[str, int], list[int]] = {}
+        for writer, lag, needs, met in _needs(group):
+            count = counts.setdefault((writer, lag), [0, 0])
+            count[0] += needs
+            count[1] += met
+        for (writer, lag), (needs, met) in counts.items():
+            if needs:
+                shares.setdefault(writer, {}).setdefault(lag, []).append(met / needs)
+    return {
+        writer: [fmean(steps[lag]) if lag in steps else None for lag in LAGS]
+        for writer, steps in shares.items()
+    }
+
+
+def memory_of(runs: Sequence[Run], lag: int, *, summarises: bool) -> dict[str, float | None]:
+    """Exposure, the share of needs missed without content, and what summaries preserve of it."""
+    shares = {writer: fmean(each) for writer, each in missed(runs, lag).items()}
+    junk = shares.get(JUNK)
+    figures: dict[str, float | None] = {"exposure": junk}
+    for writer, name in ((OWN, "preserved"), (RANDOM, "preserved_random"),
+                         (ORACLE, "preserved_oracle")):  # fmt: skip
+        told = summarises and junk and writer in shares
+        figures[name] = 1 - shares[writer] / junk if told and junk else None
+    return figures
 
 
 def rule_of(metric: str) -> Rule:

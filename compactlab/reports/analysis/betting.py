@@ -18,6 +18,7 @@ import numpy as np
 from compactlab.reports.analysis.sample import Floats
 
 LEVEL = 0.95
+METHOD = "betting"  # as results name it
 
 # Fractions of the largest bet, dense at both ends: the quantiles of the arcsine distribution.
 _BETS = 48

@@ -14,7 +14,6 @@ from compactlab.reports.analysis.aggregate import POOLED, Rule, rule_of
 from compactlab.reports.analysis.comparison import Row
 from compactlab.reports.analysis.distributions import (
     normal_quantile,
-    normal_quantiles,
     normal_share,
     student_quantiles,
 )
@@ -31,44 +30,55 @@ from compactlab.reports.analysis.sample import (
 )
 
 LEVEL = 0.95
+PERCENTILE = "percentile"  # the method, as results name it
 
-# Fewer conversations than this have no interval, and from so many on it is corrected.
+# Fewer conversations than this have no interval.
 FEWEST = 10
-CORRECTED = 30
-
 _FARTHEST = 4.0
 
 
-def method(conversations: int) -> str:
-    """By which method so many conversations have an interval: "" if they have none."""
-    if conversations < FEWEST:
-        return ""
-    return "BCa" if conversations >= CORRECTED else "percentile"
+# The variance has to come from so many conversations: measured in docs/statistics.md.
+CARRIERS = 5.0
 
 
-def interval_ends(
-    statistic: Statistic, known: Flags, tails: Floats | None = None
-) -> tuple[Floats, Floats, list[str]]:
+def carriers(pulls: Floats) -> Floats:
+    """From how many conversations the variance of a figure comes, by strategy.
+
+    The square of the sum of squares over the sum of fourth powers: n where all deviate alike, about
+    n / 3 of normal deviations, and few where most conversations lose nothing and some lose much.
+    Of few, no resample knows how much the others may lose. 0 without deviations.
+
+    Examples
+    --------
+    >>> carriers(np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 0.0, 0.0, 2.0], [0.0] * 4])).tolist()
+    [4.0, 1.0, 0.0]
+    """
+    squares = pulls**2
+    below = (squares**2).sum(axis=1)
+    numbers: Floats = np.divide(
+        squares.sum(axis=1) ** 2, below, out=np.zeros(len(pulls)), where=below > 0
+    )
+    return numbers
+
+
+def measurable(pulls: Floats, conversations: NDArray[np.intp], sizes: Floats) -> Flags:
+    """Which figures have an interval: enough conversations, and enough that deviate."""
+    some = np.where(np.abs(pulls) > SAME * sizes[:, None], pulls, 0.0)  # and not by rounding
+    flags: Flags = (conversations >= FEWEST) & (carriers(some) >= CARRIERS)
+    return flags
+
+
+def interval_ends(statistic: Statistic, tails: Floats | None = None) -> tuple[Floats, Floats]:
     """The two ends of the 95 % interval of each strategy's figure.
 
-    Percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1); from 30
-    conversations on, those that correct for bias and skewness are taken, BCa (Efron 1987, Journal
-    of the ASA 82:171). Resamples of few conversations lie too close together, so the percentiles
-    are those of :func:`widened`. A resample without a value counts as the figure itself.
+    Percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1), of shares that are
+    :func:`widened`. A resample without a value counts as the figure itself.
     """
     values, draws = statistic.value, statistic.resampled()
     np.copyto(draws, values[:, None], where=~np.isfinite(draws))
     draws.sort(axis=1)
-    tails = widened(statistic.effective()) if tails is None else tails.copy()
-    methods = ["percentile"] * len(values)
-    chosen = np.flatnonzero(known.sum(axis=1) >= CORRECTED)
-    if len(chosen):
-        speeds = acceleration(statistic.left_out()[chosen], known[chosen])
-        for row, speed in zip(chosen.tolist(), speeds, strict=True):
-            if (shifted := _corrected(tails[row], draws[row], values[row], speed)) is not None:
-                tails[row], methods[row] = shifted, "BCa"
-    ends = _quantiles(draws, tails)
-    return ends[:, 0], ends[:, 1], methods
+    ends = _quantiles(draws, widened(statistic.effective()) if tails is None else tails)
+    return ends[:, 0], ends[:, 1]
 
 
 def widened(conversations: Floats) -> Floats:
@@ -88,40 +98,6 @@ def widened(conversations: Floats) -> Floats:
     # Beyond this is no draw.
     place = np.minimum(place, _FARTHEST)
     return np.stack([normal_share(-place), normal_share(place)], axis=1)
-
-
-def acceleration(left_out: Floats, known: Flags) -> Floats:
-    """How fast the spread of a figure grows with it: a sixth of the jackknife's skewness.
-
-    Examples
-    --------
-    >>> acceleration(np.array([[1.0, 2.0, 3.0]]), np.ones((1, 3), bool)).tolist()
-    [0.0]
-    """
-    middle = np.where(known, left_out, 0.0).sum(axis=1) / known.sum(axis=1)
-    pull = np.where(known, middle[:, None] - left_out, 0.0)
-    spread = (pull**2).sum(axis=1)
-    # Where only rounding differs, there is no spread.
-    spread[np.abs(pull).max(axis=1) <= SAME * np.abs(middle)] = 0.0
-    speeds: Floats = np.divide(
-        (pull**3).sum(axis=1), 6 * spread**1.5, out=np.zeros_like(middle), where=spread > 0
-    )
-    return speeds
-
-
-def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floats | None:
-    """The shares at which BCa reads the sorted draws; None where bias cannot be computed."""
-    # What differs by rounding alone is the figure itself, and half of that lies below it.
-    margin = SAME * max(abs(draws[0]), abs(draws[-1]))
-    below, upto = np.searchsorted(draws, [value - margin, value + margin])
-    share = (below + upto) / 2 / len(draws)
-    if not 0 < share < 1:
-        return None
-    bias = normal_quantile(share)
-    normal = bias + normal_quantiles(tails)
-    if (slowing := 1 - speed * normal).min() <= 0:
-        return None
-    return normal_share(bias + normal / slowing)
 
 
 def _quantiles(draws: Floats, shares: Floats) -> Floats:
@@ -287,32 +263,29 @@ def settled(value: float, size: float) -> float | None:
 def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> list[Estimation]:
     """Give figures their intervals, and the smallest difference that could have been seen.
 
-    Where the two are the same in every conversation, the figure is exactly 0, or 1 of a ratio, and
-    so are the ends of its interval.
+    Where the two are the same in every conversation, the figure is exactly 0, or 1 of a ratio. That
+    has no interval: how often they differ in other conversations, these do not show.
     """
     counts = pairs.both.sum(axis=1)
-    same = 1.0 if kind == "ratio" else 0.0
-    low, high = (np.full(len(counts), same) for _ in range(2))
-    methods = [method(int(count)) for count in counts]
     differ = (pairs.differences != 0).any(axis=1)
-    drawn = np.flatnonzero(differ & (counts >= FEWEST))
+    pulls = statistic.influence(counts)
+    drawn = np.flatnonzero(differ & measurable(pulls, counts, sizes))
+    low, high = (np.full(len(counts), np.nan) for _ in range(2))
     if len(drawn):
-        ends = interval_ends(statistic.rows(drawn), pairs.both[drawn])
-        low[drawn], high[drawn] = ends[:2]
-        for row, own in zip(drawn.tolist(), ends[2], strict=True):
-            methods[row] = own
-    values = np.where(differ, statistic.value, same)
-    least = smallest_difference(statistic.influence(counts), counts, sizes)
-    estimates = []
-    for row, (value, size) in enumerate(zip(values, sizes, strict=True)):
-        numbers = [settled(float(each), size) for each in (value, low[row], high[row], least[row])]
-        if methods[row]:
-            estimates.append(
-                Estimation(kind, numbers[0], numbers[1], numbers[2], methods[row], numbers[3])
-            )
-        else:
-            estimates.append(Estimation(kind, numbers[0], detectable=numbers[3]))
-    return estimates
+        low[drawn], high[drawn] = interval_ends(statistic.rows(drawn))
+    values = np.where(differ, statistic.value, 1.0 if kind == "ratio" else 0.0)
+    least = smallest_difference(pulls, counts, sizes)
+    return [
+        Estimation(
+            kind,
+            settled(float(value), size),
+            settled(float(low[row]), size),
+            settled(float(high[row]), size),
+            PERCENTILE if row in drawn else "",
+            settled(float(least[row]), size),
+        )
+        for row, (value, size) in enumerate(zip(values, sizes, strict=True))
+    ]
 
 
 # The interval of one strategy's own figure, over the conversations that it was replayed on.
@@ -324,7 +297,7 @@ class Interval:
 
     low: float | None = None
     high: float | None = None
-    method: str = ""  # BCa, percentile or order
+    method: str = ""  # percentile, betting or order
 
 
 def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
@@ -332,8 +305,8 @@ def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
 
     Examples
     --------
-    >>> interval_of([0.5] * 12, "mean")
-    Interval(low=0.5, high=0.5, method='percentile')
+    >>> interval_of([0.1, 0.9] * 6, "mean")
+    Interval(low=0.25, high=0.75, method='percentile')
     >>> interval_of([0.1, 0.9], "mean")
     Interval(low=None, high=None, method='')
     """
@@ -347,11 +320,21 @@ def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
         return _interval(*median_ends(known), MEDIAN_METHOD, size)
     if not np.isfinite(known).all():
         return Interval()
-    some = np.ones((1, count), np.bool_)
-    low, high, methods = interval_ends(mean_of(known[None, :], some), some)
+    mean = mean_of(known[None, :], np.ones((1, count), np.bool_))
+    size = float(np.abs(known).max())
+    if (ends := ends_of(mean, count, size)) is None:
+        return Interval()
     times = count if how == "sum" else 1
-    size = float(np.abs(known).max()) * times
-    return _interval(low[0] * times, high[0] * times, methods[0], size)
+    return _interval(ends[0] * times, ends[1] * times, PERCENTILE, size * times)
+
+
+def ends_of(figure: Quotient, conversations: int, size: float = 1.0) -> tuple[float, float] | None:
+    """The ends of the interval of one figure; None where it has none."""
+    number = np.array([conversations])
+    if not measurable(figure.influence(number), number, np.array([size])).all():
+        return None
+    low, high = interval_ends(figure)
+    return float(low[0]), float(high[0])
 
 
 def row_interval(row: Row, metric: str) -> Interval:
@@ -359,12 +342,9 @@ def row_interval(row: Row, metric: str) -> Interval:
     sample = Sample([row], [metric])
     if metric not in POOLED:
         return interval_of(sample.values(metric)[0].tolist(), rule_of(metric))
-    above, below = sample.parts(metric)
-    some: Flags = below > 0
-    if some.sum() < FEWEST:
-        return Interval()
-    low, high, methods = interval_ends(Quotient(above, below), some)
-    return _interval(low[0], high[0], methods[0], 1.0)
+    share = Quotient(*sample.parts(metric))
+    ends = ends_of(share, int((share.below > 0).sum()), 1.0)
+    return Interval() if ends is None else _interval(*ends, PERCENTILE, 1.0)
 
 
 def _interval(low: float, high: float, method: str, size: float) -> Interval:

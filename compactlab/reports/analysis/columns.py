@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.text import show
@@ -47,7 +47,9 @@ COLUMNS = (
     FigureColumn("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
     FigureColumn("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
     _metric("cost_with_recovery_usd", "with recovery", 3),
-    _metric("amnesia_need", "fact miss rate", 1),
+    FigureColumn("recall", "recall", "share", "higher", 1),
+    FigureColumn("preserved", "preserved", "share", "higher", 3),
+    _metric("amnesia_need", "miss rate, all needs", 9),
     _metric("forward_need", "forward need", 6),
     _metric("side_cost_usd", "side calls", 11),
     _metric("avoidable_cost_usd", "avoidable", 15),
@@ -63,7 +65,14 @@ COLUMNS = (
 
 # Fact recall and recovery, in a table of its own where there is room.
 MEMORY = (
-    _metric("amnesia_need", "fact miss rate", 0),
+    FigureColumn("recall", "recall", "share", "higher", 0),
+    FigureColumn("exposure", "exposure", "share", "lower", 0),
+    FigureColumn("preserved", "preserved", "share", "higher", 0),
+    FigureColumn("preserved_random", "by random", "share", "neither", 0),
+    FigureColumn("preserved_oracle", "by oracle", "share", "neither", 0),
+    _metric("recall_10k", "recall \N{GREATER-THAN OR EQUAL TO}10k", 0),
+    _metric("recall_40k", "recall \N{GREATER-THAN OR EQUAL TO}40k", 0),
+    _metric("amnesia_need", "miss rate, all needs", 0),
     _metric("amnesia", "mean of fact types", 0),
     _metric("amnesia_need_effective", "not retrievable", 0),
     _metric("amnesia_tool_detail", "tool details", 0),
@@ -92,7 +101,12 @@ def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) ->
         for column in choice
         if any(row.figures[column.key] is not None for row in comparison.rows)
     }
-    return [each for each in choice if each.key in keys and useful.get(each.key, True)]
+    lag = f"\N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
+    named = (
+        replace(each, title=f"recall {lag}") if each.key == "recall" else each for each in choice
+    )
+    chosen = [each for each in named if each.key in keys and useful.get(each.key, True)]
+    return [each for each in chosen if each.key != comparison.headline]
 
 
 def marks(row: Row) -> str:

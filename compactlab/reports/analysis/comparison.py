@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from compactlab.reports.analysis.aggregate import acted, column, figures_of, models, replays
+from compactlab.reports.analysis.aggregate import (
+    acted,
+    column,
+    figures_of,
+    memory_of,
+    models,
+    replays,
+)
 from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue, built_in
 
 Figures = Mapping[str, float | None]
@@ -50,6 +58,14 @@ JUDGING = (
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 
+# The metric of recall from each lag on.
+RECALL = {lag: f"recall_{lag // 1000}k" for lag in LONG}
+# Nearer than this, real agents keep the conversation word for word, whatever a summary says.
+_LAG = 20_000
+# The share of needs that a strategy has to meet to be recommended: a choice, and no result. Some
+# six of seven needs are nearer than 20,000 tokens and met by all, so it is 3 points of all needs.
+ENOUGH = 0.8
+
 # Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
 # a strategy that tears calls from their results does so on many of them.
 FAULT_MARGIN = 0.01
@@ -75,9 +91,7 @@ class Row:
     sees_future: bool
     breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
     faulty: bool  # whether a provider would reject more of its calls than of keep_all's
-    acted: (
-        int  # conversations in which it sent something else than keep_all, or asked for something
-    )
+    acted: int  # conversations in which it sent something else than keep_all
 
     @property
     def name(self) -> str:
@@ -86,8 +100,8 @@ class Row:
 
     @property
     def control(self) -> bool:
-        """Whether it is a control and not a candidate."""
-        return self.name in NULLS
+        """Whether it is a control, or a pipeline with one, and no candidate."""
+        return not NULLS.isdisjoint(_name(part) for part in self.spec.split(" + "))
 
     @property
     def rejected_for(self) -> tuple[str, ...]:
@@ -115,10 +129,14 @@ class Row:
         return self.usable and not self.control and not self.as_recorded and self.acted > 0
 
     @property
+    def summarises(self) -> bool:
+        """Whether it had anything written for it, so that the summariser matters."""
+        return any(run.metrics.get("side_cost_usd") for run in self.runs)
+
+    @property
     def recall(self) -> float | None:
-        """Share of needs that are met: what need-weighted amnesia leaves."""
-        missed = self.figures["amnesia_need"]
-        return None if missed is None else 1 - missed
+        """Fact recall: the share of needs that are met at the lag of the comparison."""
+        return self.figures["recall"]
 
     @property
     def conversations(self) -> int:
@@ -142,7 +160,20 @@ class Comparison:
     dropped: tuple[str, ...]  # labels of strategies that succeeded in less than half of the cases
     summarizer: str = ""
     written_by: str = ""  # the summariser's short name, where the results hold several
+    # Tokens of log from which on needs count, and from which on they should: no need may be so old.
+    lag: int = _LAG
+    wanted_lag: int = _LAG
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
+
+    @property
+    def headline(self) -> str:
+        """The metric of memory: recall from the lag of this comparison on."""
+        return RECALL[self.lag]
+
+    @property
+    def primary(self) -> tuple[str, str]:
+        """What it is about, declared before it is looked at: a metric of memory, one of money."""
+        return self.headline, "cost_usd"
 
     @property
     def kind(self) -> Kind:
@@ -220,17 +251,51 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
         for spec in compared
     ]
     model, window, summarizer = kind
+    wanted = _wanted_lag(rows, window, results.catalogue)
+    lag = _lag(rows, wanted)
     return Comparison(
         model,
         window,
-        tuple(sorted(rows, key=lambda row: (row.value("cost_usd"), row.label))),
+        tuple(
+            sorted(
+                (_at(row, lag) for row in rows), key=lambda row: (row.value("cost_usd"), row.label)
+            )
+        ),
         tuple(common),
         tuple(case for case in cases if case not in within),
         tuple(label(results, spec) for spec in done if spec not in compared),
         summarizer,
         _written_by(results, summarizer),
+        lag,
+        wanted,
         results.catalogue,
     )
+
+
+def _wanted_lag(rows: Sequence[Row], window: int, catalogue: Catalogue) -> int:
+    """From which lag on needs should count, rounded down to one that recall is measured from.
+
+    20,000 tokens, a tenth of the window, or the longest tail that a strategy which summarises
+    leaves as it is: nearer needs are met whatever a summary says.
+    """
+    used = models(run for row in rows[:1] for run in row.runs)
+    windows = [window_of(name, window, catalogue) for name in used]
+    tails = [row.value("verbatim_tail_tokens") for row in rows if row.summarises]
+    least = max(_LAG, *(size / 10 for size in windows), *tails)
+    return max(lag for lag in RECALL if lag <= least)
+
+
+def _lag(rows: Sequence[Row], wanted: int) -> int:
+    """The same, or the longest one at which anything is needed in these conversations."""
+    known = {lag for lag, name in RECALL.items() for row in rows if row.figures[name] is not None}
+    return max((lag for lag in known if lag <= wanted), default=wanted)
+
+
+def _at(row: Row, lag: int) -> Row:
+    """A row with its figures of memory from a lag on."""
+    memory = memory_of(row.runs, lag, summarises=row.summarises)
+    figures = {**row.figures, "recall": row.figures[RECALL[lag]], **memory}
+    return replace(row, figures=figures)
 
 
 def _written_by(results: Results, summarizer: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from math import exp, isfinite
 from types import MappingProxyType
 from typing import Literal
@@ -11,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis import betting, bootstrap
 from compactlab.reports.analysis.aggregate import POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
-from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
+from compactlab.reports.analysis.comparison import ENOUGH, RECALL, WHOLE, Comparison, Row
 from compactlab.reports.analysis.sample import (
     SAME,
     Flags,
@@ -68,7 +69,7 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
         money = METRICS[metric].unit == "USD"
         _put(estimates, by_ratio, _ratios(pairs.rows(by_ratio), money))
         rest = np.setdiff1d(plain, by_ratio)
-        _put(estimates, rest, _differences(pairs.rows(rest)))
+        _put(estimates, rest, _differences(pairs.rows(rest), METRICS[metric].unit == "share"))
     return estimates, pairs, flips
 
 
@@ -116,13 +117,25 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
     return estimates
 
 
-def _differences(pairs: Pairs) -> list[Estimation]:
-    """Means of the differences."""
+def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
+    """Means of the differences; of shares each has an interval, since these are bounded."""
     sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs))
     largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
     means = mean_of(pairs.differences, pairs.both)
     # Infinite in both is no difference, and no size.
-    return assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
+    estimates = assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
+    return [*map(_bounded, estimates, pairs.ours, repeat(pairs.theirs))] if shares else estimates
+
+
+def _bounded(own: Estimation, ours: Floats, theirs: Floats) -> Estimation:
+    """A difference of shares, where too few conversations differ for resamples to tell how far."""
+    both = ~(np.isnan(ours) | np.isnan(theirs))
+    if own.method or both.sum() < bootstrap.FEWEST:
+        return own
+    ours, theirs = ours[both], theirs[both]
+    low, high = betting.interval(ours - theirs, -float(theirs.max()), 1 - float(theirs.min()))
+    ends = (settled(end, 1.0) for end in (low, high))
+    return replace(own, low=next(ends), high=next(ends), method=betting.METHOD)
 
 
 def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
@@ -179,11 +192,10 @@ def _maxima(pairs: Pairs) -> list[Estimation]:
     return estimates
 
 
-# What a comparison is about, declared before it is looked at: one figure of memory, one of money.
-PRIMARY = ("amnesia_need", "cost_usd")
-
 # By how much a strategy may be worse and still count as no worse: points, and a share of the cost.
-MARGINS: Mapping[str, float] = MappingProxyType({"amnesia_need": 0.03, "cost_usd": 0.02})
+MARGINS: Mapping[str, float] = MappingProxyType(
+    {"cost_usd": 0.02, **dict.fromkeys(RECALL.values(), 1 - ENOUGH)}
+)
 
 ALPHA = 0.05
 
@@ -204,9 +216,11 @@ class Contrast:
     conversations: int  # that have a value under both
     kind: Kind
     estimate: float | None  # None also where it is infinite
-    low: float | None  # the 95 % interval; none with fewer than 10 conversations, and of maxima
+    # The 95 % interval; none with fewer than 10 conversations, where too few of them differ, and of
+    # maxima.
+    low: float | None
     high: float | None
-    method: str  # of the interval: BCa, percentile, order (of medians); "" without one
+    method: str  # of the interval: percentile, betting, order (of medians); "" without one
     p: float | None  # of the two-sided sign-flip test
     adjusted: float | None  # for many comparisons
     correction: Literal["Holm", "BH", ""]  # Holm over strategies for a primary metric
@@ -265,10 +279,14 @@ def reference_of(comparison: Comparison) -> Row | None:
 def contrasts(
     comparison: Comparison,
     reference: Row,
-    metrics: Sequence[str] = PRIMARY,
+    metrics: Sequence[str] = (),
     margins: Mapping[str, float] = MARGINS,
 ) -> dict[tuple[str, str], Contrast]:
-    """Compare every strategy with a reference, conversation by conversation."""
+    """Compare every strategy with a reference, conversation by conversation.
+
+    Without metrics, in what the comparison is about: its headline of memory, and cost.
+    """
+    metrics = metrics or comparison.primary
     for metric in metrics:
         if metric not in METRICS:
             raise UsageError(unknown("metric", metric, METRICS))
@@ -277,11 +295,11 @@ def contrasts(
         return {}
     sample = Sample([reference, *rows], metrics)
     by_metric = {metric: _contrasts(metric, sample, margins.get(metric)) for metric in metrics}
-    others = [own for metric, all_of_it in by_metric.items() if metric not in PRIMARY
+    others = [own for metric, all_of_it in by_metric.items() if metric not in comparison.primary
               for own in all_of_it]  # fmt: skip
     explored = iter(_adjusted(others, "BH"))
     for metric, own in by_metric.items():
-        primary = metric in PRIMARY
+        primary = metric in comparison.primary
         by_metric[metric] = _adjusted(own, "Holm") if primary else [next(explored) for _ in rows]
     return {
         (row.spec, metric): by_metric[metric][place]
@@ -298,7 +316,7 @@ def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contra
     margins = [_margin(metric, own.kind, margin) for own in estimated]
     verdicts: list[bool | None] = [None] * len(rows)
     if margin is not None:
-        verdicts = no_worse(better, margin, estimated, pairs)
+        verdicts = no_worse(better, margin, estimated)
     gains = pairs.differences if better == "higher" else -pairs.differences
     wins, losses = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)
     effects = rank_biserial(signed_ranks(gains))

@@ -8,49 +8,28 @@ nothing, under the same strategy, of the same needs. So what a strategy misses i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from compactlab.reports.analysis import betting
-from compactlab.reports.analysis.aggregate import replays
-from compactlab.reports.analysis.bootstrap import FEWEST, interval_ends, settled
+from compactlab.reports.analysis.aggregate import JUNK, OWN, missed
+from compactlab.reports.analysis.bootstrap import FEWEST, ends_of, settled
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.sample import Flags, Floats, Quotient, mean_of
-from compactlab.sim.experiment.run import Run
+from compactlab.reports.analysis.sample import Floats, Quotient, mean_of
 
-JUNK, RANDOM, ORACLE = "junk", "random", "oracle"
-CONTROLS = (JUNK, RANDOM, ORACLE)
-
-# Below this an oracle misses so much that the loss is the strategy's, whatever the summary says.
-CEILING = 0.8
-
-# Of what is exposed, so many times as much may be missed: further no interval is looked for.
+# So many times as much as is exposed may be missed: further no interval is looked for.
 _MOST = 5.0
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share over conversations, with its 95 % interval."""
+    """A share over conversations, with its 95 % interval; None with fewer than 10."""
 
     value: float
-    low: float
-    high: float
-
-
-def misses(runs: Sequence[Run], lag: int) -> dict[str, tuple[int, int]]:
-    """The needs of runs from a lag on and the misses among them, by who wrote the summaries."""
-    counts: dict[str, tuple[int, int]] = {}
-    for run in runs:
-        rows = run.rows.get("lags")
-        columns = (rows["summaries"], rows["lag"], rows["needs"], rows["met"]) if rows else ()
-        for writer, step, needs, met in zip(*columns, strict=True):
-            if step >= lag:
-                before, missed = counts.get(writer, (0, 0))
-                counts[writer] = before + needs, missed + needs - met
-    return counts
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,27 +44,20 @@ class Preservation:
     lag: int
 
     @cached_property
-    def _counts(self) -> list[dict[str, tuple[int, int]]]:
-        counts = (misses(group, self.lag) for group in replays(self.row.runs))
-        return [each for each in counts if each.get("", (0, 0))[0]]
+    def _missed(self) -> dict[str, Floats]:
+        shares = missed(self.row.runs, self.lag)
+        return {writer: np.array(each, np.float64) for writer, each in shares.items()}
+
+    def missed(self, writer: str = OWN) -> Floats:
+        """The share of needs that is missed, by conversation; empty where it was not measured."""
+        return self._missed.get(writer, np.zeros(0))
 
     @property
     def conversations(self) -> int:
         """How many conversations have needs at the lag."""
-        return len(self._counts)
+        return len(self.missed())
 
-    @property
-    def needs(self) -> int:
-        """How many needs there are at the lag, in all replays."""
-        return sum(each[""][0] for each in self._counts)
-
-    def missed(self, writer: str = "") -> Floats:
-        """The share of needs that is missed, by conversation; empty where it was not measured."""
-        if not all(writer in each for each in self._counts):
-            return np.zeros(0)
-        return np.array([each[writer][1] / each[writer][0] for each in self._counts], np.float64)
-
-    def recall(self, writer: str = "") -> Share | None:
+    def recall(self, writer: str = OWN) -> Share | None:
         """The share of needs that is met."""
         return _share(1 - self.missed(writer))
 
@@ -94,61 +66,34 @@ class Preservation:
         """The share of needs that is missed if summaries say nothing: the strategy's loss."""
         return _share(self.missed(JUNK))
 
-    @property
-    def summarises(self) -> bool:
-        """Whether anything was written in its place, so that there is something to preserve."""
-        return self.row.summarises
-
-    def preserved(self, writer: str = "") -> Share | None:
+    def preserved(self, writer: str = OWN) -> Share | None:
         """Effect preservation: the share of what is exposed that is not missed.
 
         Negative where more is missed than with a summary that says nothing. None where nothing is
         summarised, nothing is exposed, or no control was run.
         """
         ours, junk = self.missed(writer), self.missed(JUNK)
-        if not self.summarises or not len(junk) or not junk.any():
+        if not self.row.summarises or not len(junk) or not junk.any():
             return None
-
         value = 1 - float(ours.mean()) / float(junk.mean())
-        if min(map(informative, (ours, junk, junk - ours))) >= FEWEST:
-            low, high, _ = interval_ends(Quotient(ours[None], junk[None]), _all(ours))
-            return _settled(value, 1 - float(high[0]), 1 - float(low[0]))
-        return _settled(value, *_surely_preserved(ours, junk))
+        if len(junk) < FEWEST or writer == JUNK:
+            return Share(settled(value, 1.0) or 0.0)
+        ends = ends_of(Quotient(ours[None], junk[None]), len(ours))
+        return _settled(value, *((1 - ends[1], 1 - ends[0]) if ends else _surely(ours, junk)))
 
     def p_preserves(self, share: float) -> float:
         """How surely more than a share of what is exposed is preserved: p of the contrary."""
         ours, junk = self.missed(), self.missed(JUNK)
-        if not self.summarises or not len(junk):
+        if not self.row.summarises or not len(junk):
             return 1.0
         return betting.p_at_least(ours - (1 - share) * junk, 0.0)
 
     def p_recalls(self, share: float) -> float:
         """How surely more than a share of the needs is met: p of the contrary."""
-        return betting.p_at_least(self.missed(), 1 - share) if self.conversations else 1.0
+        return betting.p_at_least(self.missed(), 1 - share)
 
 
-def informative(values: Floats) -> int:
-    """How many values differ from the most frequent one: of what all share, nothing is learned.
-
-    Examples
-    --------
-    >>> informative(np.array([0.0, 0.0, 0.0, 0.3])), informative(np.array([0.1, 0.2, 0.3]))
-    (1, 2)
-    """
-    _, counts = np.unique(values.round(9), return_counts=True)
-    return len(values) - int(counts.max(initial=0))
-
-
-def _share(values: Floats) -> Share | None:
-    if not len(values):
-        return None
-    if informative(values) >= FEWEST:
-        low, high, _ = interval_ends(mean_of(values[None], _all(values)), _all(values))
-        return _settled(float(values.mean()), float(low[0]), float(high[0]))
-    return _settled(float(values.mean()), *betting.interval(values))
-
-
-def _surely_preserved(ours: Floats, junk: Floats) -> tuple[float, float]:
+def _surely(ours: Floats, junk: Floats) -> tuple[float, float]:
     """The interval of effect preservation that holds for any distribution."""
 
     def at_least(lost: float) -> float:  # p of the claim that so much is lost, or more
@@ -161,8 +106,14 @@ def _surely_preserved(ours: Floats, junk: Floats) -> tuple[float, float]:
     return low, 1 + betting.bisected(at_most, -_MOST, 0.0)
 
 
-def _all(values: Floats) -> Flags:
-    return np.ones((1, len(values)), np.bool_)
+def _share(values: Floats) -> Share | None:
+    if not len(values):
+        return None
+    if len(values) < FEWEST:
+        return Share(settled(float(values.mean()), 1.0) or 0.0)
+    mean = mean_of(values[None], np.ones((1, len(values)), np.bool_))
+    ends = ends_of(mean, len(values)) or betting.interval(values)
+    return _settled(float(values.mean()), *ends)
 
 
 def _settled(value: float, low: float, high: float) -> Share:

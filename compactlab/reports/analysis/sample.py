@@ -168,8 +168,8 @@ class Quotient:
 
     Examples
     --------
-    >>> Quotient(np.array([[1.0, 2.0, 6.0]]), np.ones((1, 3))).left_out().tolist()
-    [[4.0, 3.5, 1.5]]
+    >>> Quotient(np.array([[1.0, 2.0, 6.0]]), np.ones((1, 3))).value.tolist()
+    [3.0]
     """
 
     above: Floats
@@ -193,11 +193,6 @@ class Quotient:
         if (self.below == self.below[:1]).all():
             return resampled_sums(self.below[:1])
         return resampled_sums(self.below)
-
-    def left_out(self) -> Floats:
-        """The figure without each of the conversations."""
-        above = self.above.sum(axis=1, keepdims=True) - self.above
-        return _divided(above, self.below.sum(axis=1, keepdims=True) - self.below)
 
     def effective(self) -> Floats:
         """How many conversations of one weight these are worth, by what each adds below.
@@ -232,10 +227,6 @@ class Gap:
     def resampled(self) -> Floats:
         """The figure in each resample."""
         return self.ours.resampled() - self.theirs.resampled()
-
-    def left_out(self) -> Floats:
-        """The figure without each of the conversations."""
-        return self.ours.left_out() - self.theirs.left_out()
 
     def effective(self) -> Floats:
         """How many conversations of one weight these are worth: the fewer of the two."""

@@ -13,7 +13,7 @@ from compactlab.reports.render.text import counted, dollars
 from compactlab.sim.metrics import METRICS
 
 # What rounds to nothing is called the same.
-_SAME_SHARE, _SAME_POINTS = 0.005, 0.0005
+_SAME_SHARE = 0.005
 _TENTH = 0.1
 
 
@@ -56,22 +56,6 @@ def spread(contrast: Contrast) -> str:
     return _span(ends, "{:.1%}")
 
 
-def forgets(contrast: Contrast | None, than: str) -> str:
-    """How much more one forgets than another: "4.0 points more than keep_all (2.1 to 6.0 more)"."""
-    if contrast is None or contrast.estimate is None:
-        return ""
-    text = f"as much as {than}"
-    if abs(contrast.estimate) >= _SAME_POINTS:
-        more = "more" if contrast.estimate > 0 else "less"
-        text = f"{100 * abs(contrast.estimate):.1f} points {more} than {than}"
-    return f"{text} ({span})" if (span := points(contrast)) else text
-
-
-def points(contrast: Contrast) -> str:
-    """Between which bounds a share lies beside another, in points: "2.1 to 6.0 more"."""
-    return _span(ends, "{:.1f}") if (ends := _ends(contrast, 100)) else ""
-
-
 def signed(contrast: Contrast) -> str:
     """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
@@ -91,7 +75,7 @@ def least(contrast: Contrast, size: float) -> str:
         return f"{_tenths(100 * size)}% of the cost"
     if METRICS[contrast.metric].unit == "USD":
         return f"{dollars(size)} USD a conversation"
-    return f"{_tenths(100 * size)} points of fact miss rate"
+    return f"{_tenths(100 * size)} points of recall"
 
 
 def _tenths(size: float) -> str:
@@ -120,10 +104,6 @@ def _cell(ends: tuple[float, float]) -> str:
 
 # How far the figures of a comparison carry: intervals, tests, and what could have been seen.
 
-# From so many conversations on, "no worse" is about as seldom wrong as is promised, also where
-# losses are rare: measured in ``docs/statistics.md``.
-ENOUGH = 30
-
 
 def strength(advice: Advice, these: str) -> Iterator[str]:
     """Say what the figures show of other conversations."""
@@ -134,39 +114,27 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
         return
     few = f"These figures describe {these}, too few for confidence intervals."
     text = _significance(advice, number) if number >= FEWEST else few
-    text += _facts(advice, number) + _reliability(advice, number)
+    text += _facts(advice, number)
     yield f"{text}{_smallest_p(len(others), number)}{_detectable(advice)}"
-
-
-def _reliability(advice: Advice, number: int) -> str:
-    """How reliable non-inferiority is, where it is less than is promised."""
-    if number >= ENOUGH or not (advice.advised and advice.shown):
-        return ""
-    return (
-        f" With fewer than {ENOUGH} conversations, non-inferiority is reliable only where losses "
-        "are similar in all of them."
-    )
 
 
 def _significance(advice: Advice, number: int) -> str:
     spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
-    lost = [c for row in advice.comparison.rows if (c := advice.missed(row)) and c.conversations]
+    lost = [c for row in advice.comparison.rows if (c := advice.recalled(row)) and c.conversations]
     reference = advice.reference
     assert reference is not None
-    method = next((c.method for c in spent if c.method), "")
     words = (
-        f"Brackets show 95% confidence intervals (bootstrap over {number:,} conversations, "
-        f"{method}). Compared with {name(reference.label)}, the differences in {_share(spent)} "
+        f"Brackets show 95% confidence intervals (bootstrap over {number:,} conversations). Compared with {name(reference.label)}, the differences in {_share(spent)} "
         "costs"
     )
     if lost:
-        words += f" and {_share(lost)} fact miss rates"
+        words += f" and {_share(lost)} recalls"
     return f"{words} are statistically significant (sign-flip tests, at 5%, after Holm)."
 
 
 def _facts(advice: Advice, number: int) -> str:
     """In how many conversations facts are needed, where these are not all of them."""
-    known = [c.conversations for row in advice.comparison.rows if (c := advice.missed(row))]
+    known = [c.conversations for row in advice.comparison.rows if (c := advice.recalled(row))]
     some = max(known)
     if some == number:
         return ""
@@ -202,7 +170,7 @@ def _detectable(advice: Advice) -> str:
     best = advice.advised or advice.cheapest
     if best is None:
         return ""
-    contrasts = [c for c in (advice.cost(best), advice.missed(best)) if c]
+    contrasts = [c for c in (advice.cost(best), advice.recalled(best)) if c]
     sizes = [least(c, c.detectable) for c in contrasts if c.detectable is not None]
     if not sizes:
         return ""

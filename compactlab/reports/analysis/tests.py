@@ -10,15 +10,9 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis import bootstrap
-from compactlab.reports.analysis.bootstrap import (
-    FEWEST_PAIRS,
-    Estimation,
-    effective,
-    smallest_share,
-)
+from compactlab.reports.analysis.bootstrap import Estimation, effective, smallest_share
 from compactlab.reports.analysis.comparison import Case, Row, case_of
-from compactlab.reports.analysis.sample import SAME, Floats, Pairs, products
+from compactlab.reports.analysis.sample import SAME, Floats, products
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.metric import Better
@@ -42,18 +36,14 @@ def two_sided(differences: Floats) -> Floats:
     >>> two_sided(np.array([[1.0, 2.0, 3.0], [1.0, -1.0, 0.0]])).tolist()
     [0.25, 1.0]
     """
-    return _shares(differences, both=True)
-
-
-def one_sided(differences: Floats) -> Floats:
-    """How often flipped differences would sum up to as little as these.
-
-    Examples
-    --------
-    >>> one_sided(np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])).tolist()
-    [0.125, 1.0]
-    """
-    return _shares(differences, both=False)
+    shares = np.ones(len(differences))
+    pairs = np.count_nonzero(differences, axis=1)
+    few, many = (np.flatnonzero(flags) for flags in ((pairs > 0) & (pairs <= EXACT), pairs > EXACT))
+    if len(few):
+        shares[few] = _enumerated(differences[few], int(pairs[few].max()))
+    if len(many):
+        shares[many] = _as_far(differences[many], drawn_flips(differences.shape[1]))
+    return shares
 
 
 def signed_ranks(differences: Floats) -> Floats:
@@ -80,33 +70,21 @@ def signed_ranks(differences: Floats) -> Floats:
     return ranks
 
 
-def _shares(differences: Floats, both: bool) -> Floats:
-    shares = np.ones(len(differences))
-    pairs = np.count_nonzero(differences, axis=1)
-    few, many = (np.flatnonzero(flags) for flags in ((pairs > 0) & (pairs <= EXACT), pairs > EXACT))
-    if len(few):
-        shares[few] = _enumerated(differences[few], int(pairs[few].max()), both)
-    if len(many):
-        shares[many] = _as_far(differences[many], drawn_flips(differences.shape[1]), both)
-    return shares
-
-
-def _enumerated(differences: Floats, pairs: int, both: bool) -> Floats:
+def _enumerated(differences: Floats, pairs: int) -> Floats:
     # Pairs without a difference are the same flipped, and those that differ come to the front.
     front = np.argsort(differences == 0, axis=1, kind="stable")[:, :pairs]
     own = np.take_along_axis(differences, front, axis=1)
-    return _as_far(own, every_flip(pairs), both)
+    return _as_far(own, every_flip(pairs))
 
 
-def _as_far(differences: Floats, flips: NDArray[np.int8], both: bool) -> Floats:
-    """The share of flips whose sums are at least as far out as what was seen, or as low."""
+def _as_far(differences: Floats, flips: NDArray[np.int8]) -> Floats:
+    """The share of flips whose sums are at least as far out as what was seen."""
     seen = differences.sum(axis=1, keepdims=True)
     # A sum that differs by rounding alone is as far out.
     margin = SAME * np.abs(differences).sum(axis=1, keepdims=True)
     count = np.zeros(len(differences))
     for _, sums in products(differences, flips):
-        far = np.abs(sums) >= np.abs(seen) - margin if both else sums <= seen + margin
-        count += far.sum(axis=1)
+        count += (np.abs(sums) >= np.abs(seen) - margin).sum(axis=1)
     return count / len(flips)
 
 
@@ -151,47 +129,22 @@ def drawn_flips(pairs: int) -> NDArray[np.int8]:
 
 # Non-inferiority: whether a strategy is no worse than the reference, up to a margin.
 
-# One-sided, as is the end of an interval of 95 %.
-ALPHA = 0.025
 
-
-def no_worse(
-    better: Better, margin: float, estimations: list[Estimation], pairs: Pairs
-) -> list[bool | None]:
+def no_worse(better: Better, margin: float, estimations: list[Estimation]) -> list[bool | None]:
     """Say of each strategy whether it is worse by less than a margin.
 
     The worse end of its 95 % interval has to lie within the margin (Piaggio and others 2012, JAMA
-    308:2594). With 6 to 9 conversations, where there is no interval, the differences less the
-    margin are tested by all flips of their signs, one-sided at 2.5 %.
+    308:2594). None where there is no interval.
     """
-    excess = _excess(better, margin, estimations, pairs)
-    chances = one_sided(excess)
     verdicts: list[bool | None] = []
-    for own, count, p in zip(estimations, pairs.both.sum(axis=1), chances, strict=True):
+    for own in estimations:
         worst = own.high if better == "lower" else own.low
-        if better == "neither" or own.estimate is None or count < FEWEST_PAIRS:
+        if better == "neither" or worst is None:
             verdicts.append(None)
-        elif worst is not None:
+        else:
             same = 1.0 if own.kind == "ratio" else 0.0
             verdicts.append((worst - same) * (1 if better == "lower" else -1) < margin)
-        elif count < bootstrap.FEWEST:
-            verdicts.append(bool(p <= ALPHA))
-        else:
-            verdicts.append(None)
     return verdicts
-
-
-def _excess(better: Better, margin: float, estimations: list[Estimation], pairs: Pairs) -> Floats:
-    """By how much each conversation is worse than the margin allows; below 0 if it is not."""
-    ratio = np.array([own.kind == "ratio" for own in estimations])[:, None]
-    sign = -1.0 if better == "higher" else 1.0
-    allowed = margin * np.where(ratio, np.abs(pairs.theirs), 1.0)
-    with np.errstate(invalid="ignore"):
-        excess = sign * pairs.differences - allowed
-        sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs)) + allowed
-        some = pairs.both & np.isfinite(excess) & (np.abs(excess) > SAME * sizes)
-    excesses: Floats = np.where(some, excess, 0.0)
-    return excesses
 
 
 # Sizes of effects that need no unit: who wins how often, and by how much in rank.

@@ -18,7 +18,7 @@ from compactlab.reports.analysis.comparison import (
 from compactlab.reports.charts.chart import Chart, stem
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.kit import Colours
-from compactlab.reports.charts.lines import by_age, by_round, cumulative
+from compactlab.reports.charts.lines import by_lag, by_round, cumulative
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.profile import by_type, continuity
 from compactlab.reports.charts.sensitivity import sensitivity
@@ -51,7 +51,7 @@ def gallery(
         classes(comparison, f"{name}-classes"),
         breakdown(comparison, f"{name}-causes"),
         spikes(comparison, f"{name}-spikes"),
-        by_age(comparison, colours, f"{name}-age"),
+        by_lag(comparison, colours, f"{name}-lag"),
         by_type(comparison, f"{name}-type"),
         by_round(comparison, colours, f"{name}-survival"),
         occupancy(comparison, f"{name}-states"),

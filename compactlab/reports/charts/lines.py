@@ -1,13 +1,14 @@
-"""Lines over a session: the cumulative cost, and fact recall by age."""
+"""Lines over a session: the cumulative cost, and fact recall by lag and by compactions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compactlab.reports.analysis.aggregate import bills
+from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, bills, recall_by_lag
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
@@ -26,6 +27,7 @@ from compactlab.reports.charts.kit import (
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import counted
 from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics.lag import LAGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,15 +127,8 @@ def _curve(row: Row, run: Run, colour: str) -> Curve:
     return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)])
 
 
-# Which facts the prompt still holds, by age and by compactions: a line a strategy.
+# Which facts the prompt still holds, by lag and by compactions: a line a strategy.
 
-_AGES = {
-    "amnesia_age_1k": "less than 1k",
-    "amnesia_age_4k": "1k to 4k",
-    "amnesia_age_16k": "4k to 16k",
-    "amnesia_age_64k": "16k to 64k",
-    "amnesia_age_more": "64k or more",
-}
 _ROUNDS = {f"amnesia_round_{number}": f"{number}" for number in range(6)}
 _NO_BAND = (math.nan, math.nan)
 _HELD = "fact recall, % of the facts due"
@@ -141,10 +136,15 @@ _MEAN = (
     "the share of the facts due that the prompt still holds, as the mean over types of facts and "
     "then over the conversations that have facts of that age"
 )
-_AGED = (
-    f"Fact recall by age: {_MEAN}. The age of a fact is the number of tokens in the log between "
-    "the message that stated it last and the call. A line that falls to the right loses old facts; "
-    "a line that is low on the left loses recent facts."
+_LAGGED = (
+    "Fact recall by lag: the share of needed facts that the prompt holds, as the mean over the "
+    "conversations with such needs. The lag of a need is the number of tokens in the log between "
+    "the message that stated the fact last and the call; all strategies meet the same needs. "
+    "{bands}It is no survival curve: each step has other needs."
+)
+_LAG_BANDS = (
+    "The band of a strategy that summarises reaches from summaries of the same length without "
+    "content (junk) to those that state what is needed (oracle): what a summary can change. "
 )
 _SURVIVED = (
     f"Fact recall by compactions: {_MEAN}. Facts are grouped by the number of compactions since "
@@ -153,13 +153,31 @@ _SURVIVED = (
 _BANDS = "Bands are 95 % confidence intervals; they need at least ten conversations."
 
 
-def by_age(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw how much is held of what was said so many tokens ago; None without facts."""
-    lines = _curves(comparison.rows, colours, _AGES, bands=False)
+def by_lag(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
+    """Draw which needs are met, by lag, between junk and oracle; None without needs."""
+    lines = [line for row in comparison.rows if (line := _lagged(row, colours[row.spec]))]
     if not lines:
         return None
-    drawn = _recall(lines, list(_AGES.values()), "age of the fact, tokens of the log")
-    return Chart(name, "Fact recall by age", _AGED, drawn, "age")
+    ends = [f"{lag // 1000}k" for lag in LAGS]
+    names = [f"{low} to {high}" for low, high in pairwise(ends)]
+    steps = [f"less than {ends[1]}", *names[1:], f"{ends[-1]} or more"]
+    drawn = _recall(lines, steps, "lag of the need, tokens of the log", "fact recall, % of needs")
+    caption = _LAGGED.format(bands=_LAG_BANDS if any(line.band for line in lines) else "")
+    return Chart(name, "Fact recall by lag", caption, drawn, "lag")
+
+
+def _lagged(row: Row, colour: str) -> Curve | None:
+    shares = recall_by_lag(row.runs)
+    own = shares[OWN]
+    last = max((place for place, share in enumerate(own, 1) if share is not None), default=0)
+    if not last:
+        return None
+    ys = [math.nan if share is None else share for share in own[:last]]
+    band: list[tuple[float, float]] = []
+    if row.summarises and colour != "grey" and {JUNK, ORACLE} <= shares.keys():
+        ends = zip(shares[JUNK][:last], shares[ORACLE][:last], strict=True)
+        band = [_NO_BAND if None in pair else pair for pair in ends]  # type: ignore[misc]
+    return Curve(row.label, colour, range(last), ys, band)
 
 
 def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
@@ -173,7 +191,7 @@ def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | Non
     return Chart(name, "Fact recall by number of compactions", caption.strip(), drawn, "survival")
 
 
-def _recall(lines: Sequence[Curve], names: Sequence[str], title: str) -> Figure:
+def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str = _HELD) -> Figure:
     """Curves of shares, over places that have names as far as there are any points."""
     last = max(len(line.xs) for line in lines)
     with canvas():
@@ -182,7 +200,7 @@ def _recall(lines: Sequence[Curve], names: Sequence[str], title: str) -> Figure:
         axes.set_xlim(-0.3, last - 0.7)
         axes.set_xlabel(title)
         axes.set_ylim(0, 1.02)
-        measure(axes, "y", PERCENT, _HELD)
+        measure(axes, "y", PERCENT, what)
     return drawn
 
 

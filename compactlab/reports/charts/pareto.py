@@ -45,8 +45,8 @@ _KEY = (
 )
 _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
-    "better. Fact recall is 100 % minus the fact miss rate: the share of the facts that later "
-    "calls need and that their prompts no longer hold. The dashed line is the Pareto front of the "
+    "better. Fact recall is the share of the needed facts that the prompt holds, of those last "
+    "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
     "usable strategies that compacted at least once; controls and as_recorded are excluded. "
 )
 _BARS = (
@@ -67,7 +67,9 @@ def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
     if not rows:
         return None
     intervals, reference = _intervals(comparison, rows)
-    caption = _CAPTION + (_BARS.format(reference=reference) if intervals else _NO_BARS)
+    caption = _CAPTION.format(lag=comparison.lag) + (
+        _BARS.format(reference=reference) if intervals else _NO_BARS
+    )
     with canvas():
         sheet = Sheet(_BELOW + _HEIGHT, _KEY, above=2)
         axes = sheet.axes(_LEFT, _BELOW, WIDTH - _LEFT - _RIGHT, _HEIGHT)
@@ -96,7 +98,9 @@ def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _
     paired = contrasts(comparison, reference)
     bars = {}
     for row in rows:
-        cost, need = (paired.get((row.spec, metric)) for metric in ("cost_usd", "amnesia_need"))
+        cost, need = (
+            paired.get((row.spec, metric)) for metric in ("cost_usd", comparison.headline)
+        )
         if cost and need and (bar := _bar(cost, need, reference)):
             bars[row.spec] = bar
     return bars, reference.label
@@ -108,7 +112,7 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
     if cost.low is not None and cost.high is not None and cost.kind == "ratio":
         across = cost.low * dollars, cost.high * dollars
     if need.low is not None and need.high is not None:
-        upright = met - need.high, met - need.low
+        upright = met + need.low, met + need.high
     return (across, upright) if across or upright else None
 
 

@@ -12,7 +12,7 @@ from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import clean, counted, shorten
 
-_PANELS = {"cost_usd": "rank by cost, USD", "amnesia_need": "rank by fact miss rate, share"}
+_PANELS = {"cost_usd": "rank by cost, USD", "recall": "rank by recall, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
 _LETTERS, _SIZE = 30, 8.0
 # Points that a letter of a column's name takes.
@@ -79,8 +79,9 @@ def ranks(group: Sequence[Comparison], specs: Sequence[str], metric: str) -> Ran
         values = {spec: value for spec in specs if (value := figures[spec]) is not None}
         if len(values) < len(specs):
             return []
-        # What decides is rounded: machines may differ in the last digits.
-        order.sort(key=lambda spec: round(values[spec], 9))
+        # What decides is rounded: machines may differ in the last digits. More recall is better.
+        sign = -1 if metric == "recall" else 1
+        order.sort(key=lambda spec: sign * round(values[spec], 9))
         by_comparison.append({spec: number for number, spec in enumerate(order, 1)})
     return by_comparison
 

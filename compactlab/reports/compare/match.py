@@ -18,7 +18,7 @@ from compactlab.reports.analysis.comparison import (
     kind_of,
     label,
 )
-from compactlab.reports.analysis.contrast import PRIMARY, Contrast, contrasts
+from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.tests import benjamini_hochberg, holm
 from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
@@ -181,8 +181,8 @@ def _by_kind(results: Results, *, windows: bool) -> dict[Kind, dict[str, list[Ru
 
 def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
     measured = [name for name in METRICS if reference.figures[name] is not None]
-    primary = [name for name in PRIMARY if name in measured]
-    rest = [name for name in measured if name not in PRIMARY]
+    primary = [name for name in comparison.primary if name in measured]
+    rest = [name for name in measured if name not in primary]
     estimates = {
         **contrasts(comparison, reference, primary),
         **contrasts(comparison, reference, rest),
@@ -196,11 +196,12 @@ def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
 def _adjusted(matches: list[Match]) -> list[Match]:
     """Adjust over all matches together: each was one of many that were looked at."""
     new: list[dict[str, Contrast]] = [dict(match.contrasts) for match in matches]
-    for name in PRIMARY:
+    primary = dict.fromkeys(name for match in matches for name in match.comparison.primary)
+    for name in primary:
         held = [(own, own[name]) for own in new if name in own]
         for (own, contrast), p in zip(held, holm([c.p for _, c in held]), strict=True):
             own[name] = replace(contrast, adjusted=p)
-    rest = [(own, name) for own in new for name in own if name not in PRIMARY]
+    rest = [(own, name) for own in new for name in own if name not in primary]
     chances = benjamini_hochberg([own[name].p for own, name in rest])
     for (own, name), p in zip(rest, chances, strict=True):
         own[name] = replace(own[name], adjusted=p)

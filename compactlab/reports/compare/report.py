@@ -8,10 +8,10 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from compactlab.reports.analysis.advice import COST, FORGOTTEN
+from compactlab.reports.analysis.advice import COST
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import Row, scope
-from compactlab.reports.analysis.contrast import PRIMARY, Contrast
+from compactlab.reports.analysis.comparison import scope
+from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.strength import bill, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
@@ -28,7 +28,7 @@ from compactlab.reports.render.document import (
 from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, plain, show
 from compactlab.sim.metrics import METRICS
 
-_HEADS = ("USD", "bill", "p", "fact miss rate", "points", "p", "cheaper / same / more expensive")
+_HEADS = ("USD", "bill", "p", "recall", "points", "p", "cheaper / same / more expensive")
 _COLUMNS = (Column("strategy", words=True), *map(Column, _HEADS))
 # How to read the figures.
 _READING = (
@@ -65,15 +65,15 @@ def _group(group: Sequence[Match]) -> Iterator[Block]:
 
 
 def _cells(match: Match) -> list[str]:
-    cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
+    cost, recalled = match.contrasts.get(COST), _recalled(match)
     return [
         name(f"{match.subject.label} {marks(match.subject)}".strip()),
         show(match.subject.figures[COST], "USD"),
         (signed(cost) if cost else "") or NONE,
         chance(cost),
-        show(match.subject.figures[FORGOTTEN], "share"),
-        _points(lost),
-        chance(lost),
+        show(match.subject.recall, "share"),
+        _points(recalled),
+        chance(recalled),
         f"{cost.wins} / {cost.ties} / {cost.losses}" if cost else NONE,
     ]
 
@@ -82,8 +82,12 @@ def _reference(match: Match) -> list[str]:
     """The row of the reference."""
     row, figures = match.reference, match.reference.figures
     title = name(f"{row.label} {marks(row)}".strip())
-    cost, lost = show(figures[COST], "USD"), show(figures[FORGOTTEN], "share")
-    return [title, cost, NONE, NONE, lost, NONE, NONE, NONE]
+    cost, recall = show(figures[COST], "USD"), show(row.recall, "share")
+    return [title, cost, NONE, NONE, recall, NONE, NONE, NONE]
+
+
+def _recalled(match: Match) -> Contrast | None:
+    return match.contrasts.get(match.comparison.headline)
 
 
 def chance(contrast: Contrast | None) -> str:
@@ -103,14 +107,15 @@ def _probability(p: float) -> str:
 def statements_of(match: Match) -> Iterator[str]:
     """Say what a match shows: the bill, the memory, what could have been seen, and the rest."""
     ours, theirs = name(match.subject.label), name(match.reference.label)
-    cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
+    cost, recalled = match.contrasts.get(COST), _recalled(match)
     if text := bill(cost, theirs):
         yield f"{ours} costs {text}: {_verdict(cost, ('cheaper', 'more expensive'))}."
-    if lost is not None and lost.estimate is not None:
+    if recalled is not None and recalled.estimate is not None:
         yield (
-            f"{ours} misses {_missed(match.subject)} of the facts that later calls need ({theirs}: "
-            f"{_missed(match.reference)}){_of(match)}. Difference in points: {_points(lost)}, "
-            f"{_verdict(lost, ('fewer misses', 'more misses'))}."
+            f"{ours} recalls {show(match.subject.recall, 'share')} of the facts needed "
+            f"{match.comparison.lag:,} tokens or more after they were last stated ({theirs}: "
+            f"{show(match.reference.recall, 'share')}){_of(recalled, match)}. Difference in "
+            f"points: {_points(recalled)}, {_verdict(recalled, ('better', 'worse'))}."
         )
     if text := _facts(match):
         yield text
@@ -121,10 +126,10 @@ def statements_of(match: Match) -> Iterator[str]:
 
 def seen(matches: Sequence[Match]) -> str:
     """The smallest detectable differences; "" where they are unknown."""
-    contrasts = [c for m in matches for name in (COST, FORGOTTEN) if (c := m.contrasts.get(name))]
+    contrasts = [c for m in matches for c in (m.contrasts.get(COST), _recalled(m)) if c]
     # A bill has a ratio under one match, and only dollars under another: each has its own unit.
     largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
-    for c in sorted(contrasts, key=lambda c: PRIMARY[::-1].index(c.metric)):
+    for c in sorted(contrasts, key=lambda c: c.metric != COST):
         size, _ = largest.get((c.metric, c.kind), (0.0, c))
         if c.detectable is not None and c.detectable > size:
             largest[c.metric, c.kind] = c.detectable, c
@@ -137,14 +142,10 @@ def seen(matches: Sequence[Match]) -> str:
     )
 
 
-def _of(match: Match) -> str:
+def _of(contrast: Contrast, match: Match) -> str:
     """Of how many conversations needs are known, where these are not all of them."""
-    some, number = match.contrasts[FORGOTTEN].conversations, match.comparison.conversations
+    some, number = contrast.conversations, match.comparison.conversations
     return f" in the {some:,} of {number:,} conversations with needs" if some < number else ""
-
-
-def _missed(row: Row) -> str:
-    return show(row.figures[FORGOTTEN], "share")
 
 
 def _verdict(contrast: Contrast | None, words: tuple[str, str]) -> str:
@@ -187,7 +188,7 @@ def _others(match: Match) -> list[str]:
     contrasts = [
         contrast
         for metric, contrast in match.contrasts.items()
-        if metric not in PRIMARY and contrast.determined
+        if metric not in match.comparison.primary and contrast.determined
     ]
     contrasts.sort(key=lambda contrast: (-abs(contrast.effect), contrast.metric))
     return [_change(match, contrast.metric) for contrast in contrasts]

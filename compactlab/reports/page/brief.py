@@ -34,7 +34,7 @@ from compactlab.sim.experiment.results import Results
 LINES = 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
-_HEADS = ("strategy", "", "USD", "vs {}", "fact miss rate", "with recovery USD")
+_HEADS = ("strategy", "", "USD", "vs {}", "recall", "with recovery USD")
 _LEFT = 2
 _STEPS = 5
 _MARKS = {
@@ -96,21 +96,18 @@ def _document(advice: Advice, steps: int, lines: Sequence[str]) -> Document:
 
 
 def _tone(row: Row, role: str) -> Tone:
-    return "strong" if role.startswith(("choose", "best")) else "quiet" if row.control else ""
+    return "strong" if role.startswith("choose") else "quiet" if row.control else ""
 
 
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     """The strategies that decide, each with what it is; the cheapest first."""
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
-    advised = "within the margin"
-    if advice.advised is not None:
-        advised = "choose" if advice.shown else "best in sample"
     played = comparison.row("as_recorded") if comparison.recorded else None
     for row, role in (
-        (advice.sound, advised),
+        (advice.advised, "choose"),
         (advice.cheapest, "cheapest"),
-        (advice.best_recall, "lowest miss rate"),
+        (advice.best_recall, "highest recall"),
         (None if advice.choices else advice.nearest, "nearest"),
         (advice.reference, "reference"),
         (played, "as recorded"),
@@ -133,14 +130,14 @@ def _sentences(
         _legend(advice),
         unfinished(results),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
-        # What is advised, and how far that carries.
-        *dict.fromkeys((lines[0], lines[-1])),
+        # The trade-off, what is recommended, and how far that carries.
+        *dict.fromkeys((*lines[:2], lines[-1])),
         *advised_alike(compared),
     ]
     may = [
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *lines[1:-1],
+        *lines[2:-1],
     ]
     return [sentence for sentence in must if sentence], may
 
@@ -150,7 +147,7 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     advice = Advice(comparison)
     parts = [
         f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
-        f"(misses {show(row.figures['amnesia_need'], 'share')} of facts)"
+        f"(recall {show(row.recall, 'share')})"
         for row, role in picks(advice)
         if row.choice and not role.startswith("Pareto front")
     ]
@@ -163,16 +160,15 @@ def _legend(advice: Advice) -> str:
 
 
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:
-    cost, lost = advice.cost(row), advice.missed(row)
-    figures = row.figures
-    missed = show(figures["amnesia_need"], "share")
-    if lost is not None and (span := signed_points(lost)):
-        missed += f" ({span})"
+    cost, difference = advice.cost(row), advice.recalled(row)
+    recall = show(row.recall, "share")
+    if difference is not None and (span := signed_points(difference)):
+        recall += f" ({span})"
     return [
         name(f"{row.label} {marks(row)}".strip()),
         role,
-        show(figures["cost_usd"], "USD"),
+        show(row.figures["cost_usd"], "USD"),
         (signed(cost) if cost else "") or NONE,
-        missed,
-        show(figures["cost_with_recovery_usd"], "USD"),
+        recall,
+        show(row.figures["cost_with_recovery_usd"], "USD"),
     ]

@@ -8,7 +8,6 @@ from compactlab.reports.analysis.columns import COLUMNS, MEMORY
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import (
     MARGINS,
-    PRIMARY,
     Contrast,
     contrasts,
     reference_of,
@@ -32,24 +31,21 @@ Write = Callable[[Contrast], Iterator[Cell]]
 
 _NOT_SIGNIFICANT = "not significant"
 # The finding where a strategy is significantly better, and where it is worse.
-_WORDS = {
-    "cost_usd": ("cheaper", "more expensive"),
-    "amnesia_need": ("lower", "higher"),
-}
-_TITLES = {"cost_usd": "Cost", "amnesia_need": "Fact miss rate"}
+_WORDS, _COST_WORDS = ("better", "worse"), ("cheaper", "more expensive")
 
 
 _READING = (
     "Pairs are conversations: each strategy is compared with the reference on the same "
-    "conversations. The difference in cost is a ratio of sums, in percent; the difference in fact "
-    "miss rate is in points. The 95% confidence interval comes from a bootstrap by conversation; "
-    "it needs at least 10 conversations.",
+    "conversations. The difference in cost is a ratio of sums, in percent; the difference in recall "
+    "is in points. The 95% confidence interval comes from a bootstrap by conversation; it needs at "
+    "least 10 conversations. Where few conversations differ, a share has an interval that holds "
+    "for any distribution, and cost has none.",
     "p is that of a sign-flip test, after Holm for the number of strategies. A finding is "
     "statistically significant if p is below 0.05 and the interval excludes no difference. "
     "Better, same and worse count conversations.",
     "“Non-inferior” means that the strategy is not worse by more than the margin: the interval "
-    "ends within the margin or, with 6 to 9 conversations, a one-sided test at 2.5% is "
-    "significant, for each strategy by itself. “Not shown” does not mean that it is worse.",
+    "ends within the margin, for each strategy by itself. “Not shown” does not mean that it is "
+    "worse.",
     "The minimum detectable difference is the smallest difference that 80 of 100 such experiments "
     "would detect, before Holm; the verdict states it for the strategy that it advises, or else "
     "for the cheapest usable strategy.",
@@ -70,9 +66,10 @@ def differences(
     if reference is None or len(comparison.rows) < 2:
         return
     keys = dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))
-    known = [name for name in (*_TITLES, *keys) if name in METRICS and _known(comparison, name)]
-    explored = [name for name in known if name not in PRIMARY]
-    declared = [name for name in _TITLES if name in known]
+    titles = {"cost_usd": "Cost", comparison.headline: f"Recall from {comparison.lag:,} tokens on"}
+    known = [name for name in (*titles, *keys) if name in METRICS and _known(comparison, name)]
+    explored = [name for name in known if name not in titles]
+    declared = [name for name in titles if name in known]
     estimates = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
 
@@ -88,7 +85,7 @@ def differences(
     title = f"Differences to {name(reference.label)}, and their statistical significance"
     yield Heading(title, anchor=anchor, label="Differences")
     for metric in declared:
-        yield Heading(f"{_TITLES[metric]}, compared with {name(reference.label)}", 4)
+        yield Heading(f"{titles[metric]}, compared with {name(reference.label)}", 4)
         bounds = any(estimates[row.spec, metric].low is not None for row in rows)
         yield table(_heads(metric, bounds), [metric], _cells)
     yield sentences(_READING, "quiet", bullets=False)
@@ -131,7 +128,7 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
     yield Cell(_probability(chance), exact(chance), plain(chance))
     counts = (contrast.wins, contrast.ties, contrast.losses)
     yield Cell(" / ".join(map(str, counts)), value=contrast.wins - contrast.losses)
-    better, worse = _WORDS[contrast.metric]
+    better, worse = _COST_WORDS if contrast.metric == "cost_usd" else _WORDS
     direction = better if contrast.better else worse if contrast.worse else _NOT_SIGNIFICANT
     yield Cell("the same" if _same(contrast) else direction, value=_rank(contrast))
     answer = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]

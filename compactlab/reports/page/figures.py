@@ -17,10 +17,16 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _UNRANKED = frozenset({"write_spike"})
 # A column stays if this share of the strategies has a figure in it; cost and memory always do.
 _MOST = 0.5
-_ALWAYS = frozenset({"cost_usd", "amnesia_need"})
+_ALWAYS = frozenset({"cost_usd", "recall"})
 _MEANINGS = {
     "of_keep_all": "cost over that of keep_all on the same conversations",
     "of_as_recorded": "cost over that of as_recorded on the same conversations",
+    "recall": "share of needed facts that the prompt holds, of those last stated so many tokens ago "
+    "or earlier (mean over conversations)",
+    "exposure": "share of these that is missed with summaries without content: the strategy's loss",
+    "preserved": "effect preservation: share of the exposure that its summaries keep",
+    "preserved_random": "the same of summaries that quote at random",
+    "preserved_oracle": "the same of summaries that state what later calls need",
     **{name: f"{metric.meaning} ({combined_by(name)})" for name, metric in METRICS.items()},
 }
 

@@ -175,10 +175,8 @@ def _failed_summaries(comparison: Comparison) -> Iterator[str]:
         sentence = f"{counted(int(number), 'summary')} of {name(row.label)} failed"
         others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
         if others["calls"]:
-            missed = show(others["amnesia_need"], "share")
-            sentence += (
-                f"; without these runs, it misses {missed} of the facts that later calls need"
-            )
+            recall = show(others[comparison.headline], "share")
+            sentence += f"; without these runs, its recall is {recall}"
         yield f"{sentence}."
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from compactlab.reports.analysis.advice import FORGOTTEN, Advice
+from compactlab.reports.analysis.advice import ALPHA, CEILING, PRESERVED, Advice
 from compactlab.reports.analysis.aggregate import prompt_tokens, replays
-from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
-from compactlab.reports.analysis.contrast import MARGINS
+from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
@@ -69,7 +68,7 @@ class _Verdict:
         if cheapest := self.advice.cheapest:
             yield from self.choice(cheapest)
             yield from self.not_usable(cheapest)
-            yield from self.front()
+            yield from self.summaries()
             yield from self.closed_loop(self.advice.choices)
         elif not self.candidates:
             yield self.controls_only()
@@ -85,7 +84,7 @@ class _Verdict:
         yield from strength(self.advice, self.these)
 
     def choice(self, cheapest: Row) -> Iterator[str]:
-        """What to choose, what is cheaper, and what recalls more."""
+        """The trade-off first, then what the rule makes of it."""
         still = self.advice.idle
         if still is not None:
             yield (
@@ -94,54 +93,128 @@ class _Verdict:
                 f"that compacts costs less. The cheapest of these is {self.offer(cheapest)}."
             )
             return
-        advised, best = self.advice.advised, self.advice.best_recall
-        yield self.advised(advised)
+        yield self.front(cheapest)
+        yield self.recommendation()
         yield from self.alike()
-        if cheapest is not self.advice.sound:
+        best = self.advice.best_recall
+        if cheapest is not self.advice.advised:
             yield f"The cheapest usable strategy is {self.offer(cheapest)}."
-        if best is not None and best not in (self.advice.sound, cheapest):
-            yield f"The usable strategy with the lowest fact miss rate is {self.offer(best)}."
+        if best is not None and best not in (self.advice.advised, cheapest):
+            yield f"The usable strategy with the highest recall is {self.offer(best)}."
 
-    def advised(self, advised: Row | None) -> str:
-        """The strategy to choose, and how surely."""
-        if advised is None:
-            return f"In {self.these}, {self.trade}."
-        offer = self.offer(advised)
-        if self.advice.shown:
-            return (
-                f"Choose {offer}. It is the cheapest usable strategy whose fact miss rate is "
-                f"statistically non-inferior to that of {self.than} (margin: {self.margin})."
-            )
-        if self.comparison.conversations == 1:
-            return f"In {self.these}, choose {offer}. It is {self.within}."
+    def front(self, cheapest: Row) -> str:
+        """What more money buys: the Pareto front."""
+        steps = [
+            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD{self.recall_of(row)})"
+            for row in self.advice.steps
+        ]
+        about = self.about_recall()
+        if len(steps) > 1:
+            return f"Pareto front, cheapest first: {', '.join(steps)}.{about}"
+        return f"No usable strategy recalls more than the cheapest, {steps[0]}.{about}"
+
+    def about_recall(self) -> str:
+        """Of which facts recall is the share."""
+        if not self.advice.conversations:
+            return ""
         return (
-            f"No strategy is shown to be non-inferior to {self.than} in its fact miss rate. In "
-            f"{self.these}, {self.within} is {offer}."
+            f" Recall is the share of needed facts that the prompt holds, of those last stated "
+            f"{self.comparison.lag:,} tokens ago or earlier."
         )
 
-    @property
-    def trade(self) -> str:
-        """Why none is advised: it costs more to recall as much, or nothing tells how much is."""
-        if self.advice.sound is None and self.advice.no_reference:
-            return (
-                "no strategy is recommended: neither keep_all nor as_recorded is compared, so "
-                "there is no reference for the fact miss rate"
-            )
-        if self.advice.sound is None:
-            return (
-                "no strategy is recommended: the fact miss rate of every usable strategy is more "
-                f"than {self.margin} above that of {self.than}"
-            )
-        offer = self.offer(self.advice.sound)
-        return f"cost and fact recall are a trade-off: {self.within} is {offer}"
+    @staticmethod
+    def recall_of(row: Row) -> str:
+        return "" if row.recall is None else f", recall {show(row.recall, 'share')}"
 
-    @property
-    def within(self) -> str:
-        """What a strategy that is advised is."""
+    def recommendation(self) -> str:
+        """The strategy to choose, or why these conversations do not show any."""
+        advised = self.advice.advised
+        if advised is not None:
+            kept = ""
+            if advised.summarises:
+                kept = (
+                    f", and its summaries preserve at least {PRESERVED:.0%} of what summaries "
+                    "without content lose"
+                )
+            return (
+                f"Choose {self.offer(advised)}. It is the cheapest usable strategy that is shown "
+                f"to recall at least {ENOUGH:.0%}{kept} (one-sided at {100 * ALPHA:g}%, all "
+                f"{counted(len(self.advice.choices), 'choice')} together)."
+            )
+        return f"No strategy is recommended: {self.why_none()}."
+
+    def why_none(self) -> str:
+        """Why none is recommended, and what would make it tell."""
+        advice, comparison = self.advice, self.comparison
+        number, wanted = advice.conversations, f"{comparison.wanted_lag:,} tokens"
+        if advice.no_reference:
+            return "neither keep_all nor as_recorded is compared, so there is no reference"
+        match advice.silent:
+            case "early":
+                return (
+                    f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
+                    "what strategies forget. Longer conversations would"
+                )
+            case "inferred":
+                return (
+                    "needs are inferred from recorded actions. They show whether summaries differ "
+                    "from summaries without content, and not whether enough is recalled. Labelled "
+                    "facts would"
+                )
+            case "controls":
+                return "no null summariser was run (--no-controls), so nothing is said of memory"
+            case "null":
+                return self.no_null()
+            case "few":
+                return (
+                    f"{counted(number, 'conversation')} with facts needed {wanted} later cannot "
+                    f"show it. For {counted(len(advice.choices), 'usable strategy')} it takes at "
+                    f"least {advice.needed}, or fewer strategies"
+                )
+        if best := next(iter(advice.proven), None):
+            return (
+                f"cost and recall are a trade-off. The cheapest usable strategy that is shown to "
+                f"recall at least {ENOUGH:.0%} is {self.offer(best)}"
+            )
         return (
-            f"the cheapest usable strategy whose fact miss rate is at most {self.margin} above "
-            f"that of {self.than}"
+            f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
+            f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
+            "better summariser, or more conversations, would show it if it is so"
         )
+
+    def no_null(self) -> str:
+        """That nothing tells what forgetting looks like."""
+        null = self.comparison.row("keep_none")
+        if null is None or null.recall is None:
+            return "keep_none is not compared, so nothing shows what forgetting looks like"
+        return (
+            f"even keep_none recalls {show(null.recall, 'share')}, so these conversations cannot "
+            "tell remembering from forgetting. Longer ones or a smaller window would"
+        )
+
+    def summaries(self) -> Iterator[str]:
+        """What summaries preserve of what summaries without content lose."""
+        rows = [row for row in self.advice.choices if row.summarises]
+        known = [(row, p) for row in rows if (p := self.advice.memory(row).preserved())]
+        if not known:
+            return
+        shares = [p.value for _, p in known]
+        span = f"{min(shares):.0%}"
+        if len(known) > 1:
+            span += f" to {max(shares):.0%}"
+        yield (
+            f"Summaries preserve {span} of what summaries of the same length without content "
+            f"lose, under {counted(len(known), 'strategy')}."
+        )
+        same = [name(row.label) for row, p in known if p.low is not None and p.low <= 0]
+        if same:
+            yield f"Not shown to be better than without content under {enumerated(same, _LISTED)}."
+        limited = [name(row.label) for row, _ in known if self.advice.limited(row)]
+        if limited:
+            yield (
+                f"Under {enumerated(limited, _LISTED)} an oracle's summaries preserve less than "
+                f"{CEILING:.0%}, too: that loss is the strategy's, not the summary's."
+            )
 
     def alike(self) -> Iterator[str]:
         """Who may be as cheap as the one that is advised, for all that is known."""
@@ -164,11 +237,6 @@ class _Verdict:
         return name(self.advice.reference.label) if self.advice.reference else "the others"
 
     @property
-    def margin(self) -> str:
-        """By how much the fact miss rate may be above the reference's."""
-        return f"{100 * MARGINS[FORGOTTEN]:.0f} points"
-
-    @property
     def candidates(self) -> list[Row]:
         """What one might choose: no controls, and not what is in use already."""
         return [row for row in self.comparison.rows if not row.control and not row.as_recorded]
@@ -187,18 +255,16 @@ class _Verdict:
         other = reference is None or reference.label != "as_recorded"
         if share is not None and self.comparison.recorded and other:
             words += f", {times(share)} as_recorded"
-        missed = row.figures["amnesia_need"]
-        if missed is None:
+        if row.recall is None:
             return words
-        words += f"; it misses {show(missed, 'share')} of the facts that later calls need"
-        return words + self.recall(row)
+        return f"{words}{self.recall_of(row)}{self.recall(row)}"
 
     def recall(self, row: Row) -> str:
-        """The fact miss rate of the reference, and between which bounds the difference lies."""
-        contrast, reference = self.advice.missed(row), self.advice.reference
+        """The recall of the reference, and between which bounds the difference lies."""
+        contrast, reference = self.advice.recalled(row), self.advice.reference
         if contrast is None or contrast.estimate is None or reference is None:
             return ""
-        text = f"{self.than}: {show(reference.figures['amnesia_need'], 'share')}"
+        text = f"{self.than}: {show(reference.recall, 'share')}"
         span = signed_points(contrast)
         return f" ({text}; difference {span} points)" if span else f" ({text})"
 
@@ -237,15 +303,6 @@ class _Verdict:
         if cheaper:
             yield f"Cheaper, but not usable: {listed(cheaper)}."
 
-    def front(self) -> Iterator[str]:
-        steps = [
-            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, misses "
-            f"{show(row.figures['amnesia_need'], 'share')} of facts)"
-            for row in self.advice.steps
-        ]
-        if len(steps) > 1:
-            yield f"Pareto front, cheapest first: {', '.join(steps)}."
-
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when missed facts have consequences."""
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
@@ -273,13 +330,10 @@ class _Verdict:
             name(row.label)
             for row in self.candidates
             if row.value("cost_usd") > chance.value("cost_usd")
-            and row.value("amnesia_need") > chance.value("amnesia_need")
+            and (row.recall or 0.0) < (chance.recall or 0.0)
         ]
         if worse:
-            yield (
-                "More expensive than random_keep, and with a higher fact miss rate: "
-                f"{listed(worse)}."
-            )
+            yield (f"More expensive than random_keep, and with a lower recall: {listed(worse)}.")
 
 
 def _fault(row: Row) -> str:

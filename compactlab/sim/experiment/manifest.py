@@ -47,6 +47,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     own_models: dict[str, dict[str, Any]] = {}
     churn: dict[str, Any] = {}
     loop: str = ""
+    controls: dict[str, str] = {}
     metrics: list[str] = []
     tables: list[str] = []
     window: Count = 0

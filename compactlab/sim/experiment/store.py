@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import begun, open_file, replace_file
+from compactlab.sim.experiment.code import digest_of_engine
 from compactlab.sim.experiment.database import connection, literal, quoted
 from compactlab.sim.experiment.manifest import (
     FORMAT,
@@ -319,27 +320,36 @@ class Store:
         self, table: str, columns: Mapping[str, Column], rows: Mapping[str, int] | None = None
     ) -> Content:
         """Columns of a table, of all shards or of those whose numbers of rows are given."""
-        # Only where other versions have written, too, may columns be missing.
-        mixed = self.exists and len(self.manifest().get("engines", ())) > 1
         wanted = dict.fromkeys(self._files(table)) if rows is None else dict(rows)
         shards = sorted(wanted)
         with literal(self.folder) as folder:
             files = [self._file(table, shard, folder) for shard in shards]
 
-            def some(part: slice) -> Content:
+            def some(part: slice, *, lenient: bool) -> Content:
                 counts = None if rows is None else [rows[shard] for shard in shards[part]]
-                found, counts = read(files[part], columns, counts, lenient=mixed)
+                found, counts = read(files[part], columns, counts, lenient=lenient)
                 return Content(found, dict(zip(shards[part], counts, strict=True)))
 
+            with suppress(ValueError):
+                return some(slice(None), lenient=False)
+            # Only where other versions have written may columns be missing.
+            other = self.exists and self._of_other_code
             try:
-                return some(slice(None))
+                return some(slice(None), lenient=other)
             except ValueError as error:
                 for place, shard in enumerate(shards):  # which one is it?
                     try:
-                        some(slice(place, place + 1))
+                        some(slice(place, place + 1), lenient=other)
                     except ValueError as its_own:
                         raise self._damaged(table, shard, its_own) from None
                 raise self._damaged(table, shards[0], error) from None
+
+    @property
+    def _of_other_code(self) -> bool:
+        """Whether another version than this one wrote any of it."""
+        manifest = self.manifest()
+        ours = digest_of_engine(redact=bool(manifest.get("redact")))
+        return any(engine != ours for engine in manifest.get("engines") or [manifest["engine"]])
 
     def _file(self, table: str, shard: str, folder: Path) -> Path:
         """The file of a shard below a folder by another name; it is there, and no link."""

@@ -492,10 +492,15 @@ VIEWS = Table(
 
 def _lags_of(data: RunData) -> Columns:
     recalls = [("", recall(data)), *((name, recall(each)) for name, each in data.controls.items())]
-    lasts = [len(each.needs) - next((n for n, c in enumerate(reversed(each.needs)) if c), len(LAGS))
-             for _, each in recalls]
-    steps = [(name, each, place) for (name, each), last in zip(recalls, lasts, strict=True)
-             for place in range(last)]
+    lasts = [
+        len(each.needs) - next((n for n, c in enumerate(reversed(each.needs)) if c), len(LAGS))
+        for _, each in recalls
+    ]
+    steps = [
+        (name, each, place)
+        for (name, each), last in zip(recalls, lasts, strict=True)
+        for place in range(last)
+    ]
     return {
         "summaries": [name for name, _, _ in steps],
         "lag": [LAGS[place] for _, _, place in steps],
@@ -509,7 +514,9 @@ LAG_TABLE = Table(
     "a step of the lag: the needs at that lag and how many were met, in the open loop",
     {
         "summaries": Column("text", "null summariser that wrote instead; empty for the run's own"),
-        "lag": Column("count", "tokens of log since the fact was last stated: the step's lower end"),
+        "lag": Column(
+            "count", "tokens of log since the fact was last stated: the step's lower end"
+        ),
         "needs": Column("count", "calls and facts that they use, as many as have that lag"),
         "met": Column("count", "of those, needs whose fact the prompt held"),
     },
@@ -522,8 +529,7 @@ LAG_TABLE = Table(
 RUNS = "runs"
 COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
 TABLES = {
-    table.name: table
-    for table in (CALLS, COMPACTIONS, FACTS, LAG_TABLE, MESSAGES, VIEWS, PROMPTS)
+    table.name: table for table in (CALLS, COMPACTIONS, FACTS, LAG_TABLE, MESSAGES, VIEWS, PROMPTS)
 }
 # The trace is written on demand only: of a long session it is as long as the session.
 USUAL = ("calls", "compactions", "facts", "lags", "messages", "views")

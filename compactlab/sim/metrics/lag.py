@@ -11,14 +11,14 @@ from compactlab.sim.core.conversation import Rewind
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
-from compactlab.sim.metrics.fact_timeline import FactTimeline, fact_timeline
+from compactlab.sim.metrics.fact_timeline import fact_timeline
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 # Lags are counted in these steps: tokens from which on each step goes.
 LAGS = (0, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
 # From these on there are figures of a run; one of them is the headline of a comparison.
-LONG = LAGS[4:9]
+LONG = LAGS[1:9]
 
 Steps = Mapping[int, int]
 """Of a call: the facts that it needs, as bits, by the step of their lag."""
@@ -115,15 +115,6 @@ def recall(data: RunData) -> Recall:
     return Recall(needs, met)
 
 
-def _needs(lag: int) -> Callable[[RunData], int]:
-    def needs(data: RunData) -> int:
-        return recall(data).beyond(lag)[0]
-
-    needs.__name__ = needs.__qualname__ = f"needs_{lag // 1000}k"
-    needs.__doc__ = f"Number of needs whose fact was last stated {lag:,} tokens ago or more."
-    return needs
-
-
 def _recall(lag: int) -> Callable[[RunData], float | None]:
     def share(data: RunData) -> float | None:
         needs, met = recall(data).beyond(lag)
@@ -142,12 +133,11 @@ def _recall(lag: int) -> Callable[[RunData], float | None]:
     return share
 
 
-_POOLED = "sum of needs met over sum of needs, of all calls"
+_OVER = "sum of needs met over sum of needs, of all calls"
 _SOURCE = "own, docs/metrics.md#recall-by-lag"
 
-METRICS = (
-    *(Metric("share", "higher", f"fact recall: needs met at a lag of {lag:,} tokens or more",
-             _POOLED, _SOURCE, _recall(lag)) for lag in LONG),
-    *(Metric("needs", "neither", f"needs at a lag of {lag:,} tokens or more",
-             "sum over calls", _SOURCE, _needs(lag)) for lag in LONG),
+METRICS = tuple(
+    Metric("share", "higher", f"fact recall: needs met at a lag of {lag:,} tokens or more",
+           _OVER, _SOURCE, _recall(lag))
+    for lag in LONG
 )  # fmt: skip

@@ -71,10 +71,48 @@ class BoundOracle(Bound):
 # The floor: as long as a summary, and without content.
 
 # Words that name nothing, decide nothing and report nothing; no fact has a value among them.
-_WORDS = (
-    "so it went on as it goes on and what was to be said of it was said in so many words as were "
-    "there to say it and nobody who reads this knows more than before it was read"
-).split()
+_WORDS = [
+    "so",
+    "it",
+    "went",
+    "on",
+    "as",
+    "it",
+    "goes",
+    "on",
+    "and",
+    "what",
+    "was",
+    "to",
+    "be",
+    "said",
+    "of",
+    "it",
+    "was",
+    "said",
+    "in",
+    "so",
+    "many",
+    "words",
+    "as",
+    "were",
+    "there",
+    "to",
+    "say",
+    "it",
+    "and",
+    "nobody",
+    "who",
+    "reads",
+    "this",
+    "knows",
+    "more",
+    "than",
+    "before",
+    "it",
+    "was",
+    "read",
+]
 
 
 @dataclass(frozen=True)
