@@ -153,8 +153,8 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
 def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     """Names of tables, in the order in which they are listed; without any, the usual ones.
 
-    Those are without the trace, and with facts, lags and views only if a figure of memory is computed,
-    for which facts must be followed.
+    Those are without the trace, and with facts, lags and views only if a figure of memory is
+    computed, for which facts must be followed.
 
     Examples
     --------

@@ -310,6 +310,12 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         description="The summariser: a spec, a table with a 'name' and fields, each with "
         "a value or a list of them, or a list of such; each is combined with every strategy.",
     )
+    controls: bool = Field(
+        default=True,
+        description="Whether strategies that ask for summaries are also replayed with null "
+        "summarisers: without content, by chance, and with all that is needed. Without them, "
+        "nothing is said of memory.",
+    )
     loop: str = Field(
         default="closed",
         description="open: replay the script alone. closed: also replay it with a simulated agent "
@@ -345,8 +351,8 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
     tables: list[_TableName] = Field(
         default=[],
-        description="Tables that are stored beside the runs: calls, compactions, facts, messages, "
-        "views, or prompts, which is the whole trace. Without any: all but prompts.",
+        description="Tables that are stored beside the runs: calls, compactions, facts, lags, "
+        "messages, views, or prompts, which is the whole trace. Without any: all but prompts.",
     )
     redact: bool = Field(
         default=False,

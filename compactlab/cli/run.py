@@ -75,6 +75,13 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "strategy.  [default: lexrank]",
 )
 @click.option(
+    "--controls/--no-controls",
+    default=None,
+    help="Whether strategies that ask for summaries are also replayed with null summarisers: "
+    "without content, by chance, and with all that is needed. Without them, nothing is said of "
+    "memory.  [default: controls]",
+)
+@click.option(
     "--loop",
     metavar="SPEC",
     help="open: replay the script alone. closed: also replay it with a simulated agent that "
@@ -100,7 +107,7 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "--tables",
     multiple=True,
     metavar="NAME",
-    help="A table to store beside the runs: calls, compactions, facts, messages, views, or "
+    help="A table to store beside the runs: calls, compactions, facts, lags, messages, views, or "
     "prompts, which is the whole trace. Repeatable.  [default: all but prompts]",
 )
 @click.option(

@@ -36,8 +36,8 @@ _WORDS, _COST_WORDS = ("better", "worse"), ("cheaper", "more expensive")
 
 _READING = (
     "Pairs are conversations: each strategy is compared with the reference on the same "
-    "conversations. The difference in cost is a ratio of sums, in percent; the difference in recall "
-    "is in points. The 95% confidence interval comes from a bootstrap by conversation; it needs at "
+    "conversations. The difference in cost is a ratio of sums, in percent; that in recall is in "
+    "points. The 95% confidence interval comes from a bootstrap by conversation; it needs at "
     "least 10 conversations. Where few conversations differ, a share has an interval that holds "
     "for any distribution, and cost has none.",
     "p is that of a sign-flip test, after Holm for the number of strategies. A finding is "

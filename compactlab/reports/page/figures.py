@@ -21,8 +21,8 @@ _ALWAYS = frozenset({"cost_usd", "recall"})
 _MEANINGS = {
     "of_keep_all": "cost over that of keep_all on the same conversations",
     "of_as_recorded": "cost over that of as_recorded on the same conversations",
-    "recall": "share of needed facts that the prompt holds, of those last stated so many tokens ago "
-    "or earlier (mean over conversations)",
+    "recall": "share of needed facts that the prompt holds, of those last stated so many tokens "
+    "ago or earlier (mean over conversations)",
     "exposure": "share of these that is missed with summaries without content: the strategy's loss",
     "preserved": "effect preservation: share of the exposure that its summaries keep",
     "preserved_random": "the same of summaries that quote at random",

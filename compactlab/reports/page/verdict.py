@@ -146,41 +146,31 @@ class _Verdict:
     def why_none(self) -> str:
         """Why none is recommended, and what would make it tell."""
         advice, comparison = self.advice, self.comparison
-        number, wanted = advice.conversations, f"{comparison.wanted_lag:,} tokens"
         if advice.no_reference:
             return "neither keep_all nor as_recorded is compared, so there is no reference"
-        match advice.silent:
-            case "early":
-                return (
-                    f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
-                    "what strategies forget. Longer conversations would"
-                )
-            case "inferred":
-                return (
-                    "needs are inferred from recorded actions. They show whether summaries differ "
-                    "from summaries without content, and not whether enough is recalled. Labelled "
-                    "facts would"
-                )
-            case "controls":
-                return "no null summariser was run (--no-controls), so nothing is said of memory"
-            case "null":
-                return self.no_null()
-            case "few":
-                return (
-                    f"{counted(number, 'conversation')} with facts needed {wanted} later cannot "
-                    f"show it. For {counted(len(advice.choices), 'usable strategy')} it takes at "
-                    f"least {advice.needed}, or fewer strategies"
-                )
+        wanted = f"{comparison.wanted_lag:,} tokens"
+        some = counted(advice.conversations, "conversation")
+        choices = counted(len(advice.choices), "usable strategy")
+        reasons = {
+            "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
+            "what strategies forget. Longer conversations would",
+            "inferred": "needs are inferred from recorded actions. They show whether summaries "
+            "differ from summaries without content, and not whether enough is recalled. Labelled "
+            "facts would",
+            "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
+            "null": self.no_null(),
+            "few": f"{some} with facts needed {wanted} later cannot show it. For {choices} it "
+            f"takes at least {advice.needed}, or fewer strategies",
+            "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
+            f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
+            "better summariser, or more conversations, would show it if it is so",
+        }
         if best := next(iter(advice.proven), None):
             return (
                 f"cost and recall are a trade-off. The cheapest usable strategy that is shown to "
                 f"recall at least {ENOUGH:.0%} is {self.offer(best)}"
             )
-        return (
-            f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
-            f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
-            "better summariser, or more conversations, would show it if it is so"
-        )
+        return reasons[advice.silent]
 
     def no_null(self) -> str:
         """That nothing tells what forgetting looks like."""

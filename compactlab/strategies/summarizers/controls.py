@@ -71,48 +71,10 @@ class BoundOracle(Bound):
 # The floor: as long as a summary, and without content.
 
 # Words that name nothing, decide nothing and report nothing; no fact has a value among them.
-_WORDS = [
-    "so",
-    "it",
-    "went",
-    "on",
-    "as",
-    "it",
-    "goes",
-    "on",
-    "and",
-    "what",
-    "was",
-    "to",
-    "be",
-    "said",
-    "of",
-    "it",
-    "was",
-    "said",
-    "in",
-    "so",
-    "many",
-    "words",
-    "as",
-    "were",
-    "there",
-    "to",
-    "say",
-    "it",
-    "and",
-    "nobody",
-    "who",
-    "reads",
-    "this",
-    "knows",
-    "more",
-    "than",
-    "before",
-    "it",
-    "was",
-    "read",
-]
+_SENTENCE = (
+    "so it went on as it goes on and what was to be said of it was said in so many words as were "
+    "there to say it and nobody who reads this knows more than before it was read"
+)
 
 
 @dataclass(frozen=True)
@@ -156,7 +118,7 @@ def _of_length(tokens: int, count: Callable[[str], int]) -> str:
 
 
 def _words(number: int) -> str:
-    return " ".join(islice(cycle(_WORDS), number))
+    return " ".join(islice(cycle(_SENTENCE.split()), number))
 
 
 # Summarisers that do it wrong: controls for strategies that trust theirs.
