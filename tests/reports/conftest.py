@@ -12,7 +12,8 @@ import pytest
 from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import CALLS
+from compactlab.sim.experiment.tables import CALLS, LAG_TABLE
+from compactlab.sim.metrics.lag import LONG
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
@@ -38,6 +39,29 @@ def rows(calls: Sequence[dict[str, Any]]) -> Rows:
     return CALLS.filled({name: [call.get(name, 0) for call in calls] for name in sorted(names)})
 
 
+NEEDS = 10_000
+"""Of each conversation, at a lag of 160,000 tokens: more than any that is asked for."""
+
+
+def lags(need: float | None, junk: float | None = None) -> Rows:
+    """Recall at one long lag: the run's own, without content, by chance, and of an oracle."""
+    if need is None:
+        return LAG_TABLE.filled({})
+    junk = need if junk is None else junk
+    recalls = {
+        "": need,
+        "junk": junk,
+        "random": (need + junk) / 2,
+        "oracle": 1 if junk < need else need,
+    }
+    return LAG_TABLE.filled({
+        "summaries": list(recalls),
+        "lag": [LONG[-1]] * len(recalls),
+        "needs": [NEEDS] * len(recalls),
+        "met": [round(NEEDS * each) for each in recalls.values()],
+    })  # fmt: skip
+
+
 def make(
     strategy: str,
     prompts: Prompts = KEPT,
@@ -49,8 +73,12 @@ def make(
     need: float | None = 1.0,
     sound: float = 1.0,
     seed: int = 0,
+    junk: float | None = None,
 ) -> Run:
-    """A run that went well, with figures that follow from its prompts."""
+    """A run that went well, with figures that follow from its prompts.
+
+    ``need`` is its recall at every lag, and ``junk`` that with summaries without content.
+    """
     calls: list[dict[str, Any]] = []
     for number, (read, written) in enumerate(prompts):
         cause = "cold_start" if not number else "compaction" if number in cut else "append"
@@ -104,10 +132,11 @@ def make(
             "verbatim_recency": 0.5 if cut else None,
             "forward_need": need,
             "amnesia_need": None if need is None else round(1 - need, 9),
+            **{f"recall_{lag // 1000}k": need for lag in LONG},
             "structural_validity": sound,
             "rejected_calls": (1 - sound) * len(prompts),
         },
-        rows={"calls": rows(calls)},
+        rows={"calls": rows(calls), "lags": lags(need, junk)},
     )
 
 
