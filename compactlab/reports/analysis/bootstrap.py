@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.reports.analysis import betting
 from compactlab.reports.analysis.aggregate import POOLED, Rule, rule_of
 from compactlab.reports.analysis.comparison import Row
 from compactlab.reports.analysis.distributions import (
@@ -28,6 +29,7 @@ from compactlab.reports.analysis.sample import (
     Statistic,
     mean_of,
 )
+from compactlab.sim.metrics import METRICS
 
 LEVEL = 0.95
 PERCENTILE = "percentile"  # the method, as results name it
@@ -37,7 +39,7 @@ FEWEST = 10
 _FARTHEST = 4.0
 
 
-# The variance has to come from so many conversations: measured in docs/statistics.md.
+# The variance of a share has to come from so many conversations: measured in docs/statistics.md.
 CARRIERS = 5.0
 
 
@@ -59,13 +61,6 @@ def carriers(pulls: Floats) -> Floats:
         squares.sum(axis=1) ** 2, below, out=np.zeros(len(pulls)), where=below > 0
     )
     return numbers
-
-
-def measurable(pulls: Floats, conversations: NDArray[np.intp], sizes: Floats) -> Flags:
-    """Which figures have an interval: enough conversations, and enough that deviate."""
-    some = np.where(np.abs(pulls) > SAME * sizes[:, None], pulls, 0.0)  # and not by rounding
-    flags: Flags = (conversations >= FEWEST) & (carriers(some) >= CARRIERS)
-    return flags
 
 
 def interval_ends(statistic: Statistic, tails: Floats | None = None) -> tuple[Floats, Floats]:
@@ -263,18 +258,17 @@ def settled(value: float, size: float) -> float | None:
 def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> list[Estimation]:
     """Give figures their intervals, and the smallest difference that could have been seen.
 
-    Where the two are the same in every conversation, the figure is exactly 0, or 1 of a ratio. That
-    has no interval: how often they differ in other conversations, these do not show.
+    An interval needs 10 conversations in which the two differ: how often they differ in others,
+    fewer do not show. Where they are the same in all, the figure is exactly 0, or 1 of a ratio.
     """
     counts = pairs.both.sum(axis=1)
-    differ = (pairs.differences != 0).any(axis=1)
-    pulls = statistic.influence(counts)
-    drawn = np.flatnonzero(differ & measurable(pulls, counts, sizes))
+    differing = (pairs.differences != 0).sum(axis=1)
+    drawn = np.flatnonzero(differing >= FEWEST)
     low, high = (np.full(len(counts), np.nan) for _ in range(2))
     if len(drawn):
         low[drawn], high[drawn] = interval_ends(statistic.rows(drawn))
-    values = np.where(differ, statistic.value, 1.0 if kind == "ratio" else 0.0)
-    least = smallest_difference(pulls, counts, sizes)
+    values = np.where(differing > 0, statistic.value, 1.0 if kind == "ratio" else 0.0)
+    least = smallest_difference(statistic.influence(counts), counts, sizes)
     return [
         Estimation(
             kind,
@@ -300,13 +294,17 @@ class Interval:
     method: str = ""  # percentile, betting or order
 
 
-def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
+def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = False) -> Interval:
     """The 95 % interval of a figure that is put together from values of conversations.
+
+    Of shares, which are bounded, one that holds for any distribution where few deviate.
 
     Examples
     --------
-    >>> interval_of([0.1, 0.9] * 6, "mean")
-    Interval(low=0.25, high=0.75, method='percentile')
+    >>> interval_of([0.5] * 12, "mean")
+    Interval(low=0.5, high=0.5, method='percentile')
+    >>> interval_of([0.0] * 12, "mean", share=True)
+    Interval(low=0.0, high=0.335919134, method='betting')
     >>> interval_of([0.1, 0.9], "mean")
     Interval(low=None, high=None, method='')
     """
@@ -321,19 +319,21 @@ def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
     if not np.isfinite(known).all():
         return Interval()
     mean = mean_of(known[None, :], np.ones((1, count), np.bool_))
-    size = float(np.abs(known).max())
-    if (ends := ends_of(mean, count, size)) is None:
-        return Interval()
+    if share and (ends := ends_of(mean, count)) is None:
+        return _interval(*betting.interval(known), betting.METHOD, 1.0)
+    low, high = interval_ends(mean)
     times = count if how == "sum" else 1
-    return _interval(ends[0] * times, ends[1] * times, PERCENTILE, size * times)
+    size = float(np.abs(known).max()) * times
+    return _interval(low[0] * times, high[0] * times, PERCENTILE, size)
 
 
-def ends_of(figure: Quotient, conversations: int, size: float = 1.0) -> tuple[float, float] | None:
-    """The ends of the interval of one figure; None where it has none."""
-    number = np.array([conversations])
-    if not measurable(figure.influence(number), number, np.array([size])).all():
+def ends_of(share: Quotient, conversations: int) -> tuple[float, float] | None:
+    """The ends of the interval of one share; None where too few conversations deviate."""
+    pulls = share.influence(np.array([conversations]))
+    pulls[np.abs(pulls) <= SAME] = 0.0  # by rounding
+    if conversations < FEWEST or carriers(pulls)[0] < CARRIERS:
         return None
-    low, high = interval_ends(figure)
+    low, high = interval_ends(share)
     return float(low[0]), float(high[0])
 
 
@@ -341,9 +341,10 @@ def row_interval(row: Row, metric: str) -> Interval:
     """The 95 % interval of a figure of a row, put together as the row's own is."""
     sample = Sample([row], [metric])
     if metric not in POOLED:
-        return interval_of(sample.values(metric)[0].tolist(), rule_of(metric))
+        values = sample.values(metric)[0].tolist()
+        return interval_of(values, rule_of(metric), share=METRICS[metric].unit == "share")
     share = Quotient(*sample.parts(metric))
-    ends = ends_of(share, int((share.below > 0).sum()), 1.0)
+    ends = ends_of(share, int((share.below > 0).sum()))
     return Interval() if ends is None else _interval(*ends, PERCENTILE, 1.0)
 
 

@@ -124,13 +124,16 @@ def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
     means = mean_of(pairs.differences, pairs.both)
     # Infinite in both is no difference, and no size.
     estimates = assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
-    return [*map(_bounded, estimates, pairs.ours, repeat(pairs.theirs))] if shares else estimates
+    if not shares:
+        return estimates
+    known = bootstrap.carriers(means.influence(pairs.both.sum(axis=1))) >= bootstrap.CARRIERS
+    return [*map(_bounded, estimates, pairs.ours, repeat(pairs.theirs), known)]
 
 
-def _bounded(own: Estimation, ours: Floats, theirs: Floats) -> Estimation:
-    """A difference of shares, where too few conversations differ for resamples to tell how far."""
+def _bounded(own: Estimation, ours: Floats, theirs: Floats, known: bool) -> Estimation:
+    """A difference of shares, where too few conversations deviate for resamples to tell how far."""
     both = ~(np.isnan(ours) | np.isnan(theirs))
-    if own.method or both.sum() < bootstrap.FEWEST:
+    if (own.method and known) or both.sum() < bootstrap.FEWEST:
         return own
     ours, theirs = ours[both], theirs[both]
     low, high = betting.interval(ours - theirs, -float(theirs.max()), 1 - float(theirs.min()))
