@@ -21,7 +21,6 @@ from compactlab.reports.analysis.distributions import (
 from compactlab.reports.analysis.sample import (
     RESAMPLES,
     SAME,
-    Flags,
     Floats,
     Pairs,
     Quotient,
@@ -304,7 +303,7 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
     >>> interval_of([0.5] * 12, "mean")
     Interval(low=0.5, high=0.5, method='percentile')
     >>> interval_of([0.0] * 12, "mean", share=True)
-    Interval(low=0.0, high=0.335919134, method='betting')
+    Interval(low=0.0, high=0.33591913, method='betting')
     >>> interval_of([0.1, 0.9], "mean")
     Interval(low=None, high=None, method='')
     """
@@ -319,7 +318,7 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
     if not np.isfinite(known).all():
         return Interval()
     mean = mean_of(known[None, :], np.ones((1, count), np.bool_))
-    if share and (ends := ends_of(mean, count)) is None:
+    if share and ends_of(mean, count) is None:
         return _interval(*betting.interval(known), betting.METHOD, 1.0)
     low, high = interval_ends(mean)
     times = count if how == "sum" else 1
