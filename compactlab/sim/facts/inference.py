@@ -83,7 +83,10 @@ class _Log:
         self._plain_at: dict[str, int] = {}
         self._now = 0
         for part in conversation.system:
-            self._look(part, len(conversation.messages))  # it stands behind whatever is said
+            self._look(part, len(conversation.messages))
+        # What the system prompt says stands behind whatever is said later.
+        self._parts -= self._part_at.keys()
+        self._plain -= self._plain_at.keys()
 
     def hear(self, message: Message) -> None:
         """A message is said."""
@@ -139,8 +142,8 @@ _NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
 _SEPARATORS = re.compile(r"[/@#:\\]+|\.(?!\d)|(?<=\D)\.")
 # Bare numbers: alone, with a unit, two of them (a range, a time, a share); and dates.
 _NUMBER = re.compile(r"~?\d+(?:[.:/\-]\d+)?(?:%|[a-zA-Z]{1,2})?|\d{4}-\d\d-\d\d(?:T[\d:.Z+\-]*)?")
-# Words of a language that are joined: read-only, show/hide, e.g.
-_JOINED = re.compile(r"[^\W\d_]+(?:[-/][^\W\d_]+)+|[^\W\d_](?:\.[^\W\d_])+")
+# Words of a language that are joined: read-only, e.g.
+_JOINED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+|[^\W\d_](?:\.[^\W\d_])+")
 _PLAIN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _COUNTER = re.compile(r"\d{1,2}$")
 
