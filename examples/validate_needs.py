@@ -48,6 +48,7 @@ from compactlab.sim.facts import Ledger, Tracker, inferred, numbers
 from compactlab.sim.facts.inference import Labels, name_of
 from compactlab.sim.facts.needs import identifiers, runs, used, words
 from compactlab.sim.metrics.fact_timeline import ages
+from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 
@@ -55,6 +56,19 @@ FOLDER = "../shared/recorded"
 REPOSITORIES = ("cipher-box", "pi-mono", "entireio-cli", "oh-my-posh", "agentv")
 LIMITS = (1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 LONG = LIMITS.index(20_000) + 1
+# Nothing about it matters but that it counts fast: what it costs is not looked at.
+MODELS = Catalogue.of(
+    {
+        "models": {
+            "any": {
+                "window": 10_000_000,
+                "encoding": "chars4",
+                "cache": "none",
+                "prices": {"input": 1.0, "output": 1.0},
+            }
+        }
+    }
+)
 MADE_ON, LEFT_OUT, UNREADABLE = "made on", "left out", "not readable"
 
 
@@ -98,7 +112,7 @@ def needs_in(conversation: Conversation, labels: Labels) -> Counter[str]:
         masks[need.at] |= 1 << number[need.fact]
     ledger = Ledger(conversation, facts, dict(masks), declared=False)
     known = ages(ledger, LIMITS, blocks_of(Tokenizer()).weight)
-    trace = record(conversation, find_strategy("as_recorded"), Options())
+    trace = record(conversation, find_strategy("as_recorded"), Options("any", catalogue=MODELS))
     tracker = Tracker(ledger)
     counts: Counter[str] = Counter()
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
