@@ -200,6 +200,9 @@ def share(counts: Iterable[Counter[str]]) -> float:
 
 def interval(counts: Sequence[Counter[str]]) -> str:
     """The share with the 95 % interval of a bootstrap over sessions."""
+    counts = [count for count in counts if count["compacted"]]
+    if not counts:
+        return "none"
     total = sum(counts, Counter())
     drawn = random.Random(0)
     shares = sorted(share(drawn.choices(counts, k=len(counts))) for _ in range(1000))

@@ -151,8 +151,8 @@ _COUNTER = re.compile(r"\d{1,2}$")
 class Name(NamedTuple):
     """What a word can be composed of."""
 
-    parts: frozenset[str] = frozenset()  # folders and names; none where it needs no telling
-    plain: frozenset[str] = frozenset()  # plain words; none where it is not made of such
+    parts: tuple[str, ...] = ()  # folders and names; none where it needs no telling
+    plain: tuple[str, ...] = ()  # plain words; none where it is not made of such
 
 
 def name_of(word: str) -> Name:
@@ -160,12 +160,12 @@ def name_of(word: str) -> Name:
 
     Examples
     --------
-    >>> sorted(name_of("lib/src/parse_args.py").parts)
-    ['lib', 'parseargs', 'py', 'src']
-    >>> sorted(name_of("parseArgs2").plain)
-    ['args', 'parse']
-    >>> [name_of(word).parts == set() for word in ("4711", "read-only", "json.dumps", "json.go")]
-    [True, True, True, False]
+    >>> name_of("lib/src/parse_args.py").parts
+    ('lib', 'src', 'parseargs', 'py')
+    >>> name_of("parseArgs2").plain
+    ('parse', 'args')
+    >>> [name_of(word).parts for word in ("4711", "read-only", "json.dumps", "json.go")]
+    [(), (), (), ('json', 'go')]
     """
     if _JOINED.fullmatch(word) or _known(word):
         return Name()
@@ -173,7 +173,7 @@ def name_of(word: str) -> Name:
     named = (part.lower().translate(_FOLDERS) for part in parts if not _JOINED.fullmatch(part))
     stem = _COUNTER.sub("", word)
     plain = [] if any(map(str.isdigit, stem)) else _PLAIN.findall(stem)
-    return Name(frozenset(part for part in named if part), frozenset(map(str.lower, plain)))
+    return Name(tuple(part for part in named if part), tuple(map(str.lower, plain)))
 
 
 def _known(word: str) -> bool:
