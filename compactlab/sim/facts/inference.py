@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -121,15 +121,12 @@ class _Log:
         if name is None or word not in self._told:
             return False
         last = self._word_at[word]
-        if _all_since(last, name.parts, self._part_at):
+        if all(self._part_at.get(part, -1) > last for part in name.parts):
             return False
-        # What only a tool has said, and nobody has taken up, may as well be made up anew.
-        made_up = name.plain and _all_since(last, name.plain, self._plain_at)
+        # What only a tool has said, and nobody has taken up, may be made up anew by whoever speaks
+        # of the same things.
+        made_up = any(self._plain_at.get(plain, -1) > last for plain in name.plain)
         return word in self._taken_up or not made_up
-
-
-def _all_since(last: int, pieces: Iterable[str], places: Mapping[str, int]) -> bool:
-    return all(places.get(piece, -1) > last for piece in pieces)
 
 
 # What a word is composed of, and which words need no telling.

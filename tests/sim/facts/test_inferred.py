@@ -184,8 +184,8 @@ def test_digits_are_not_composed_of_digits() -> None:
 def test_plain_words_make_up_only_what_nobody_has_taken_up() -> None:
     # A tool said it in passing; the agent, which had never used it, may have made it up anew.
     assert later(name="openDoor", said_by="tool")
-    assert not later("Open the door.", name="openDoor", said_by="tool")
-    assert later("Open the door.", name="openDoor")
+    assert not later("Mind the door.", name="openDoor", said_by="tool")
+    assert later("Mind the door.", name="openDoor")
     assert later("4 f 2 a 91 c 7", name="4f2a91c7", said_by="tool")
 
 
