@@ -27,6 +27,7 @@ from compactlab.sim.core import tokens
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.tables import CALLS
+from compactlab.sim.facts import inferred
 from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.options import Options
@@ -147,6 +148,10 @@ def look_ahead_bare() -> None:
         set(text.split())
 
 
+def infer() -> None:
+    inferred(session())
+
+
 def pack() -> None:
     parcel(runs(), ["calls"])
 
@@ -166,6 +171,7 @@ PARTS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "figures of money and cache": (measure, measure_bare),
     "states of facts": (follow, follow_bare),
     "words that are needed": (look_ahead, look_ahead_bare),
+    "facts that are inferred": (infer, look_ahead_bare),
     "packing 40 runs": (pack, pack_bare),
 }
 

@@ -160,8 +160,9 @@ def _inferred(comparison: Comparison) -> Iterator[str]:
     if number:
         yield (
             f"Without labels in {number:,} of {counted(comparison.conversations, 'conversation')}: "
-            "facts are inferred there. A fact is a name or an argument that appeared before and "
-            "that a recorded action uses."
+            "facts are inferred there. A fact is a name or an argument that a user or a tool said, "
+            "that a recorded action uses later, and that can be neither known nor composed "
+            "without it."
         )
 
 

@@ -28,6 +28,8 @@ _NAMES = re.compile(
     r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]"
     r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
 )
+# White space as JSON and source code write it in a string: its letter begins no run.
+_ESCAPED = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
 _LONGEST = 200  # characters; what is longer is data, not a name
 _REMEMBERED = 5_000_000  # characters of texts whose identifiers are kept: about 50 MB at most
 
@@ -40,12 +42,20 @@ def words(text: str) -> frozenset[str]:
 
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
     """Those words of a text that are wanted, as :func:`words` would find them, but sooner."""
-    runs = _runs(text)
-    matches = runs & wanted.keys()
+    said = runs(text)
+    matches = said & wanted.keys()
     # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
-    ragged = [run for run in runs if run[-1] in _TRAILING or run[0] in _LEADING]
+    ragged = [run for run in said if run[-1] in _TRAILING or run[0] in _LEADING]
     stripped = {run.lstrip(_LEADING).rstrip(_TRAILING) for run in ragged}
     return iter(matches | (stripped & wanted.keys()))
+
+
+def runs(text: str) -> set[str]:
+    """The runs that a text says, where it is written as JSON or source code, too."""
+    said = _runs(text)
+    if "\\" in text:  # a path of Windows may go on with such a letter, so both readings count
+        said |= _runs(_ESCAPED.sub(" ", text))
+    return said
 
 
 def _runs(text: str) -> set[str]:
