@@ -349,7 +349,8 @@ class Store:
         """Whether another version than this one wrote any of it."""
         manifest = self.manifest()
         ours = digest_of_engine(redact=bool(manifest.get("redact")))
-        return any(engine != ours for engine in manifest.get("engines") or [manifest["engine"]])
+        engines = manifest.get("engines") or [manifest.get("engine", "")]
+        return any(engine not in ("", ours) for engine in engines)
 
     def _file(self, table: str, shard: str, folder: Path) -> Path:
         """The file of a shard below a folder by another name; it is there, and no link."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData
+from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.metrics.survival import occupancy_by_round
 from tests.sim.replayed.recount import KEPT, REACHED, Recount, Seen
 from tests.sim.replayed.remembered import KINDS, forgetting, remembered
@@ -48,7 +49,7 @@ def cases(draw: st.DrawFn, kit: Any) -> Case:
 @given(data=st.data())
 def test_every_figure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
     case = data.draw(cases(kit))
-    for figures in (amnesia, by_age, immediate, errors, promises, states, chance, survival):
+    for figures in (amnesia, by_lag, by_age, immediate, errors, promises, states, chance, survival):
         figures(case)
     families = {family.name: family for family in FAMILIES}
     both = (*families["memory"].metrics, *families["facts"].metrics)
@@ -65,6 +66,12 @@ def amnesia(case: Case) -> None:
     check("amnesia_effective", recount.by_type(lambda seen: seen.due, REACHED))
     for kind in KINDS:
         check(f"amnesia_{kind}", recount.lost(of(kind=kind)))
+
+
+def by_lag(case: Case) -> None:
+    for lag in LONG:
+        needed = partial(lambda lag, seen: seen.needed and seen.tokens >= lag, lag)
+        case.check(f"recall_{lag // 1000}k", case.recount.kept(needed))
 
 
 def of(**fields: Any) -> Callable[[Seen], bool]:

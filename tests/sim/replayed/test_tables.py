@@ -74,7 +74,7 @@ def replayed(request: pytest.FixtureRequest, script: Conversation) -> Replayed:
         RunData(record(script, strategy, Options("claude-sonnet-4-5", loop=loop, **given)), script)
         for loop in (None, LOOP.best, LOOP)
     )
-    return Replayed(opened.beside(best, worst))
+    return Replayed(opened.beside(best=best, worst=worst))
 
 
 def test_every_table_has_its_columns_of_one_length(replayed: Replayed) -> None:
@@ -272,7 +272,7 @@ def test_messages_say_what_they_are(spec: str, kind: str) -> None:
 def test_loops_that_are_the_open_one_are_left_out(kit: Any) -> None:
     script = kit.Story().user("one").answer("two").user("three").answer("four").script()
     reading = RunData(kit.replayed(script, kit.keep), script)
-    rows = TABLES["prompts"].rows(reading.beside(reading, reading))
+    rows = TABLES["prompts"].rows(reading.beside(best=reading, worst=reading))
     assert rows["loop"] == TABLES["prompts"].rows(reading)["loop"] == ["open", "open"]
     assert rows["added"] == [["u1"], ["a1", "u2"]]
     assert rows["shared"] == [0, 1]
