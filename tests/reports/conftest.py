@@ -43,7 +43,7 @@ NEEDS = 10_000
 """Of each conversation, at a lag of 160,000 tokens: more than any that is asked for."""
 
 
-def lags(need: float | None, junk: float | None = None) -> Rows:
+def lags(need: float | None, junk: float | None = None, oracle: float = 1.0) -> Rows:
     """Recall at one long lag: the run's own, without content, by chance, and of an oracle."""
     if need is None:
         return LAG_TABLE.filled({})
@@ -52,7 +52,7 @@ def lags(need: float | None, junk: float | None = None) -> Rows:
         "": need,
         "junk": junk,
         "random": (need + junk) / 2,
-        "oracle": 1 if junk < need else need,
+        "oracle": oracle if junk < need else need,
     }
     return LAG_TABLE.filled({
         "summaries": list(recalls),
@@ -74,6 +74,8 @@ def make(
     sound: float = 1.0,
     seed: int = 0,
     junk: float | None = None,
+    oracle: float = 1.0,
+    labels: str = "",
 ) -> Run:
     """A run that went well, with figures that follow from its prompts.
 
@@ -136,7 +138,8 @@ def make(
             "structural_validity": sound,
             "rejected_calls": (1 - sound) * len(prompts),
         },
-        rows={"calls": rows(calls), "lags": lags(need, junk)},
+        rows={"calls": rows(calls), "lags": lags(need, junk, oracle)},
+        labels=labels,
     )
 
 

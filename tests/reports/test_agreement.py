@@ -21,12 +21,16 @@ SHORTER = [(0, 600), (0, 200), (0, 50)]
 
 
 def runs(make: Make, *, turned: bool, summarizer: str = "", model: str = "recorded") -> list[Run]:
+    """As many conversations as it takes to recommend something."""
     one, other = (SHORTER, SHORT) if turned else (SHORT, SHORTER)
-    made = [
-        make("keep_all()", FULL, model=model),
-        make("one()", one, cut=[1], need=0.99, model=model),
-        make("other()", other, cut=[1], need=0.99, model=model),
-    ]
+    made = []
+    for name in (f"talk-{number:02}" for number in range(30)):
+        made += [
+            make("keep_all()", FULL, name, model=model, labels="declared"),
+            make("keep_none()", SHORTER, name, cut=[1], need=0.1, model=model),
+            make("one()", one, name, cut=[1], need=0.99, model=model),
+            make("other()", other, name, cut=[1], need=0.99, model=model),
+        ]
     return [replace(run, summarizer=summarizer or run.summarizer) for run in made]
 
 
@@ -52,25 +56,20 @@ def test_a_ranking_that_reverses_with_the_summariser_is_not_determined(
 
 def test_where_all_agree_it_is_said(make: Make, store: Store) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
-    several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(8)]
-    assert sentences(store, several) == [
+    assert sentences(store, low, high) == [
         "The recommended strategy is the same with each of 2 summarisers: other."
     ]
 
 
-def test_where_all_agree_and_nothing_is_shown_it_is_only_what_would_be(
-    make: Make, store: Store
-) -> None:
-    low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
-    assert sentences(store, low, high) == [
-        "In these conversations, the choice is the same with each of 2 summarisers: other."
-    ]
+def test_where_nothing_is_shown_anywhere_nothing_is_recommended(make: Make, store: Store) -> None:
+    low, high = (runs(make, turned=False, summarizer=name)[:8] for name in ("low()", "high()"))
+    assert sentences(store, low, high) == ["No strategy is recommended with any of 2 summarisers."]
 
 
 def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=True, summarizer="high()")
-    several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(3)]
+    several = [*low, *high]
     moved = [*several[: len(several) // 2], *reversed(several[len(several) // 2 :])]
     assert sentences(store, moved) == sentences(store, several) != []
 
@@ -99,7 +98,8 @@ def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None
 def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
     one = runs(make, turned=False, summarizer="low()")
     other = [
-        replace(run, conversation="other") for run in runs(make, turned=True, summarizer="high()")
+        replace(run, conversation=f"other {run.conversation}")
+        for run in runs(make, turned=True, summarizer="high()")
     ]
     assert sentences(store, one, other) == []
 
@@ -118,7 +118,8 @@ def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:
 def test_a_tie_is_no_turn(make: Make, store: Store) -> None:
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=False, summarizer="high()")
-    high[1] = replace(high[1], metrics=high[2].metrics, rows=high[2].rows)
+    for one, other in zip(high[2::4], high[3::4], strict=True):
+        one.metrics, one.rows = other.metrics, other.rows
     assert flips(comparisons(store(*low, *high)), "cost_usd") == []
 
 

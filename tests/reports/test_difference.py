@@ -7,9 +7,7 @@ import pytest
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.strength import (
     bill,
-    forgets,
     least,
-    points,
     signed,
     signed_points,
     spread,
@@ -20,7 +18,7 @@ BILL = Contrast(
     30, 0, 10, 0.5, 0.05, 0.02, True,
 )  # fmt: skip
 SHARE = replace(
-    BILL, metric="amnesia_need", kind="difference", estimate=0.04, low=0.021, high=0.06, margin=0.03
+    BILL, metric="recall_20k", kind="difference", estimate=0.04, low=0.021, high=0.06, margin=0.03
 )
 
 
@@ -44,17 +42,13 @@ def test_a_bill(
 
 
 def test_a_share() -> None:
-    assert forgets(SHARE, "all") == "4.0 points more than all (2.1 to 6.0 more)"
-    less = replace(SHARE, estimate=-0.04, low=-0.06, high=-0.021)
-    assert forgets(less, "all") == "4.0 points less than all (2.1 to 6.0 less)"
-    open_ = replace(SHARE, estimate=0.0, low=-0.01, high=0.02)
-    assert forgets(open_, "all") == "as much as all (1.0 less to 2.0 more)"
-    assert signed_points(open_) == "-1.0 to +2.0"
-    assert points(replace(SHARE, low=None, high=None)) == ""
+    assert signed_points(SHARE) == "+2.1 to +6.0"
+    assert signed_points(replace(SHARE, estimate=0.0, low=-0.01, high=0.02)) == "-1.0 to +2.0"
+    assert signed_points(replace(SHARE, low=None, high=None)) == ""
 
 
 def test_what_has_no_figure_has_no_words() -> None:
-    assert (bill(None, "all"), forgets(None, "all")) == ("", "")
+    assert bill(None, "all") == ""
     assert bill(replace(BILL, estimate=None), "all") == ""
     dollars = replace(BILL, kind="difference", estimate=-0.5, low=None, high=None)
     assert bill(dollars, "all") == "0.50 USD a conversation less than all"
@@ -76,5 +70,5 @@ def test_what_rounds_to_nothing_has_no_minus() -> None:
 def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
     assert least(BILL, 0.062) == "6.2% of the cost"
     assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
-    assert least(SHARE, 0.05) == "5.0 points of fact miss rate"
-    assert least(SHARE, 0.0003) == "<0.1 points of fact miss rate"
+    assert least(SHARE, 0.05) == "5.0 points of recall"
+    assert least(SHARE, 0.0003) == "<0.1 points of recall"

@@ -110,7 +110,7 @@ class Advice:
         missing = not any(self.memory(row).conversations for row in comparison.rows)
         if missing or comparison.lag != comparison.wanted_lag:
             return "early"
-        if any(run.labels == "inferred" for row in comparison.rows[:1] for run in row.runs):
+        if any(run.labels == "inferred" for row in comparison.rows for run in row.runs):
             return "inferred"
         if not any(self.memory(row).exposure for row in self.choices):
             return "controls"

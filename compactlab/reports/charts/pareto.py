@@ -136,7 +136,7 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
         measure(axes, "x", USD, f"{_COST})")
         axes.set_xlim(0, highest * 1.06)
     axes.set_ylim(low, high)
-    measure(axes, "y", PERCENT, "fact recall, % (100 minus fact miss rate; more is better)")
+    measure(axes, "y", PERCENT, "fact recall, % (more is better)")
     # Above 100 % there is room for names, and nothing to measure.
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1 + 1e-9])
 

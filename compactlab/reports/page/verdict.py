@@ -14,8 +14,8 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
 
-# So many strategies are named one by one.
-_LISTED = 4
+# So many strategies are named one by one, and so many steps of the front.
+_LISTED, _STEPS = 4, 6
 
 
 def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
@@ -110,7 +110,7 @@ class _Verdict:
         ]
         about = self.about_recall()
         if len(steps) > 1:
-            return f"Pareto front, cheapest first: {', '.join(steps)}.{about}"
+            return f"Pareto front, cheapest first: {enumerated(steps, _STEPS)}.{about}"
         return f"No usable strategy recalls more than the cheapest, {steps[0]}.{about}"
 
     def about_recall(self) -> str:

@@ -10,17 +10,29 @@ from matplotlib.figure import Figure
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.lines import by_age, by_round, cumulative
+from compactlab.reports.charts.lines import by_lag, by_round, cumulative
+from compactlab.sim.experiment.tables import LAG_TABLE
+from compactlab.sim.metrics.lag import LAGS
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]
 
 COLOURS = {"keep_all()": "slate", "mine()": "blue", "other()": "grey"}
-AGES = ("1k", "4k", "16k", "64k", "more")
 
 
-def aged(*forgotten: float | None) -> dict[str, float | None]:
-    return {f"amnesia_age_{age}": value for age, value in zip(AGES, forgotten, strict=False)}
+def lagged(comparison: Comparison, name: str, **recalls: Sequence[float | None]) -> None:
+    """Give a strategy its recall at each step of the lag, by who wrote its summaries."""
+    row = next(row for row in comparison.rows if row.name == name)
+    steps = [
+        (writer.removeprefix("own"), lag, 100, round(100 * share))
+        for writer, shares in recalls.items()
+        for lag, share in zip(LAGS, shares, strict=False)
+        if share is not None
+    ]
+    columns = zip(*steps, strict=True)
+    names = ("summaries", "lag", "needs", "met")
+    for run in row.runs:
+        run.rows["lags"] = LAG_TABLE.filled(dict(zip(names, columns, strict=True)))
 
 
 def rounds(*forgotten: float | None) -> dict[str, float | None]:
@@ -33,23 +45,31 @@ def line(chart: Chart | None, label: str) -> Sequence[float]:
     return [float(y) for y in curve.get_ydata()]
 
 
-def test_recall_falls_with_age(compared: Compare, texts: Texts) -> None:
-    comparison = compared(
-        keep_all=aged(0, 0, 0), mine=aged(0.1, None, 0.6), other=aged(0.2, 0.3, 0.4)
-    )
-    chart = by_age(comparison, COLOURS, "a-age")
+def test_recall_falls_with_the_lag(compared: Compare, texts: Texts) -> None:
+    comparison = compared(keep_all={}, mine={"side_cost_usd": 0.1}, other={})
+    lagged(comparison, "keep_all", own=[1, 1, 1])
+    lagged(comparison, "mine", own=[0.9, None, 0.4], junk=[0.9, None, 0.2], oracle=[1, None, 0.8])
+    lagged(comparison, "other", own=[0.8, 0.7, 0.6])
+    chart = by_lag(comparison, COLOURS, "a-lag")
     assert line(chart, "mine") == [0.9, pytest.approx(math.nan, nan_ok=True), 0.4]
     assert chart is not None
     labels = texts(chart.figure)
-    assert "4k to 16k" in labels
-    assert "16k to 64k" not in labels  # nobody had such facts
+    assert {"less than 1k", "2k to 5k"} <= set(labels)
+    assert "5k to 10k" not in labels  # nobody had such needs
     assert {"keep_all", "mine", "1 other strategy"} <= set(labels)
     assert chart.figure.axes[0].get_xlabel().endswith("tokens of the log")
     assert "%" in chart.figure.axes[0].get_ylabel()
+    (band,) = chart.figure.axes[0].collections  # between junk and oracle, of who summarises
+    heights = {float(y) for path in band.get_paths() for y in path.vertices[:, 1]}
+    assert {0.2, 0.8, 0.9, 1.0} >= {round(y, 9) for y in heights}
+    assert "what a summary can change" in chart.caption
 
 
 def test_without_facts_there_are_no_curves(compared: Compare) -> None:
-    assert by_age(compared(keep_all={}), COLOURS, "a") is None
+    comparison = compared(keep_all={})
+    for run in comparison.rows[0].runs:
+        run.rows["lags"] = LAG_TABLE.filled({})
+    assert by_lag(comparison, COLOURS, "a") is None
     assert by_round(compared(keep_all={}), COLOURS, "a") is None
 
 

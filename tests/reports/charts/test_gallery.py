@@ -28,7 +28,7 @@ FIGURES = {
        ("intact", "unknown", "retrievable", "conflict", "stale", "mutated")},
     "cost_with_recovery_usd": 0.5,
 }  # fmt: skip
-ORDER = ["pareto", "classes", "causes", "age", "type", "survival", "states", "continuity", "loops"]
+ORDER = ["pareto", "classes", "causes", "lag", "type", "survival", "states", "continuity", "loops"]
 
 
 def drawn(results: Results, **given: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from matplotlib.figure import Figure
 
-from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
 from compactlab.reports.analysis.contrast import contrasts, reference_of
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import light
@@ -30,7 +30,7 @@ def lines(chart: Chart) -> list[list[tuple[float, float]]]:
 
 
 def test_every_strategy_has_a_dot_and_a_name(compared: Compare, texts: Texts) -> None:
-    comparison = compared(keep_all={}, mine={"cost_usd": 0.01, "amnesia_need": 0.25})
+    comparison = compared(keep_all={}, mine={"cost_usd": 0.01, "recall_20k": 0.75})
     chart = drawn(comparison)
     assert [(0.01, 0.75)] in lines(chart)
     assert [(comparison.rows[1].value("cost_usd"), 1.0)] in lines(chart)
@@ -54,13 +54,11 @@ def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
 def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:
     axes = drawn(compared(keep_all={})).figure.axes[0]
     assert axes.get_xlabel() == "cost of all conversations, USD (less is better)"
-    assert axes.get_ylabel() == "fact recall, % (100 minus fact miss rate; more is better)"
+    assert axes.get_ylabel() == "fact recall, % (more is better)"
 
 
 def test_bars_are_the_paired_intervals(compared: Compare) -> None:
-    comparison = compared(
-        12, keep_all={}, mine={"amnesia_need": 0.25}, keep_none={"amnesia_need": 0.5}
-    )
+    comparison = compared(12, keep_all={}, mine={"recall_20k": 0.75}, keep_none={"recall_20k": 0.5})
     rows = list(comparison.rows)
     for number, run in enumerate(row.runs for row in rows):
         for place, each in enumerate(run):
@@ -82,19 +80,19 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
 def test_upright_bars_go_from_the_most_that_may_be_forgotten(
     compared: Compare,
 ) -> None:
-    comparison = compared(12, keep_all={"amnesia_need": 0.0}, mine={"amnesia_need": 0.25})
+    comparison = compared(12, keep_all={"recall_20k": 1.0}, mine={"recall_20k": 0.75})
     for row in comparison.rows:
         for place, run in enumerate(row.runs):
             if row.name == "mine":
-                run.metrics["amnesia_need"] = 0.1 + place / 40
+                run.metrics["recall_20k"] = 0.9 - place / 40
     reference = reference_of(comparison)
     assert reference is not None
-    need = contrasts(comparison, reference)["mine()", "amnesia_need"]
+    need = contrasts(comparison, reference)["mine()", "recall_20k"]
     assert need.low is not None
     assert need.high is not None
     assert need.low < need.high
     bars = [[y for _, y in line] for line in lines(drawn(comparison)) if len(line) == 2]
-    assert pytest.approx([1 - need.high, 1 - need.low]) in bars
+    assert pytest.approx([1 + need.low, 1 + need.high]) in bars
 
 
 def test_what_exceeds_the_window_is_hollow(compared: Compare) -> None:
@@ -108,7 +106,7 @@ def test_what_exceeds_the_window_is_hollow(compared: Compare) -> None:
 
 
 def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:
-    chart = drawn(compared(9, keep_all={}, mine={"amnesia_need": 0.25}))
+    chart = drawn(compared(9, keep_all={}, mine={"recall_20k": 0.75}))
     assert "no confidence intervals" in chart.caption
     assert not [line for line in lines(chart) if len(line) == 2]
 
@@ -124,4 +122,4 @@ def test_dots_on_each_other_share_a_place_for_their_names(compared: Compare, tex
 
 
 def test_without_needs_there_is_no_chart(compared: Compare) -> None:
-    assert pareto(compared(keep_all={"amnesia_need": None}), COLOURS, "a") is None
+    assert pareto(compared(keep_all=dict.fromkeys(RECALL.values())), COLOURS, "a") is None

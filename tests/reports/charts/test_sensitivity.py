@@ -26,7 +26,7 @@ def test_strategies_that_change_places_are_counted(compared: Compare) -> None:
     chart = sensitivity([one, two])
     assert chart is not None
     assert "2 of 3 strategies change their rank by cost" in chart.caption
-    assert "0 of 3 strategies change their rank by fact miss rate" in chart.caption
+    assert "0 of 3 strategies change their rank by recall" in chart.caption
     assert chart.name == "sensitivity"
 
 

@@ -54,7 +54,8 @@ def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Result
         assert contrast.estimate == contrast.same
         assert not contrast.determined
         assert (contrast.wins, contrast.losses, contrast.p) == (0, 0, 1.0)
-        assert contrast.low is None or contrast.low == contrast.high == contrast.same
+        assert contrast.method in ("", "order", "betting")
+        assert contrast.low is None or contrast.low <= contrast.same <= (contrast.high or 0)
     text = terminal.write(report(matches))
     assert "cut(most=3) in b costs as much as cut(most=3) in a" in text
     assert text.count("the same in every conversation") == 2
@@ -66,7 +67,7 @@ def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) 
     assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
     # 2 of 4,096 flips, for each of three matches.
     assert "significantly more expensive (p 0.0015)" in said
-    assert "Difference in points: +10.0, significantly more misses" in said
+    assert "Difference in points: -10.0 (-13.9 to -6.1), significantly worse" in said
     assert said.count("the same in every conversation") == 4
 
 
@@ -189,7 +190,7 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
             make("cut()", SHORT, f"{place}", cut=[1], need=need),
         ]
     said = terminal.write(report(within(store(*runs), ["keep_all", "cut"])))
-    assert "not statistically significant (p 1), but non-inferior within 3 points." in said
+    assert "not statistically significant (p 1), but non-inferior within 20 points." in said
     (others,) = [line for line in said.splitlines() if line.startswith("Other significant")]
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
     assert others.endswith(" and 2 more.")
