@@ -13,14 +13,12 @@ from compactlab.reports.analysis.betting import p_at_least
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
 from compactlab.reports.analysis.preservation import Preservation, preservation
-from compactlab.reports.analysis.tests import holm
+from compactlab.reports.analysis.tests import ALPHA, holm
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, enumerated, listed
 
 COST = "cost_usd"
 
-# Errors of a recommendation, all candidates together; one-sided, as is the end of a 95 % interval.
-ALPHA = 0.025
 # The share of what is exposed that summaries have to preserve: half of it, as is usual where a
 # trial shows that a drug keeps the effect of another (ICH E10).
 PRESERVED = 0.5

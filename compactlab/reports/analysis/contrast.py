@@ -29,6 +29,7 @@ from compactlab.reports.analysis.sample import (
 from compactlab.reports.analysis.tests import (
     benjamini_hochberg,
     holm,
+    no_less,
     no_worse,
     rank_biserial,
     signed_ranks,
@@ -318,7 +319,9 @@ def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contra
     counts, chances = pairs.both.sum(axis=1), two_sided(flips)
     margins = [_margin(metric, own.kind, margin) for own in estimated]
     verdicts: list[bool | None] = [None] * len(rows)
-    if margin is not None:
+    if margin is not None and METRICS[metric].unit == "share":
+        verdicts = no_less(better, margin, pairs)
+    elif margin is not None:
         verdicts = no_worse(better, margin, estimated)
     gains = pairs.differences if better == "higher" else -pairs.differences
     wins, losses = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)

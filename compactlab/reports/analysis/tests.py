@@ -10,9 +10,15 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis.bootstrap import Estimation, effective, smallest_share
+from compactlab.reports.analysis import betting
+from compactlab.reports.analysis.bootstrap import (
+    FEWEST,
+    Estimation,
+    effective,
+    smallest_share,
+)
 from compactlab.reports.analysis.comparison import Case, Row, case_of
-from compactlab.reports.analysis.sample import SAME, Floats, products
+from compactlab.reports.analysis.sample import SAME, Floats, Pairs, products
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.metric import Better
@@ -129,6 +135,9 @@ def drawn_flips(pairs: int) -> NDArray[np.int8]:
 
 # Non-inferiority: whether a strategy is no worse than the reference, up to a margin.
 
+# One-sided, as is the end of an interval of 95 %.
+ALPHA = 0.025
+
 
 def no_worse(better: Better, margin: float, estimations: list[Estimation]) -> list[bool | None]:
     """Say of each strategy whether it is worse by less than a margin.
@@ -145,6 +154,17 @@ def no_worse(better: Better, margin: float, estimations: list[Estimation]) -> li
             same = 1.0 if own.kind == "ratio" else 0.0
             verdicts.append((worst - same) * (1 if better == "lower" else -1) < margin)
     return verdicts
+
+
+def no_less(better: Better, margin: float, pairs: Pairs) -> list[bool | None]:
+    """Say the same of shares, by a test that holds for any distribution of losses."""
+    if better == "neither":
+        return [None] * len(pairs.ours)
+    losses = pairs.differences if better == "lower" else -pairs.differences
+    return [
+        betting.p_at_least(own[both], margin) <= ALPHA if both.sum() >= FEWEST else None
+        for own, both in zip(losses, pairs.both, strict=True)
+    ]
 
 
 # Sizes of effects that need no unit: who wins how often, and by how much in rank.

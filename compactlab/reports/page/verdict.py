@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from compactlab.reports.analysis.advice import ALPHA, CEILING, PRESERVED, Advice
+from compactlab.reports.analysis.advice import CEILING, PRESERVED, Advice
 from compactlab.reports.analysis.aggregate import prompt_tokens, replays
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
+from compactlab.reports.analysis.tests import ALPHA
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
