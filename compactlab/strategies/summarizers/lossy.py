@@ -254,7 +254,7 @@ class BoundLossy(Knowing):
     # fates, draw, audible: its chances, which draw it is, and the chance of breaking the silence
     fates: Fates
     draw: int
-    audible: float
+    audible: float = 0.0
     simulated: ClassVar[str] = Lossy.simulated
 
     @cached_property
