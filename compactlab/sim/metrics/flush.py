@@ -46,9 +46,9 @@ def flush_heard(data: RunData) -> int | None:
     """Tokens of the answers to flushes that the user was shown.
 
     A flush must be invisible to the user, so this must be 0. It counts the rest of the agent's
-    answers after the client has processed the token for silence, by the rules of its version. The
-    scripted agent answers with the token alone; another summariser may write more. None without a
-    flush.
+    answers after the client has processed the token for silence, by the rules of its version. Most
+    summarisers answer with the token alone; ``lossy`` says more with the chance ``audible``. None
+    without a flush.
     """
     flushes = _flushes(data)
     return sum(call.heard for call in flushes) if flushes else None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.message import Part, Source
+from compactlab.sim.core.memory import Remembered, Topic
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.needs import identifiers
-from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.units import (
     AHEAD,
@@ -23,6 +24,7 @@ from compactlab.strategies.summarizers.units import (
     units_of,
     words,
 )
+from compactlab.strategies.summarizers.writer import noted
 
 _BINDS = words(*BINDING, "must")
 _DECIDES = words(*DECIDED)
@@ -53,6 +55,7 @@ class Field:
     said_by: tuple[str, ...]
     finds: Callable[[Unit], Iterable[str]]  # what it takes from a unit
     keeps: Literal["first", "last"]  # which lines stay where there are too many
+    topic: Topic  # of its lines in notes
     most: int = 0  # how many lines it may have; 0 for any number
 
     def lines(self, units: Iterable[Unit]) -> Iterator[Line]:
@@ -116,13 +119,13 @@ def _errors(unit: Unit) -> Iterable[str]:
     return ()
 
 
-GOAL = Field("Goal", 0.05, ("user", ""), _text, "first", most=1)
-CONSTRAINTS = Field("Constraint", 0.2, ("user", ""), _with(_BINDS), "first")
-DECISIONS = Field("Decision", 0.2, ("user", "assistant", ""), _with(_DECIDES), "last")
-FILES = Field("File", 0.2, ("assistant",), _files, "last")
-OPEN = Field("Open", 0.15, ("user", ""), _with(_ASKS), "last")
-NEXT = Field("Next", 0.05, ("assistant", ""), _with(_GOES_ON), "last", most=1)
-ERRORS = Field("Error", 0.15, ("tool", ""), _errors, "last")
+GOAL = Field("Goal", 0.05, ("user", ""), _text, "first", "action", most=1)
+CONSTRAINTS = Field("Constraint", 0.2, ("user", ""), _with(_BINDS), "first", "decision")
+DECISIONS = Field("Decision", 0.2, ("user", "assistant", ""), _with(_DECIDES), "last", "decision")
+FILES = Field("File", 0.2, ("assistant",), _files, "last", "progress")
+OPEN = Field("Open", 0.15, ("user", ""), _with(_ASKS), "last", "action")
+NEXT = Field("Next", 0.05, ("assistant", ""), _with(_GOES_ON), "last", "action", most=1)
+ERRORS = Field("Error", 0.15, ("tool", ""), _errors, "last", "progress")
 FIELDS = (GOAL, CONSTRAINTS, DECISIONS, FILES, OPEN, NEXT, ERRORS)
 
 
@@ -170,6 +173,28 @@ class Checklist(Sized):
                 carried = [line for name, line in held if name is field]
                 parts += field.written([*carried, *field.lines(units)], budget, count)
         return tuple(parts)
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Fill the form with what is in sight; each line that no note has is one."""
+        units = list(units_of(SummaryRequest(tuple(messages), request.max_tokens)))
+        known = noted(messages)
+        notes: list[Remembered] = []
+        for field in FIELDS:
+            if self.files or field is not FILES:
+                # Of what a field has only one of, the one that was noted stays the one.
+                lines = (
+                    line
+                    for line in field.lines(units)
+                    if field.most or not known.issuperset(line.sources)
+                )
+                notes += (
+                    Remembered(field.topic, part.text, part.sources)
+                    for part in field.written(lines, request.max_tokens, count)
+                    if not known.issuperset(part.sources)
+                )
+        return Written(request.silent, tuple(notes))
 
 
 def _line_in(part: Part) -> tuple[Field | None, Line | None]:

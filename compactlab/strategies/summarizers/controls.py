@@ -15,11 +15,11 @@ from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.statements import recited, statements_in
-from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
+from compactlab.strategies.summarizers.writer import Knowing, fitting
 
 
 @dataclass(frozen=True)
-class Oracle(ScriptedWriter):
+class Oracle(Summarizer):
     """Say every fact that a later call needs, as far as the budget goes, and nothing else.
 
     It sees the future: the best that any summary could do, for comparison. Where there are too
@@ -39,24 +39,25 @@ class Oracle(ScriptedWriter):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundOracle(Bound):
+class BoundOracle(Knowing):
     """An :class:`Oracle` that knows the needs."""
 
     simulated: ClassVar[str] = Oracle.simulated
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        told = self.told(request, "summary", count)
+        return tuple(fitting(told, request.max_tokens, count).values())
+
+    def told(
+        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
+    ) -> Iterator[tuple[int, Part]]:
+        """Tell what later calls need, the soonest first; see :class:`~.writer.Knowing`."""
         facts = statements_in(self.witness, request)
         known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
-        parts: dict[int, Part] = {}
-        room = request.max_tokens
         for number in self._by_need(known, now):
-            part = recited(self.ledger.facts[number], facts.given)
-            if (tokens := count(part.text)) <= room:
-                room -= tokens
-                parts[number] = part
-        return tuple(parts[number] for number in sorted(parts))
+            yield number, recited(self.ledger.facts[number], facts.given)
 
     def _by_need(self, known: int, now: int) -> list[int]:
         """Facts that are needed after a place in the script, the soonest first."""

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Part
-from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.units import (
     WORD,
     Unit,
@@ -25,7 +26,7 @@ from compactlab.strategies.summarizers.units import (
     quoted,
     units_of,
 )
-from compactlab.strategies.summarizers.writer import ScriptedWriter
+from compactlab.strategies.summarizers.writer import fitting, is_spoken, noted, topic_of
 
 Vector = NDArray[np.float64]
 
@@ -96,8 +97,43 @@ SHORTEST, USUAL, LONGEST = 1300, 3900, 5540
 _SAME = 0.7  # cosine above which a unit only says again what is chosen already
 
 
+class Quoting(Summarizer):
+    """Quotes lines in summaries, and in notes what user and agent said."""
+
+    tokens: int  # the length of a summary that is aimed at
+
+    def offered(self, units: Iterable[Unit]) -> list[Unit]:
+        """Name the units that it chooses from, in their order."""
+        return list(distinct(units))
+
+    @abstractmethod
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """Choose units by their numbers, best first."""
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        units = self.offered(units_of(request))
+        budget = min(request.max_tokens, self.tokens)
+        return written(units, self.choose(units, budget, count), budget, count)
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Quote what stands in no note that is in sight. Results of tools are not read."""
+        known = noted(messages)
+        seen = units_of(SummaryRequest(tuple(messages), request.max_tokens))
+        units = self.offered(u for u in seen if is_spoken(u) and not known.issuperset(u.sources))
+        room = request.max_tokens
+        chosen = ((index, units[index]) for index in self.choose(units, room, count))
+        sentences = fitting(chosen, room, count).values()
+        notes = (Remembered(topic_of(unit), unit.text, unit.sources) for unit in sentences)
+        return Written(request.silent, tuple(notes))
+
+
 @dataclass(frozen=True)
-class Sized(ScriptedWriter):
+class Sized(Summarizer):
     """A summariser that aims at a length.
 
     Parameters
@@ -110,7 +146,7 @@ class Sized(ScriptedWriter):
 
 
 @dataclass(frozen=True)
-class Extractive(ScriptedWriter):
+class Extractive(Quoting):
     """Quotes sentences and lines in their original order, within the budget.
 
     Units are the sentences and lines of what was said and of what tools returned, and each call
@@ -135,17 +171,9 @@ class Extractive(ScriptedWriter):
     units: Annotated[int, at_least(1)] = 1000
     tokens: Annotated[int, at_least(1)] = USUAL
 
-    @abstractmethod
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
-        """Choose units by their numbers, best first."""
-
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        units = promising(distinct(units_of(request)), self.units)
-        budget = min(request.max_tokens, self.tokens)
-        return written(units, self.choose(units, budget, count), budget, count)
+    def offered(self, units: Iterable[Unit]) -> list[Unit]:
+        """The most promising ones."""
+        return promising(distinct(units), self.units)
 
 
 def written(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
-from compactlab.sim.core.message import Part, Source
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.evidence import normal, occurrences
 from compactlab.sim.facts.ledger import numbers
@@ -36,7 +36,7 @@ from compactlab.strategies.summarizers.statements import (
     summaries,
 )
 from compactlab.strategies.summarizers.units import Unit, distinct, units_of
-from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
+from compactlab.strategies.summarizers.writer import Knowing, loud
 
 # What becomes of facts in a summary: how likely, at which level, and who says so.
 #
@@ -91,6 +91,11 @@ def _read(tables: dict[str, Any]) -> Iterator[Figure]:
         for row in rows if isinstance(rows, list) else [rows]:
             kinds, polarity = tuple(row.pop("kinds", ())), tuple(row.pop("polarity", ()))
             yield Figure(name, **row, kinds=kinds, polarity=polarity)
+
+
+def audible_at(level: Level) -> float:
+    """How likely the answer to an extra turn is more than the token for silence."""
+    return next(figure for figure in figures() if figure.name == "audible").at(level)
 
 
 class Case(NamedTuple):
@@ -165,7 +170,7 @@ _LOOKED_AT = 2000  # units that may become filler
 
 
 @dataclass(frozen=True)
-class Lossy(ScriptedWriter):
+class Lossy(Summarizer):
     """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
 
     A simulation: how much is forgotten is an input here, never a finding; what follows from it
@@ -183,6 +188,9 @@ class Lossy(ScriptedWriter):
     than it was made of. What was taken back is dropped, but for a leak, and what was replaced
     appears only as a stale value.
 
+    What is put down in an extra turn is drawn by the same chances, once for each fact and apart
+    from the draws of summaries.
+
     Parameters
     ----------
     level
@@ -193,6 +201,9 @@ class Lossy(ScriptedWriter):
         Known chances in place of the figures, between 0 and 1: to be kept the first time, and
         each time after that, whatever the place and the ratio; and of what is not kept, the share
         that is damaged, and that keeps the older value where there is one.
+    audible
+        Known chance in place of the figure: to answer an extra turn with more than the token for
+        silence.
     """
 
     level: Level = "mid"
@@ -201,6 +212,7 @@ class Lossy(ScriptedWriter):
     later: Annotated[float | None, between(0, 1)] = None
     mutated: Annotated[float | None, between(0, 1)] = None
     stale: Annotated[float | None, between(0, 1)] = None
+    audible: Annotated[float | None, between(0, 1)] = None
     simulated: ClassVar[str] = "the fate of each fact is drawn, by published rates and guesses"
 
     def __post_init__(self) -> None:
@@ -215,7 +227,8 @@ class Lossy(ScriptedWriter):
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """With the facts of a conversation."""
-        return BoundLossy(conversation, seed, self.spec, self.fates, self.draw)
+        audible = audible_at(self.level) if self.audible is None else self.audible
+        return BoundLossy(conversation, seed, self.spec, self.fates, self.draw, audible)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Refuse: without a conversation there are no facts."""
@@ -230,13 +243,18 @@ class _Line(NamedTuple):
     part: Part
 
 
+def _luck(line: _Line) -> tuple[float, int]:
+    return line.chance, line.number
+
+
 @dataclass(frozen=True, eq=False)
-class BoundLossy(Bound):
+class BoundLossy(Knowing):
     """A :class:`Lossy` that knows the facts."""
 
-    # fates, draw: its chances, and which draw it is
+    # fates, draw, audible: its chances, which draw it is, and the chance of breaking the silence
     fates: Fates
     draw: int
+    audible: float = 0.0
     simulated: ClassVar[str] = Lossy.simulated
 
     @cached_property
@@ -260,12 +278,27 @@ class BoundLossy(Bound):
             return ()
         ends = Source(sources[0].id), Source(sources[-1].id)
         first = Part("text", heading, "summary", tuple(dict.fromkeys(ends)))
-        size = min(self._size(round), sum(count(part.text) for part in given))
-        ratio = min(size, request.max_tokens) / max(1, sum(count(part.text) for part in given))
+        tokens = sum(count(part.text) for part in given)
+        size = min(self._size(round), tokens)
+        ratio = min(size, request.max_tokens) / max(1, tokens)
         lines = self._within(list(self._lines(request, round, ratio)), room, count)
         used = count(heading) + sum(count(part.text) for part in lines)
         most = min(size, request.max_tokens) - used
         return (first, *lines, *self._filler(request, round, most, count))
+
+    def told(
+        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
+    ) -> Iterable[tuple[int, Part]]:
+        """Tell what is drawn to be told, the luckiest first; see :class:`~.writer.Knowing`."""
+        tokens = sum(count(part.text) for m in request.messages for part in m.parts)
+        ratio = min(request.max_tokens, tokens) / max(1, tokens)
+        lines = sorted(self._lines(request, purpose, ratio), key=_luck)
+        return ((line.number, line.part) for line in lines)
+
+    def answer(self, messages: Sequence[Message], silent: str) -> str:
+        """The token for silence, or by chance more than that."""
+        dice = self._dice("answer", messages[-1].id if messages else "")
+        return loud(dice, silent) if silent and dice.random() < self.audible else silent
 
     def _dice(self, *purpose: str | int) -> random.Random:
         return stream(self.seed, self.conversation.id, "lossy", *purpose, self.draw)
@@ -275,7 +308,7 @@ class BoundLossy(Bound):
         low, high = (SHORTEST, USUAL) if dice.random() < 0.5 else (USUAL, LONGEST)
         return int(dice.uniform(low, high))
 
-    def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
+    def _lines(self, request: SummaryRequest, purpose: str | int, ratio: float) -> Iterator[_Line]:
         """Yield what becomes of each fact that the request states, in the order of the script."""
         facts = statements_in(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
@@ -284,7 +317,7 @@ class BoundLossy(Bound):
             fact = self.ledger.facts[number]
             if facts.deleted >> number & 1 and not self._leaks(fact):
                 continue
-            chance = self._dice("fate", fact.id, round).random()
+            chance = self._dice("fate", fact.id, purpose).random()
             at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
             older = self._older(number, facts)
             case = Case(
@@ -321,7 +354,7 @@ class BoundLossy(Bound):
     def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
         """The lines that there is room for: where it is scarce, the luckiest facts stay."""
         lucky = set()
-        for line in sorted(lines, key=lambda line: (line.chance, line.number)):
+        for line in sorted(lines, key=_luck):
             room -= count(line.part.text)
             if room < 0:
                 break

@@ -20,6 +20,7 @@ from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.extractive import (
     Cosines,
     Extractive,
+    Quoting,
     Sized,
     Vector,
     best_first,
@@ -182,39 +183,44 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Lead(Sized):
+class Lead(Sized, Quoting):
     """Quote the oldest sentences and lines until the budget is spent, and never another.
 
     What units are and how they are written down, see :class:`~.extractive.Extractive`. What the
     first summary says stays for ever, as the lines of the summary before are the oldest.
     """
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        budget = min(request.max_tokens, self.tokens)
-        units = list(_until_full(distinct(units_of(request)), budget, count))
-        return written(units, range(len(units)), budget, count)
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """The oldest ones."""
+        return _until_full(range(len(units)), units, budget, count)
 
 
 @dataclass(frozen=True)
-class Tail(Sized):
+class Tail(Sized, Quoting):
     """Quote the newest sentences and lines until the budget is spent."""
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        budget = min(request.max_tokens, self.tokens)
-        newest = distinct(reversed(list(units_of(request))))
-        units = list(_until_full(newest, budget, count))[::-1]
-        return written(units, reversed(range(len(units))), budget, count)
+    def offered(self, units: Iterable[Unit]) -> list[Unit]:
+        """All, each where it stands last."""
+        return list(distinct(reversed(list(units))))[::-1]
+
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """The newest ones."""
+        return _until_full(reversed(range(len(units))), units, budget, count)
 
 
-def _until_full(units: Iterable[Unit], budget: int, count: Callable[[str], int]) -> Iterator[Unit]:
+def _until_full(
+    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Callable[[str], int]
+) -> Iterator[int]:
     """Yield units up to the first that does not fit."""
-    for unit in units:
-        budget -= count(unit.text + "\n")
+    for index in ranked:
+        budget -= count(units[index].text + "\n")
         if budget < 0:
             return
-        yield unit
+        yield index
 
 
 @dataclass(frozen=True)
@@ -238,7 +244,7 @@ class Random(Sized):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundRandom(Bound):
+class BoundRandom(Bound, Quoting):
     """A :class:`Random` with a seed."""
 
     tokens: int  # the length that is aimed at
@@ -246,10 +252,21 @@ class BoundRandom(Bound):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        units = list(distinct(units_of(request)))
-        asked = (message.id for message in request.messages)
-        dice = stream(self.seed, self.conversation.id, "random summary", *asked)
-        order = list(range(len(units)))
-        dice.shuffle(order)
+        units = self.offered(units_of(request))
         budget = min(request.max_tokens, self.tokens)
+        asked = (message.id for message in request.messages)
+        order = self._shuffled(len(units), "random summary", *asked)
         return written(units, filling(order, units, budget, count), budget, count)
+
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """Any, drawn anew for each stretch of messages."""
+        stretch = dict.fromkeys(source.id for unit in units for source in unit.sources)
+        order = self._shuffled(len(units), "random notes", *stretch)
+        return filling(order, units, budget, count)
+
+    def _shuffled(self, n: int, *purpose: str) -> list[int]:
+        order = list(range(n))
+        stream(self.seed, self.conversation.id, *purpose).shuffle(order)
+        return order

@@ -1,113 +1,37 @@
-"""What an agent writes in an extra turn, by cue words, and what knows what is replayed."""
+"""What an agent writes into its memory in an extra turn: facts that it knows, or quotations."""
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from typing import TypeVar
 
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.memory import Remembered, Topic
-from compactlab.sim.core.message import Message, Role, Source
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import Ledger, ledger_of
-from compactlab.sim.replay.summarize import Summarizer, TurnRequest, Written
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.units import (
     AHEAD,
     ASKED,
     BINDING,
     DECIDED,
     WRONG,
-    origin_of,
-    spans_of,
+    Unit,
     words,
 )
 
-# What an agent writes down in an extra turn, by cue words: a simulation, not a model's writing.
-#
-# It sees what the agent sees, and quotes sentences of it; so every note has an exact source, and
-# what was lost before the turn cannot come back. Which sentences a model would choose it cannot
-# say.
-
-_EACH = 8  # notes of a topic
-
-
-# The first topic whose cue a sentence holds is its topic; what a person says has cues of its own.
-_CUES: dict[Role, tuple[tuple[Topic, re.Pattern[str]], ...]] = {
-    "user": (
-        ("decision", words(*DECIDED, *BINDING)),
-        ("user", words("I", "I'm", "me", "my", "we", "our", "us", "prefer")),
-        ("progress", words(*WRONG, "wrong", "bug")),
-        ("action", words(*ASKED)),
-    ),
-    "assistant": (
-        ("decision", words(*DECIDED, "never")),
-        ("progress", words("done", "fixed", "added", "implemented", "finished", "pass(?:es|ed)?",
-                           *WRONG, "stuck", "cannot", "can't")),
-        ("action", words("todo", *AHEAD)),
-    ),
-    "tool": (),
-}  # fmt: skip
-
-# What holds from early on is noted where it was said first; where things stand, where it was last.
-_FIRST: tuple[Topic, ...] = ("decision", "user")
-_LAST: tuple[Topic, ...] = ("action", "progress")
-
-
-class ScriptedWriter(Summarizer):
-    """A summariser whose notes are sentences picked by cue words; subclasses make the summaries.
-
-    Sentences and lines of what people and the agent said are sorted into decisions, facts about
-    the user, progress and blockers, and action items (section 6.4.3 of the Signet specification)
-    by the first cue that they hold, and quoted whole. Of decisions and of what the user told of
-    themselves the first eight are taken, of the others the last eight, and of all as many as the
-    request has room for. What stands in notes that the agent still sees is not noted again; what
-    a summary tells was noted before that was made, or is lost. Results of tools are not read.
-    """
-
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
-        """Write; see :meth:`compactlab.sim.replay.summarize.Summarizer.write`."""
-        topics: dict[Topic, dict[str, Remembered]] = {each: {} for each in (*_FIRST, *_LAST)}
-        for note in _noted(messages):
-            topics[note.topic].setdefault(" ".join(note.text.lower().split()), note)
-        first = (list(topics[each].values())[:_EACH] for each in _FIRST)
-        last = (list(topics[each].values())[-_EACH:] for each in _LAST)
-        room, items = request.max_tokens, []
-        for note in chain.from_iterable((*first, *last)):
-            tokens = count(note.text)
-            if tokens <= room:
-                room -= tokens
-                items.append(note)
-        return Written(request.silent, tuple(items))
-
-
-def _noted(messages: Iterable[Message]) -> Iterator[Remembered]:
-    """Yield every sentence with a cue that is not in a note already."""
-    messages = list(messages)
-    known = {
-        source for m in messages for p in m.parts if p.kind == "memory" for source in p.sources
-    }
-    for message in messages:
-        cues = () if message.meta else _CUES[message.role]
-        for index, part in enumerate(message.parts if cues else ()):
-            origin = origin_of(message, index) if part.type == "text" and part.sources else None
-            if origin is None:
-                continue
-            for start, end in spans_of(part.text):
-                text = part.text[start:end]
-                topic = next((topic for topic, cue in cues if cue.search(text)), None)
-                at = origin.start
-                source = Source(origin.id, origin.part, at + start, at + end)
-                if topic is not None and source not in known:
-                    yield Remembered(topic, text, (source,))
+# A simulation, not a model's writing. A writer sees what the agent sees, so what was lost before
+# the turn cannot come back; and it chooses notes as it chooses what goes into a summary.
 
 
 @dataclass(frozen=True, eq=False)
-class Bound(ScriptedWriter):
+class Bound(Summarizer):
     """Knows the conversation and the seed; subclasses make the summaries."""
 
     conversation: Conversation
@@ -133,3 +57,122 @@ class Bound(ScriptedWriter):
     def place(self) -> dict[str, int]:
         """The place of each message in the script, by id."""
         return {id: place for place, id in enumerate(self.ledger.messages)}
+
+
+# What is worth keeping (section 6.4.3 of the Signet specification), by types of facts.
+_TOPICS: dict[FactType, Topic] = {
+    "decision": "decision",
+    "constraint": "decision",
+    "prohibition": "decision",
+    "procedure": "decision",
+    "preference": "user",
+    "entity": "user",
+    "artifact": "progress",
+    "tool_detail": "progress",
+    "open_loop": "action",
+    "goal": "action",
+}
+
+
+class Knowing(Bound):
+    """Knows the facts: its notes are facts, chosen by the same model as those of its summaries."""
+
+    @abstractmethod
+    def told(
+        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
+    ) -> Iterable[tuple[int, Part]]:
+        """Tell facts that a request states.
+
+        Parameters
+        ----------
+        request
+            What is in sight, and how much room there is.
+        purpose
+            What for, as a name for draws: ``note``, or the round of a summary.
+        count
+            Counts the tokens of a text.
+
+        Returns
+        -------
+        iterable of tuple
+            The number of each fact and how it is told, the most important first.
+        """
+
+    def answer(self, messages: Sequence[Message], silent: str) -> str:
+        """What is answered to an extra turn in which it may be silent."""
+        return silent
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Note facts that are in sight and in no note that is; as many as there is room for."""
+        notes = [part for m in messages for part in m.parts if part.kind == "memory"]
+        evidence = self.witness.parts(notes)
+        known = self.ledger.held(evidence.verbatim) | evidence.key
+        seen = SummaryRequest(tuple(messages), request.max_tokens)
+        new = ((n, part) for n, part in self.told(seen, "note", count) if not known >> n & 1)
+        items = tuple(
+            Remembered(_TOPICS[self.ledger.facts[number].kind], part.text, part.sources)
+            for number, part in fitting(new, request.max_tokens, count).items()
+        )
+        return Written(self.answer(messages, request.silent), items)
+
+
+_Told = TypeVar("_Told", Part, Unit)
+
+
+def fitting(
+    offers: Iterable[tuple[int, _Told]], room: int, count: Callable[[str], int]
+) -> dict[int, _Told]:
+    """Take what there is room for, the first first, and put it in the order of its numbers."""
+    taken = {}
+    for number, told in offers:
+        if (tokens := count(told.text)) <= room:
+            room -= tokens
+            taken[number] = told
+    return dict(sorted(taken.items()))
+
+
+_SAVED = "I have noted what matters of this session."
+_LOUD = ("{silent} {saved}", "{saved}\n\n{silent}", "{saved}")
+
+
+def loud(dice: random.Random, silent: str) -> str:
+    """Say more than the token for silence: after it, before it, or in its place."""
+    return dice.choice(_LOUD).format(silent=silent, saved=_SAVED)
+
+
+# The first topic whose cue a sentence holds is its topic; what a person says has cues of its own.
+# Without a cue, a person told of themselves, and the agent of where things stand.
+_CUES: dict[str, dict[Topic, re.Pattern[str]]] = {
+    "user": {
+        "decision": words(*DECIDED, *BINDING),
+        "user": words("I", "I'm", "me", "my", "we", "our", "us", "prefer"),
+        "progress": words(*WRONG, "wrong", "bug"),
+        "action": words(*ASKED),
+    },
+    "assistant": {
+        "decision": words(*DECIDED, "never"),
+        "progress": words("done", "fixed", "added", "implemented", "finished", "pass(?:es|ed)?",
+                          *WRONG, "stuck", "cannot", "can't"),
+        "action": words("todo", *AHEAD),
+    },
+}  # fmt: skip
+_ELSE: dict[str, Topic] = {"user": "user", "assistant": "progress"}
+
+
+def noted(messages: Iterable[Message]) -> frozenset[Source]:
+    """What the notes that are in sight stand for."""
+    parts = (part for message in messages for part in message.parts if part.kind == "memory")
+    return frozenset(source for part in parts for source in part.sources)
+
+
+def is_spoken(unit: Unit) -> bool:
+    """Whether a person or the agent said it, and it stands in the script as it is."""
+    return unit.exact and unit.type == "text" and unit.role in _CUES
+
+
+def topic_of(unit: Unit) -> Topic:
+    """The topic of a sentence, by its words or by who said it."""
+    cues = _CUES[unit.role].items()
+    return next((topic for topic, cue in cues if cue.search(unit.text)), _ELSE[unit.role])
