@@ -416,9 +416,11 @@ def score(
         original = find_conversation(original, id)
     if not isinstance(compacted, Conversation):
         compacted = _context(Path(compacted), id)
+    left_out: tuple[str, ...] = ()
     if facts is not None:
         labels = read_facts(facts, original)
-        original = replace(original, facts=labels[0], needs=labels[1])
+        original = replace(original, facts=labels.facts, needs=labels.needs)
+        left_out = labels.left_out
     messages = spoken(original)
     if not messages:
         raise InputError("there is no message in the original", original.source)
@@ -429,7 +431,7 @@ def score(
         raise InputError(error.message, compacted.source) from None
     catalogue = known_models(models_file)
     attribution = declaration or attributed(messages, original.system, view)
-    return Score(original, attribution, _model(model, catalogue), catalogue)
+    return Score(original, attribution, _model(model, catalogue), catalogue, left_out)
 
 
 def _context(path: Path, id: str) -> Conversation:

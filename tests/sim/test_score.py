@@ -164,6 +164,68 @@ def test_tokens_without_text_leave_facts_unknown() -> None:
     assert score.after == 101  # 90 of o200k, as this model counts
 
 
+# ---------------------------------------------------------------- what is found by chance
+
+CHATTER = [
+    "I saw 3 birds at the lake.", "Yes, that is nice.", "We stay 3 days in Paris.", "Yes.",
+    "My aunt lives in Paris, too.", "Lunch was at 3.", "It rained all day.", "Yes, I think so.",
+    "There were 3 of us.", "The train leaves at noon.", "In Paris it was cold.", "Call me later.",
+] * 6  # fmt: skip
+MOVED = "My sister moved her bakery to Lyon."
+TALK = Conversation(
+    "chat",
+    "native",
+    tuple(
+        say(f"m{n}", text, "assistant" if n % 2 else "user")
+        for n, text in enumerate([*CHATTER[:30], MOVED, "Did she hire 3 people?", *CHATTER[30:]])
+    ),
+    facts=(
+        fact("town", "Lyon", "m30"),
+        fact("staff", "3", "m31"),
+        fact("city", "Paris", "m2"),
+        fact("agreed", "Yes", "m1"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("summary", "kept"),
+    [
+        ("They talked about 3 trips, Paris and the weather. Yes, they did.", set()),
+        ("The sister of one of them has a bakery in Lyon.", {"town"}),
+        ("After the bakery was moved by the sister, did she hire 3 people there?", {"town"}),
+    ],
+)
+def test_a_value_that_stands_anywhere_is_kept_where_its_sentence_is_like_its_origin(
+    summary: str, kept: set[str]
+) -> None:
+    score = scored(say("s", summary), *TALK.messages[-4:], original=TALK)
+    known = {each.fact for each in score.found if each.state == "intact"}
+    assert known - {"staff"} == (kept if "Lyon" in summary else set())
+    assert ("staff" in known) == ("hire" in summary)
+
+
+def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
+    copied = "There were 3 of us and then it rained for all of the long day in Paris."
+    events = (*TALK.events[:40], say("x", copied), *TALK.events[40:])
+    original = Conversation("chat", "native", events, facts=(fact("staff", "3", "m31"),))
+    score = scored(say("s", f"So: {copied[:50]}, they said."), *TALK.messages[-4:], original=original)
+    assert states(score) == {"staff": "lost"}
+    copied_too = scored(say("s", MOVED + " Did she hire 3 people?"), original=original)
+    assert states(copied_too) == {"staff": "intact"}
+
+
+def test_a_question_that_holds_the_value_keeps_nothing() -> None:
+    score = scored(*EVENTS[2:], say("q", "Is it eu-west-3 that they deploy to?"))
+    assert states(score)["where"] == "lost"
+
+
+def test_chance_counts_for_nothing_where_provenance_is_declared() -> None:
+    part = Part("text", "3 people", "summary", (Source("m31"),))
+    declared = scored(Message("s", "user", (part,)), original=TALK, format="native")
+    assert states(declared)["staff"] == "intact"
+
+
 def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no message in the original"):
         compactlab.score(Conversation("t", "native", ()), context(*EVENTS))
