@@ -170,7 +170,7 @@ CHATTER = [
     "I saw 3 birds at the lake.", "Yes, that is nice.", "We stay 3 days in Paris.", "Yes.",
     "My aunt lives in Paris, too.", "Lunch was at 3.", "It rained all day.", "Yes, I think so.",
     "There were 3 of us.", "The train leaves at noon.", "In Paris it was cold.", "Call me later.",
-] * 6  # fmt: skip
+] * 12  # fmt: skip
 MOVED = "My sister moved her bakery to Lyon."
 TALK = Conversation(
     "chat",
@@ -193,23 +193,23 @@ TALK = Conversation(
     [
         ("They talked about 3 trips, Paris and the weather. Yes, they did.", set()),
         ("The sister of one of them has a bakery in Lyon.", {"town"}),
-        ("After the bakery was moved by the sister, did she hire 3 people there?", {"town"}),
+        ("After the sister moved her bakery, did she hire 3 people there?", {"staff"}),
     ],
 )
 def test_a_value_that_stands_anywhere_is_kept_where_its_sentence_is_like_its_origin(
     summary: str, kept: set[str]
 ) -> None:
     score = scored(say("s", summary), *TALK.messages[-4:], original=TALK)
-    known = {each.fact for each in score.found if each.state == "intact"}
-    assert known - {"staff"} == (kept if "Lyon" in summary else set())
-    assert ("staff" in known) == ("hire" in summary)
+    assert {each.fact for each in score.found if each.state == "intact"} == kept
 
 
 def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
     copied = "There were 3 of us and then it rained for all of the long day in Paris."
     events = (*TALK.events[:40], say("x", copied), *TALK.events[40:])
     original = Conversation("chat", "native", events, facts=(fact("staff", "3", "m31"),))
-    score = scored(say("s", f"So: {copied[:50]}, they said."), *TALK.messages[-4:], original=original)
+    score = scored(
+        say("s", f"So: {copied[:50]}, they said."), *TALK.messages[-4:], original=original
+    )
     assert states(score) == {"staff": "lost"}
     copied_too = scored(say("s", MOVED + " Did she hire 3 people?"), original=original)
     assert states(copied_too) == {"staff": "intact"}

@@ -13,12 +13,12 @@ from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.evidence import Wording, normal
 
-# Of a value that stands as often where it cannot be from, so many in a hundred texts of that length
-# hold one: with more, finding it says nothing. And where it stands, so many in a hundred places of
-# the original are as like the sentence as its origin. Chosen on half of the conversations of
-# LoCoMo, see examples/validate_score.py; the first is the usual level of a test.
+# A value is beyond chance if no more than this share of texts of that length hold it, where they
+# cannot have it from its origin; or if no more than that share of places in the original are as
+# like its sentence as its origin. The first is the usual level of a test; the second was chosen on
+# half of the conversations of LoCoMo, see examples/validate_score.py.
 BY_CHANCE = 0.05
-AS_LIKE = 0.02
+AS_LIKE = 0.01
 _NEAR = 2  # messages on either side that are about the same
 _SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")
 
@@ -35,8 +35,14 @@ class Chance:
         view = context.view
         messages = (message for message in view.messages if message.id not in self._original)
         self._copies = context.copies
-        self._parts = [p for p in view.system if p in context.copies]
-        self._parts += [part for message in messages for part in message.parts]
+        parts = [part for part in view.system if part in context.copies]
+        parts += [part for message in messages for part in message.parts]
+        # By message: the texts that may stand for it.
+        self._foreign: dict[str, dict[Part, Wording]] = defaultdict(dict)
+        for part in parts:
+            wording = Wording(part.text)
+            for source in part.sources:
+                self._foreign[source.id][part] = wording
 
     def explains(self, fact: Fact) -> bool:
         """Whether all that foreign text says of a fact is no more than chance.
@@ -47,34 +53,40 @@ class Chance:
         messages around its origin than like others.
         """
         origin = {source.id for source in fact.origin}
+        foreign = {p: w for id in origin for p, w in self._foreign.get(id, {}).items()}
         texts = []
-        for part in self._parts:
-            if any(source.id in origin for source in part.sources) and _states(part.text, fact):
-                copies = self._copies.get(part, ())
-                if any(_states(part.text[c.start : c.end], fact) for c in copies if c.ids & origin):
-                    return False
-                texts.append(_without(part, [c for c in copies if not c.ids & origin]))
+        for part in (part for part, wording in foreign.items() if wording.says(fact).stated):
+            copies = self._copies.get(part, ())
+            if any(_states(part.text[c.start : c.end], fact) for c in copies if c.ids & origin):
+                return False
+            texts.append(_without(part, [c for c in copies if not c.ids & origin]))
         if not texts:
             return False
         said = [text for text in texts if _states(text, fact)]
         if not said:
             return True
-        length = sum(map(count_words, texts))
-        if self._expected(fact, origin, length) <= -math.log1p(-BY_CHANCE):
+        if self._seldom(fact, origin, sum(map(count_words, texts))):
             return False
         sentences = (each for text in said for each in _SENTENCE.split(text))
         return all(
             self._as_like(each, fact, origin) > AS_LIKE for each in sentences if _states(each, fact)
         )
 
-    def _expected(self, fact: Fact, origin: set[str], length: int) -> float:
-        """How often a text of so many words says a fact if it does so as often as others do."""
-        said = words = 0
-        for id, place in self._original.items():
-            if id not in origin:
-                words += self._sizes[place]
-                said += self._wordings[place].says(fact).stated
-        return length * said / words if words else 0.0
+    def _seldom(self, fact: Fact, origin: set[str], length: int) -> bool:
+        """Whether a text of so many words seldom says a fact, if it does so as others do.
+
+        What none of the others says is counted as half a time, but for a fact with a key, as key
+        and value seldom meet by chance, and where there are too few others to tell.
+        """
+        others = [place for id, place in self._original.items() if id not in origin]
+        few = len(self._texts) * AS_LIKE < 1
+        said = 0.0 if fact.key or few else 0.5
+        most = -math.log1p(-BY_CHANCE) * sum(self._sizes[place] for place in others) / length
+        for place in others:
+            if said > most:
+                break
+            said += self._wordings[place].says(fact).stated
+        return said <= most
 
     def _as_like(self, sentence: str, fact: Fact, origin: set[str]) -> float:
         """The share of places that are as like a sentence as the fact's origin, itself included.
