@@ -215,6 +215,14 @@ def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
     assert states(copied_too) == {"staff": "intact"}
 
 
+def test_a_value_without_words_can_be_found_by_chance_too() -> None:
+    original = Conversation(
+        "c", "native", (*EVENTS, say("u4", "->")), facts=(fact("f", "->", "u4"),)
+    )
+    assert states(scored(say("s", "->"), original=original)) == {"f": "verbatim"}
+    assert states(scored(say("s", "So it goes -> on."), original=original)) == {"f": "intact"}
+
+
 def test_a_question_that_holds_the_value_keeps_nothing() -> None:
     score = scored(*EVENTS[2:], say("q", "Is it eu-west-3 that they deploy to?"))
     assert states(score)["where"] == "lost"

@@ -34,15 +34,14 @@ class Chance:
         ]
         view = context.view
         messages = (message for message in view.messages if message.id not in self._original)
-        self._copies = context.copies
         parts = [part for part in view.system if part in context.copies]
         parts += [part for message in messages for part in message.parts]
-        # By message: the texts that may stand for it.
-        self._foreign: dict[str, dict[Part, Wording]] = defaultdict(dict)
-        for part in parts:
-            wording = Wording(part.text)
+        self._foreign = [(part, Wording(part.text), context.copies.get(part, ())) for part in parts]
+        # By message: the places of the texts that may stand for it.
+        self._standing: dict[str, set[int]] = defaultdict(set)
+        for place, part in enumerate(parts):
             for source in part.sources:
-                self._foreign[source.id][part] = wording
+                self._standing[source.id].add(place)
 
     def explains(self, fact: Fact) -> bool:
         """Whether all that foreign text says of a fact is no more than chance.
@@ -53,10 +52,11 @@ class Chance:
         messages around its origin than like others.
         """
         origin = {source.id for source in fact.origin}
-        foreign = {p: w for id in origin for p, w in self._foreign.get(id, {}).items()}
+        places = set().union(*(self._standing.get(id, ()) for id in origin))
         texts = []
-        for part in (part for part, wording in foreign.items() if wording.says(fact).stated):
-            copies = self._copies.get(part, ())
+        for part, wording, copies in (self._foreign[place] for place in sorted(places)):
+            if not wording.says(fact).stated:
+                continue
             if any(_states(part.text[c.start : c.end], fact) for c in copies if c.ids & origin):
                 return False
             texts.append(_without(part, [c for c in copies if not c.ids & origin]))
@@ -81,7 +81,9 @@ class Chance:
         others = [place for id, place in self._original.items() if id not in origin]
         few = len(self._texts) * AS_LIKE < 1
         said = 0.0 if fact.key or few else 0.5
-        most = -math.log1p(-BY_CHANCE) * sum(self._sizes[place] for place in others) / length
+        most = (
+            -math.log1p(-BY_CHANCE) * sum(self._sizes[place] for place in others) / max(1, length)
+        )
         for place in others:
             if said > most:
                 break
