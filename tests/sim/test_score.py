@@ -177,41 +177,49 @@ TALK = Conversation(
     "native",
     tuple(
         say(f"m{n}", text, "assistant" if n % 2 else "user")
-        for n, text in enumerate([*CHATTER[:30], MOVED, "Did she hire 3 people?", *CHATTER[30:]])
+        for n, text in enumerate(
+            [*CHATTER[:30], MOVED, "Did she hire 7 people?", *CHATTER[30:], "Bus 7."]
+        )
     ),
     facts=(
         fact("town", "Lyon", "m30"),
-        fact("staff", "3", "m31"),
+        fact("staff", "7", "m31"),
+        fact("birds", "3", "m0"),
         fact("city", "Paris", "m2"),
         fact("agreed", "Yes", "m1"),
     ),
 )
 
 
+MUCH = "They talked about a lot of things and then about other things. " * 5
+
+
 @pytest.mark.parametrize(
     ("summary", "kept"),
     [
-        ("They talked about 3 trips, Paris and the weather. Yes, they did.", set()),
+        # What stands in many messages is found in any text.
+        ("They talked about 3 birds, Paris and the weather. Yes, they did.", set()),
+        # What stands in none of the others is not.
         ("The sister of one of them has a bakery in Lyon.", {"town"}),
-        ("After the sister moved her bakery, did she hire 3 people there?", {"staff"}),
+        # Between the two, it is asked what the sentence is about.
+        (f"{MUCH}After the sister moved her bakery, did she hire 7 people?", {"staff"}),
+        (f"{MUCH}There was a bus, the number 7, and it was late.", set()),
     ],
 )
-def test_a_value_that_stands_anywhere_is_kept_where_its_sentence_is_like_its_origin(
-    summary: str, kept: set[str]
-) -> None:
+def test_a_value_counts_as_kept_beyond_what_chance_gives(summary: str, kept: set[str]) -> None:
     score = scored(say("s", summary), *TALK.messages[-4:], original=TALK)
     assert {each.fact for each in score.found if each.state == "intact"} == kept
 
 
 def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
-    copied = "There were 3 of us and then it rained for all of the long day in Paris."
+    copied = "There were 7 of us and then it rained for all of the long day in Paris."
     events = (*TALK.events[:40], say("x", copied), *TALK.events[40:])
-    original = Conversation("chat", "native", events, facts=(fact("staff", "3", "m31"),))
+    original = Conversation("chat", "native", events, facts=(fact("staff", "7", "m31"),))
     score = scored(
         say("s", f"So: {copied[:50]}, they said."), *TALK.messages[-4:], original=original
     )
     assert states(score) == {"staff": "lost"}
-    copied_too = scored(say("s", MOVED + " Did she hire 3 people?"), original=original)
+    copied_too = scored(say("s", MOVED + " Did she hire 7 people?"), original=original)
     assert states(copied_too) == {"staff": "intact"}
 
 
@@ -229,9 +237,9 @@ def test_a_question_that_holds_the_value_keeps_nothing() -> None:
 
 
 def test_chance_counts_for_nothing_where_provenance_is_declared() -> None:
-    part = Part("text", "3 people", "summary", (Source("m31"),))
+    part = Part("text", "3 birds", "summary", (Source("m0"),))
     declared = scored(Message("s", "user", (part,)), original=TALK, format="native")
-    assert states(declared)["staff"] == "intact"
+    assert states(declared)["birds"] == "intact"
 
 
 def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.evidence import Wording, normal
 
-# A value is beyond chance if no more than this share of texts of that length hold it, where they
-# cannot have it from its origin; or if no more than that share of places in the original are as
-# like its sentence as its origin. The first is the usual level of a test; the second was chosen on
-# half of the conversations of LoCoMo, see examples/validate_score.py.
-BY_CHANCE = 0.05
-AS_LIKE = 0.01
+# A value is beyond chance if few texts of that length would hold it that cannot have it from its
+# origin: at most the first share of them; or at most the second, if at most the third share of
+# places in the original are as like the sentence that it stands in as its origin is. The first is
+# the usual level of a test; the others were chosen on half of the conversations of LoCoMo, see
+# examples/validate_score.py.
+SELDOM, NOT_OFTEN, AS_LIKE = 0.05, 0.2, 0.01
 _NEAR = 2  # messages on either side that are about the same
 _SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")
 
@@ -47,9 +47,9 @@ class Chance:
         """Whether all that foreign text says of a fact is no more than chance.
 
         What was copied from the fact's origin is none, and what was copied from other messages says
-        nothing of it. Of what is left, it is no chance if messages that do not state the fact say
-        it too seldom for a text of that length, or if the sentence that says it is more like the
-        messages around its origin than like others.
+        nothing of it. Of what is left, it is no chance if other messages say it too seldom for a
+        text of that length; or if they do not say it often, and the sentence that says it is more
+        like the messages around its origin than like others.
         """
         origin = {source.id for source in fact.origin}
         places = set().union(*(self._standing.get(id, ()) for id in origin))
@@ -65,30 +65,29 @@ class Chance:
         said = [text for text in texts if _states(text, fact)]
         if not said:
             return True
-        if self._seldom(fact, origin, sum(map(count_words, texts))):
-            return False
+        seldom, often = self._chance(fact, origin, sum(map(count_words, texts)))
+        if seldom or often:
+            return often
         sentences = (each for text in said for each in _SENTENCE.split(text))
         return all(
             self._as_like(each, fact, origin) > AS_LIKE for each in sentences if _states(each, fact)
         )
 
-    def _seldom(self, fact: Fact, origin: set[str], length: int) -> bool:
-        """Whether a text of so many words seldom says a fact, if it does so as others do.
+    def _chance(self, fact: Fact, origin: set[str], length: int) -> tuple[bool, bool]:
+        """Whether a text of so many words seldom says a fact, or often, if it does as others do.
 
-        What none of the others says is counted as half a time, but for a fact with a key, as key
-        and value seldom meet by chance, and where there are too few others to tell.
+        By a Poisson process. What none of the others says is counted as half a time, but for a fact
+        with a key, as key and value seldom meet by chance, and where there are too few others.
         """
         others = [place for id, place in self._original.items() if id not in origin]
-        few = len(self._texts) * AS_LIKE < 1
-        said = 0.0 if fact.key or few else 0.5
-        most = (
-            -math.log1p(-BY_CHANCE) * sum(self._sizes[place] for place in others) / max(1, length)
-        )
+        words = sum(self._sizes[place] for place in others) / max(1, length)
+        unseen = 0.0 if fact.key or len(self._texts) * AS_LIKE < 1 else 0.5
+        most, times = -math.log1p(-NOT_OFTEN) * words, 0
         for place in others:
-            if said > most:
-                break
-            said += self._wordings[place].says(fact).stated
-        return said <= most
+            times += self._wordings[place].says(fact).stated
+            if times > most:
+                return False, True
+        return times + unseen <= -math.log1p(-SELDOM) * words, False
 
     def _as_like(self, sentence: str, fact: Fact, origin: set[str]) -> float:
         """The share of places that are as like a sentence as the fact's origin, itself included.
