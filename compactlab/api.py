@@ -394,7 +394,8 @@ def score(
         parts name messages of the original is believed; for anything else, the origin of its words
         is looked up, see :func:`compactlab.reports.score.attribution.attributed`.
     facts
-        A file of facts and needs, in the place of the labels of the original.
+        A file of facts and needs, in the place of the labels of the original. Facts that no message
+        states in words are left out; the score names them.
     model
         The model by which tokens are counted; a current one by default.
     id

@@ -22,9 +22,9 @@ of the session of its evidence with three quarters of them; half of each turn, q
 that was drawn to be kept. An answer is right with the chance 0.9 where its evidence was kept or is
 held, and else with 0.05 (``few errors``); or 0.8 and 0.1 (``many errors``). These chances, and what
 counts as held, are guesses: real answers may differ, so only the order of the methods is judged.
-Told beside them is a world in which models make little of summaries (``poor summaries``): 0.8 where
-the evidence was kept, 0.5 where it is held, 0.1 else. There no method that looks at summaries can
-gain.
+Beside them stands a world in which models make little of summaries (``poor summaries``): 0.8 where
+the evidence was kept, 0.5 where it is held, 0.1 else. There a method that looks at summaries cannot
+gain; it is to lose 0.03 at most.
 
 *Methods.* ``score``: the state is verbatim or intact. ``verbatim``: it is verbatim. ``provenance``:
 all evidence was kept, as the maker of the context knows. ``grep``: the answer stands in the
@@ -71,7 +71,7 @@ ERRORS = {
     "many errors": (0.8, 0.8, 0.1),
     "poor summaries": (0.8, 0.5, 0.1),
 }
-JUDGED = ("few errors", "many errors")
+LITTLE = 0.03
 METHODS = ("score", "verbatim", "provenance", "grep")
 ASK = "Answer the next question from what you know of this conversation. Say so if you do not know."
 MOVED_ON = 120  # messages of another conversation
@@ -120,9 +120,9 @@ def talks(path: Path) -> list[Talk]:
     return [Talk(each, samples[each.id.rpartition("/")[2]]) for each in read(path)]
 
 
-def contexts(talk: Talk, other: Talk) -> Iterator[Context]:
+def contexts(talk: Talk, other: Talk, tails: Iterable[int] = TAILS) -> Iterator[Context]:
     """All contexts of a conversation; another one goes on behind some."""
-    for tail in TAILS:
+    for tail in tails:
         for plain in _plain(talk, tail):
             yield plain
             if plain.kind in ("truncated", "observations 0.3"):
@@ -301,10 +301,8 @@ def judge(rows: Rows, verdict: Verdict) -> None:
         figures = {method: mcc(rows[method, errors, "all"]) for method in METHODS}
         told = ", ".join(f"{method} {figure:.2f}" for method, figure in figures.items())
         best = max(figures["provenance"], figures["grep"])
-        if errors in JUDGED:
-            verdict.bar(f"{errors}: MCC of {told}", figures["score"] >= best)
-        else:
-            verdict.aside(f"{errors}: MCC of {told}")
+        least = best - (LITTLE if errors == "poor summaries" else 0)
+        verdict.bar(f"{errors}: MCC of {told}", figures["score"] >= least)
         for kind in dict.fromkeys(kind for _, _, kind in rows if kind != "all"):
             cells = (f"{m} {mcc(rows[m, errors, kind]):.2f}" for m in METHODS)
             verdict.aside(f"{kind}: {', '.join(cells)}")
