@@ -164,6 +164,22 @@ def test_a_question_after_the_last_message_stands_for_nothing(kept: tuple[Messag
     assert (found.kinds[-1], found.sources[-1]) == ("synthetic", set())
 
 
+LOG_OF_MANY = tuple(say(f"m{n}", f"What was said as number {n * n} of them all.") for n in range(9))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sets(st.integers(0, 8), min_size=1, max_size=8), st.data())
+def test_a_summary_in_the_place_of_something_stands_for_all_that_is_gone_and_nothing_else(
+    gone: set[int], data: st.DataObject
+) -> None:
+    place = data.draw(st.sampled_from(sorted(gone)))
+    shown = [*LOG_OF_MANY[:place], SUMMARY, *LOG_OF_MANY[place + 1 :]]
+    kept = [m for m in shown if m is SUMMARY or LOG_OF_MANY.index(m) not in gone]
+    view = attributed(LOG_OF_MANY, (), View((), Messages([*kept]))).view
+    (summary,) = (m for m in view.messages if m.id.startswith("compacted:"))
+    assert [source.id for source in summary.parts[0].sources] == [f"m{n}" for n in sorted(gone)]
+
+
 def test_with_a_speaker_before_it_a_message_is_still_a_copy() -> None:
     found = told(SUMMARY, say("x", f"Bo: {LONG}"), say("y", f"log: {LOG}"), *ORIGINAL[4:], ASKED)
     assert found.kinds[:5] == ["summary", "summary", "recovered", "summary", "recovered"]
