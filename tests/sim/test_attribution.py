@@ -167,6 +167,13 @@ def test_a_question_after_the_last_message_stands_for_nothing(kept: tuple[Messag
 LOG_OF_MANY = tuple(say(f"m{n}", f"What was said as number {n * n} of them all.") for n in range(9))
 
 
+def test_a_summary_and_all_kept_messages_in_one_text_are_more_than_a_copy() -> None:
+    kept = "\n".join(f"Bo: {message.text}" for message in LOG_OF_MANY[1:])
+    summary = "In the beginning they spoke of a journey to Paris that was never made, Bo says. "
+    view = attributed(LOG_OF_MANY, (), View((), Messages([say("x", summary + kept)]))).view
+    assert {source.id for source in view.messages[0].parts[0].sources} == {"m0"}
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(0, 8), min_size=1, max_size=8), st.data())
 def test_a_summary_in_the_place_of_something_stands_for_all_that_is_gone_and_nothing_else(

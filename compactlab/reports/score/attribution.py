@@ -385,7 +385,8 @@ class _Attribution:
                 indices = {self._index[self._texts[place.text].id] for place in run.places}
                 copied |= indices
                 whole |= indices if self._whole(run) else set()
-        is_copy = words * _QUOTED <= (_QUOTED + 1) * matched
+        other = words - matched
+        is_copy = other * _QUOTED <= matched and other <= _MARKER
         copied |= whole
         return _Place(frozenset(copied), frozenset(whole), is_copy and bool(copied), bool(words))
 
