@@ -403,7 +403,8 @@ def score(
         parts name messages of the original is believed; for anything else, the origin of its words
         is looked up, see :func:`compactlab.reports.score.attribution.attributed`.
     facts
-        A file of facts and needs, in the place of the labels of the original.
+        A file of facts and needs, in the place of the labels of the original. Facts that no message
+        states in words are left out; the score names them.
     model
         The model by which tokens are counted; a current one by default.
     id
@@ -425,9 +426,11 @@ def score(
         original = find_conversation(original, id)
     if not isinstance(compacted, Conversation):
         compacted = _context(Path(compacted), id)
+    left_out: tuple[str, ...] = ()
     if facts is not None:
         labels = read_facts(facts, original)
-        original = replace(original, facts=labels[0], needs=labels[1])
+        original = replace(original, facts=labels.facts, needs=labels.needs)
+        left_out = labels.left_out
     messages = spoken(original)
     if not messages:
         raise InputError("there is no message in the original", original.source)
@@ -438,7 +441,7 @@ def score(
         raise InputError(error.message, compacted.source) from None
     catalogue = known_models(models_file)
     attribution = declaration or attributed(messages, original.system, view)
-    return Score(original, attribution, _model(model, catalogue), catalogue)
+    return Score(original, attribution, _model(model, catalogue), catalogue, left_out)
 
 
 def _context(path: Path, id: str) -> Conversation:

@@ -111,6 +111,32 @@ def test_provenance_that_is_declared_is_told_apart(
     assert "declared.jsonl: unknown message of the original 'm99'" in told.err
 
 
+def test_facts_without_literal_text_are_named_and_left_out(
+    files: list[Path], tmp_path: Path, compactlab: Run
+) -> None:
+    original, facts, compacted = files
+    more = tmp_path / "more.jsonl"
+    odd = {"id": "mood", "value": "in a good mood"}, {"id": "bare", "value": "", "origin": "m1"}
+    more.write_text(facts.read_text("utf-8") + "".join(json.dumps(each) + "\n" for each in odd))
+    told = compactlab("score", original, compacted, "--facts", more)
+    assert told.code == 0
+    assert "left out, as no message says them in words: 2 facts (mood and bare)\n" in told.out
+    told = compactlab("score", original, compacted, "--facts", more, "--format", "json")
+    data = json.loads(told.out)
+    assert (data["facts_left_out"], len(data["facts"])) == (["mood", "bare"], 4)
+
+
+def test_where_no_fact_has_literal_text_it_stops(
+    files: list[Path], tmp_path: Path, compactlab: Run
+) -> None:
+    original, _, compacted = files
+    none = tmp_path / "none.jsonl"
+    none.write_text('{"value": "in a good mood"}\n')
+    told = compactlab("score", original, compacted, "--facts", none)
+    assert (told.code, told.out) == (2, "")
+    assert "no message of the conversation says any of its facts" in told.err
+
+
 def test_without_facts_they_are_inferred_and_the_output_says_so(
     files: list[Path], compactlab: Run
 ) -> None:
@@ -135,7 +161,7 @@ def test_a_scenario_can_be_scored_too(files: list[Path], compactlab: Run) -> Non
         (("original.jsonl", "compacted.jsonl", "--facts", "no.jsonl"), "no.jsonl: No such file"),
         (
             ("original.jsonl", "compacted.jsonl", "--facts", "wrong.jsonl"),
-            "wrong.jsonl:1: no message",
+            "wrong.jsonl: no message",
         ),
         (("original.jsonl", "compacted.jsonl", "--model", "claude-sonet-4-5"), "did you mean"),
         (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios.readers.native import read_facts
+from compactlab.scenarios.readers.native import Labelled, read_facts
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
@@ -31,6 +31,10 @@ TALK = Conversation(
 
 
 def read(tmp_path: Path, *lines: Any) -> tuple[tuple[Fact, ...], tuple[Need, ...]]:
+    return read_all(tmp_path, *lines)[:2]
+
+
+def read_all(tmp_path: Path, *lines: Any) -> Labelled:
     file = tmp_path / "facts.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return read_facts(file, TALK)
@@ -73,7 +77,7 @@ def test_where_a_fact_is_stated_is_found_by_its_words(tmp_path: Path) -> None:
 def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
     file = tmp_path / "facts.json"
     file.write_text(json.dumps([{"value": "eu-west-3"}, {"value": "x", "decoy": True}], indent=1))
-    facts, _ = read_facts(file, TALK)
+    facts = read_facts(file, TALK).facts
     assert [(fact.id, fact.decoy, len(fact.origin)) for fact in facts] == [
         ("f1", False, 2),
         ("f2", True, 0),
@@ -83,8 +87,6 @@ def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"value": "Berlin"}, "no message of the conversation says 'Berlin'"),
-        ({"value": ""}, "has no value"),
         ({"value": 7}, "a fact is an object with a value"),
         ({"key": "k"}, "a fact is an object with a value"),
         ({"value": "eu-west-3", "colour": "red"}, "unknown field 'colour'"),
@@ -104,6 +106,26 @@ def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
 def test_a_bad_line_is_named(tmp_path: Path, line: Any, reason: str) -> None:
     with pytest.raises(InputError, match=rf"facts\.jsonl:2: .*{reason}"):
         read(tmp_path, {"value": "eu-west-3", "id": "good"}, line)
+
+
+def test_a_fact_without_literal_text_is_left_out_and_named(tmp_path: Path) -> None:
+    told = read_all(
+        tmp_path,
+        {"value": "Berlin", "needed": 2},
+        {"value": "eu-west-3", "supersedes": ["f1"], "depends_on": ["f1", "f4"], "needed": 1},
+        {"value": " ", "id": "bare", "origin": "u1"},
+        {"value": "eu-west-31"},
+        {"type": "need", "fact": "bare", "at": ""},
+    )
+    assert [fact.id for fact in told.facts] == ["f2", "f4"]
+    assert (told.facts[0].supersedes, told.facts[0].depends_on) == ((), ("f4",))
+    assert told.needs == (Need("f2", ""),)
+    assert told.left_out == ("f1", "bare")
+
+
+def test_where_none_has_literal_text_there_is_nothing_to_score(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no message of the conversation says any of its 2 facts"):
+        read(tmp_path, {"value": "Berlin"}, {"value": "Paris"})
 
 
 def test_a_bad_item_of_a_list_is_named(tmp_path: Path) -> None:

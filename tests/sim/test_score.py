@@ -164,6 +164,84 @@ def test_tokens_without_text_leave_facts_unknown() -> None:
     assert score.after == 101  # 90 of o200k, as this model counts
 
 
+# ---------------------------------------------------------------- what is found by chance
+
+CHATTER = [
+    "I saw 3 birds at the lake.", "Yes, that is nice.", "We stay 3 days in Paris.", "Yes.",
+    "My aunt lives in Paris, too.", "Lunch was at 3.", "It rained all day.", "Yes, I think so.",
+    "There were 3 of us.", "The train leaves at noon.", "In Paris it was cold.", "Call me later.",
+] * 12  # fmt: skip
+MOVED = "My sister moved her bakery to Lyon."
+TALK = Conversation(
+    "chat",
+    "native",
+    tuple(
+        say(f"m{n}", text, "assistant" if n % 2 else "user")
+        for n, text in enumerate(
+            [*CHATTER[:30], MOVED, "Did she hire 7 people?", *CHATTER[30:], "Bus 7."]
+        )
+    ),
+    facts=(
+        fact("town", "Lyon", "m30"),
+        fact("staff", "7", "m31"),
+        fact("birds", "3", "m0"),
+        fact("city", "Paris", "m2"),
+        fact("agreed", "Yes", "m1"),
+    ),
+)
+
+
+MUCH = "They talked about a lot of things and then about other things. " * 5
+
+
+@pytest.mark.parametrize(
+    ("summary", "kept"),
+    [
+        # What stands in many messages is found in any text.
+        ("They talked about 3 birds, Paris and the weather. Yes, they did.", set()),
+        # What stands in none of the others is not.
+        ("The sister of one of them has a bakery in Lyon.", {"town"}),
+        # Between the two, it is asked what the sentence is about.
+        (f"{MUCH}After the sister moved her bakery, did she hire 7 people?", {"staff"}),
+        (f"{MUCH}There was a bus, the number 7, and it was late.", set()),
+    ],
+)
+def test_a_value_counts_as_kept_beyond_what_chance_gives(summary: str, kept: set[str]) -> None:
+    score = scored(say("s", summary), *TALK.messages[-4:], original=TALK)
+    assert {each.fact for each in score.found if each.state == "intact"} == kept
+
+
+def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
+    copied = "There were 7 of us and then it rained for all of the long day in Paris."
+    events = (*TALK.events[:40], say("x", copied), *TALK.events[40:])
+    original = Conversation("chat", "native", events, facts=(fact("staff", "7", "m31"),))
+    score = scored(
+        say("s", f"So: {copied[:50]}, they said."), *TALK.messages[-4:], original=original
+    )
+    assert states(score) == {"staff": "lost"}
+    copied_too = scored(say("s", MOVED + " Did she hire 7 people?"), original=original)
+    assert states(copied_too) == {"staff": "intact"}
+
+
+def test_a_value_without_words_can_be_found_by_chance_too() -> None:
+    original = Conversation(
+        "c", "native", (*EVENTS, say("u4", "->")), facts=(fact("f", "->", "u4"),)
+    )
+    assert states(scored(say("s", "->"), original=original)) == {"f": "verbatim"}
+    assert states(scored(say("s", "So it goes -> on."), original=original)) == {"f": "intact"}
+
+
+def test_a_question_that_holds_the_value_keeps_nothing() -> None:
+    score = scored(*EVENTS[2:], say("q", "Is it eu-west-3 that they deploy to?"))
+    assert states(score)["where"] == "lost"
+
+
+def test_chance_counts_for_nothing_where_provenance_is_declared() -> None:
+    part = Part("text", "3 birds", "summary", (Source("m0"),))
+    declared = scored(Message("s", "user", (part,)), original=TALK, format="native")
+    assert states(declared)["birds"] == "intact"
+
+
 def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no message in the original"):
         compactlab.score(Conversation("t", "native", ()), context(*EVENTS))

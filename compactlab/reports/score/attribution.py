@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from compactlab.sim.core.errors import InputError, unknown
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Kind, Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 
@@ -63,7 +63,18 @@ def count_words(text: str) -> int:
     >>> count_words("Look: it's a_b, 1.5!")
     6
     """
-    return sum(text[m.start()].isalnum() or text[m.start()] == "_" for m in _TOKEN.finditer(text))
+    return len(words_of(text))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, without signs.
+
+    Examples
+    --------
+    >>> words_of("a_b, 1.5!")
+    ['a_b', '1', '5']
+    """
+    return [word for word in _TOKEN.findall(text) if word[0].isalnum() or word[0] == "_"]
 
 
 def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> list[list[Run]]:
@@ -235,6 +246,14 @@ _MARKER, _QUOTED = 20, 3
 MADE = "compacted:"  # what the ids of messages begin with that are none of the original
 
 
+class Copy(NamedTuple):
+    """A run of words in a part that stands in messages of the original as well."""
+
+    start: int  # of characters
+    end: int
+    ids: frozenset[str]
+
+
 @dataclass(frozen=True)
 class Attributed:
     """A compacted context with provenance."""
@@ -244,6 +263,7 @@ class Attributed:
     inferred: bool  # or declared
     words: int  # of the context
     found: int  # of these, in the original word by word
+    copies: Mapping[Part, tuple[Copy, ...]] = field(default_factory=dict)  # in parts of its own
 
 
 def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:
@@ -251,13 +271,12 @@ def attributed(original: Sequence[Message], system: tuple[Part, ...], context: V
 
     A message that equals an original one is that message, a part that equals a part is verbatim.
     Of other texts the longest runs of words are looked for, see :func:`aligned`. A run that is all
-    of an original text is put back
-    (``recovered``). A text that begins or ends as one original text does, and has little beside, is
-    ``truncated``; any other is a ``summary``, of the messages that its runs come from. What no run
-    explains may be a paraphrase of anything, and so a text that has such words stands for the
-    whole original as well. A tool's result that keeps nothing but the id of its call is a
-    ``stub``. Messages that are none of the original are called ``compacted:1``, ``compacted:2``,
-    ... after their places.
+    of an original text is put back (``recovered``). A text that begins or ends as one original text
+    does, and has little beside, is ``truncated``; any other is a ``summary``, of the messages that
+    its runs come from. What no run explains may be a paraphrase of the messages that are gone and
+    in whose place it stands, see :func:`_standing`. A tool's result that keeps nothing but the id
+    of its call is a ``stub``. Messages that are none of the original are called ``compacted:1``,
+    ``compacted:2``, ... after their places.
     """
     return _Attribution(original, system).of(context)
 
@@ -269,6 +288,15 @@ class _Text(NamedTuple):
     part: int
     text: str
     words: int
+
+
+class _Place(NamedTuple):
+    """What a message of a context has of the original, by the indices of messages."""
+
+    copied: frozenset[int]  # those that it has words of
+    whole: frozenset[int]  # those of which it has all of a text
+    is_copy: bool  # whether most of it is copied
+    has_words: bool = True
 
 
 class _Piece(NamedTuple):
@@ -292,6 +320,7 @@ class _Attribution:
             if part.text.strip()
         ]
         self._everything = tuple(Source(message.id) for message in original)
+        self._index = {message.id: index for index, message in enumerate(original)}
         self._parts: dict[tuple[str, str], Source] = {}
         self._results: dict[str, Source] = {}
         for message in original:
@@ -300,6 +329,7 @@ class _Attribution:
                 if part.type == "tool_result" and part.call_id:
                     self._results.setdefault(part.call_id, Source(message.id, number))
         self._matched = 0
+        self._copies: dict[Part, tuple[Copy, ...]] = {}
 
     def of(self, context: View) -> Attributed:
         same = _same(self._original, context.messages)
@@ -312,28 +342,69 @@ class _Attribution:
         asked = list(dict.fromkeys(part.text for part in unlike))
         known = [text.text for text in self._texts]
         self._runs = dict(zip(asked, aligned(known, asked), strict=True))
-        system = tuple(self._of_system(context.system))
+        written = [part for part in context.system if content(part) not in self._system]
+        places = [self._place(written)]
+        for here, message in enumerate(context.messages):
+            equal = same.get(here)
+            index = self._index[equal.id] if equal else -1
+            places.append(
+                _Place(frozenset([index]), frozenset([index]), True)
+                if equal
+                else self._place(message.parts)
+            )
+        known_ids = dict.fromkeys(text.id for text in self._texts)
+        standing = [
+            tuple(Source(self._original[index].id) for index in indices)
+            for indices in _standing(places, [self._index[id] for id in known_ids])
+        ]
+        system = tuple(self._of_system(context.system, standing[0]))
         messages = Messages(
-            same.get(place) or self._message(message, place + 1)
-            for place, message in enumerate(context.messages)
+            same.get(here) or self._message(message, here + 1, standing[here + 1])
+            for here, message in enumerate(context.messages)
         )
-        return Attributed(View(system, messages), context, True, retained + words, self._matched)
+        view = View(system, messages)
+        return Attributed(view, context, True, retained + words, self._matched, self._copies)
 
-    def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
+    def _place(self, parts: Sequence[Part]) -> _Place:
+        """What a message that is none of the original has of it."""
+        words = matched = 0
+        copied: set[int] = set()
+        whole: set[int] = set()
+        for part in parts:
+            size = count_words(part.text)
+            equal = self._parts.get(content(part)) if size else None
+            held = self._results.get(part.call_id) if part.type == "tool_result" else None
+            runs = () if equal or not size else self._runs[part.text]
+            if held and not runs and not equal:
+                copied.add(self._index[held.id])
+                continue
+            words += size
+            matched += size if equal else sum(run.words for run in runs)
+            whole |= {self._index[equal.id]} if equal else set()
+            for run in runs:
+                indices = {self._index[self._texts[place.text].id] for place in run.places}
+                copied |= indices
+                whole |= indices if self._whole(run) else set()
+        other = words - matched
+        is_copy = other * _QUOTED <= matched and other <= _MARKER
+        copied |= whole
+        return _Place(frozenset(copied), frozenset(whole), is_copy and bool(copied), bool(words))
+
+    def _of_system(self, parts: Iterable[Part], standing: tuple[Source, ...]) -> Iterator[Part]:
         """The system blocks: those of the original, and what was written into them."""
         for part in parts:
             if content(part) in self._system:
                 self._matched += count_words(part.text)
                 yield part
             else:
-                yield from self._part(part)
+                yield from self._part(part, standing)
 
-    def _message(self, message: Message, place: int) -> Message:
+    def _message(self, message: Message, place: int, standing: tuple[Source, ...]) -> Message:
         """A message that is none of the original; its id must not be that of another one."""
-        parts = tuple(piece for part in message.parts for piece in self._part(part))
+        parts = tuple(piece for part in message.parts for piece in self._part(part, standing))
         return replace(message, id=f"{MADE}{place}", parts=parts)
 
-    def _part(self, part: Part) -> Iterator[Part]:
+    def _part(self, part: Part, standing: tuple[Source, ...]) -> Iterator[Part]:
         words = count_words(part.text)
         same = self._parts.get(content(part)) if part.text.strip() else None
         if same is not None:
@@ -348,9 +419,18 @@ class _Attribution:
             self._matched += sum(run.words for run in runs)
             whole = [run for run in runs if self._whole(run)] if part.type == "text" else []
             for piece in _pieces(part.text, runs, whole):
-                yield self._piece(part, piece)
+                made = self._piece(part, piece, standing)
+                self._copies[made] = tuple(
+                    Copy(
+                        run.start - piece.start,
+                        run.end - piece.start,
+                        frozenset(self._texts[place.text].id for place in run.places),
+                    )
+                    for run in piece.runs
+                )
+                yield made
 
-    def _piece(self, part: Part, piece: _Piece) -> Part:
+    def _piece(self, part: Part, piece: _Piece, standing: tuple[Source, ...]) -> Part:
         text = part.text[piece.start : piece.end]
         held = self._results.get(part.call_id) if part.type == "tool_result" else None
         other = count_words(text) - sum(run.words for run in piece.runs)
@@ -359,11 +439,13 @@ class _Attribution:
             return replace(part, text=text, kind="recovered", sources=sources)
         if held is not None and not piece.runs:
             return replace(part, text=text, kind="stub", sources=(held,))
-        everything = self._everything if other else ()
+        standing = standing if other else ()
         cut = self._cut(text, piece) if other <= _MARKER else ()
         if cut:
-            return replace(part, text=text, kind="truncated", sources=(*cut, *everything))
-        return replace(part, text=text, kind="summary", sources=(*sources, *everything))
+            return replace(part, text=text, kind="truncated", sources=(*cut, *standing))
+        sources = (*sources, *standing)
+        kind: Kind = "summary" if sources else "synthetic"
+        return replace(part, text=text, kind=kind, sources=sources)
 
     def _whole(self, run: Run) -> bool:
         return any(self._texts[place.text].words == run.words for place in run.places)
@@ -390,6 +472,41 @@ class _Attribution:
             if is_head or (ends and not count_words(words[max(p.end for p in places) :])):
                 return tuple(Source(id, part, p.start, p.end) for p in places)
         return ()
+
+
+def _standing(places: Sequence[_Place], told: Iterable[int]) -> list[list[int]]:
+    """For which messages of the original the words of each place may stand that are no copies.
+
+    A message that is little more than a copy stands for what it copies. Any other stands for the
+    messages that are gone between the copies before and after it. Where nothing stands in their
+    place, the nearest such message before them stands for them too, else the nearest after them; if
+    there is none at all, one that comes before the last copy. So a question after the last message
+    stands for nothing.
+    """
+    standing = [sorted(place.copied) if place.is_copy else [] for place in places]
+    copies = [(place.copied, here) for here, place in enumerate(places) if place.is_copy]
+    there = frozenset().union(*(place.whole for place in places))
+    others = [n for n, place in enumerate(places) if place.has_words and not place.is_copy]
+    scattered = []
+    for index in told:
+        if index in there:
+            continue
+        before = max(((max(c), here) for c, here in copies if max(c) < index), default=(0, -1))[1]
+        after = min(
+            ((min(c), here) for c, here in copies if min(c) > index), default=(0, len(places))
+        )[1]
+        near = [here for here in others if before < here < after]
+        for here in near:
+            standing[here].append(index)
+        if not near:
+            scattered.append((index, before))
+    last = max((here for _, here in copies), default=-1)
+    able = [here for here in others if standing[here]] or [h for h in others if h < last]
+    for index, before in scattered:
+        earlier = [here for here in able if here < before]
+        for here in earlier[-1:] or able[:1]:
+            standing[here].append(index)
+    return [sorted(indices) for indices in standing]
 
 
 def _pieces(text: str, runs: Sequence[Run], whole: Sequence[Run]) -> Iterator[_Piece]:

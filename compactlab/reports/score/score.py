@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -24,8 +24,9 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, plain, show
+from compactlab.reports.render.text import counted, enumerated, plain, show
 from compactlab.reports.score.attribution import LEAST, Attributed
+from compactlab.reports.score.chance import Chance
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
@@ -70,6 +71,7 @@ class Score:
     context: Attributed
     model: Model  # whose tokens are counted
     catalogue: Catalogue = field(repr=False)
+    left_out: tuple[str, ...] = ()  # ids of facts of the file that no message says in words
 
     @cached_property
     def labelled(self) -> bool:
@@ -100,6 +102,8 @@ class Score:
     def reading(self) -> RunData:
         """A single call with the context as its prompt, after the last message."""
         facts, needs = self._labels
+        if self.context.inferred:
+            facts = tuple(self._beyond_chance(facts))
         closing = "closing"
         while any(message.id == closing for message in self.original.messages):
             closing += "~"
@@ -118,18 +122,31 @@ class Score:
         header = Header(conversation.id, conversation.digest, "score", "", model, 0, 0)
         return RunData(Trace(header, [step], self.catalogue), conversation)
 
+    def _beyond_chance(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """Facts, without words where those that foreign text says may stand there by chance.
+
+        Then only their origins can show that they are there.
+        """
+        chance = Chance(self.said, self.context)
+        for fact in facts:
+            if fact.decoy or not chance.explains(fact):
+                yield fact
+            else:
+                yield structs.replace(fact, key="", value="", aliases=(), variants=())
+
     @cached_property
     def found(self) -> tuple[FactState, ...]:
         """Every fact that is due at the end, in the order of the labels."""
         ledger, states = self.reading.ledger, self.reading.states[0]
+        facts = {fact.id: fact for fact in self._labels[0]}
         due = ledger.moments[self.reading.trace.steps[0].answer].due
         witness = _Whereabouts(ledger, self.context.view)
         return tuple(
             FactState(
                 fact.id,
                 fact.kind,
-                fact.key,
-                fact.value,
+                facts[fact.id].key,
+                facts[fact.id].value,
                 states.of(number),
                 witness.of(number, states.of(number)),
                 self.weights[fact.id],
@@ -235,6 +252,7 @@ class _Whereabouts:
         return ((1 << length) - 1) << place
 
 
+_NAMED = 5  # ids of facts that a line names
 _NEED = "share of needs whose facts the context does not hold"
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
@@ -261,6 +279,7 @@ def _data(score: Score) -> dict[str, Any]:
         "aligned": _aligned(score) if context.inferred else None,
         "labels": "given" if score.labelled else "inferred",
         "needs": "after the end" if score.later else "in the original",
+        "facts_left_out": list(score.left_out),
         "model": score.model.name,
         "tokens_before": score.before,
         "tokens_after": score.after,
@@ -307,7 +326,15 @@ def _about(score: Score) -> list[str]:
         f"tokens {score.before:,} before, {score.after:,} after "
         f"({show(_ratio(score), 'share')}), as {name(score.model.name)} counts"
     )
-    return [provenance, due, tokens]
+    return [provenance, due, *_left_out(score), tokens]
+
+
+def _left_out(score: Score) -> list[str]:
+    if not score.left_out:
+        return []
+    ids = enumerated([name(id) for id in score.left_out], _NAMED)
+    facts = counted(len(score.left_out), "fact")
+    return [f"left out, as no message says them in words: {facts} ({ids})"]
 
 
 def _states(score: Score) -> Table:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -293,11 +293,20 @@ FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSON
 
 # A file of facts about a conversation that stands in another file (see docs/formats.md).
 
-Labels = tuple[tuple[Fact, ...], tuple[Need, ...]]
+
+class Labelled(NamedTuple):
+    """Facts and needs of a file."""
+
+    facts: tuple[Fact, ...]
+    needs: tuple[Need, ...]
+    left_out: tuple[str, ...]  # ids of facts that no message says in so many words
 
 
-def read_facts(path: str | Path, conversation: Conversation) -> Labels:
-    """Read facts and needs of a conversation."""
+def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
+    """Read facts and needs of a conversation.
+
+    Facts without a value, and those without an origin that no message says, are left out.
+    """
     lines = jsonl.Lines(Path(path))
     collected = _Labels(conversation)
     for number, value in jsonl.values(lines):
@@ -307,10 +316,24 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labels:
     for number, label in collected.labels:
         with lines.at(number):
             collected.check(label)
-    facts = tuple(label for _, label in collected.labels if isinstance(label, Fact))
+    left = collected.left_out
+    labels = [label for _, label in collected.labels]
+    facts = tuple(_freed(fact, left) for fact in labels if isinstance(fact, Fact))
+    if not facts and left:
+        told = "any of its facts" if len(left) == 1 else f"any of its {len(left):,} facts"
+        raise InputError(f"no message of the conversation says {told}", str(path))
     if not facts:
         raise InputError("there is no fact in it", str(path))
-    return facts, tuple(label for _, label in collected.labels if isinstance(label, Need))
+    needs = (need for need in labels if isinstance(need, Need) and need.fact not in left)
+    return Labelled(facts, tuple(needs), tuple(left))
+
+
+def _freed(fact: Fact, left: Collection[str]) -> Fact:
+    """A fact that refers to none of those that are left out."""
+    supersedes, depends_on = (
+        tuple(id for id in ids if id not in left) for ids in (fact.supersedes, fact.depends_on)
+    )
+    return msgspec.structs.replace(fact, supersedes=supersedes, depends_on=depends_on)
 
 
 @contextmanager
@@ -330,6 +353,7 @@ class _Labels:
 
     conversation: Conversation
     labels: list[tuple[int, Fact | Need]] = field(default_factory=list)
+    left_out: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._messages = {message.id: message for message in self.conversation.messages}
@@ -347,17 +371,16 @@ class _Labels:
             if label.id in self._ids:
                 raise InputError(f"there is a fact {label.id!r} already")
             self._ids.add(label.id)
-            if not label.value.strip():
-                raise InputError(f"fact {label.id!r} has no value")
-            if not label.origin and not label.decoy:
-                raise InputError(f"no message of the conversation says {label.value!r}")
+            if not label.value.strip() or not (label.origin or label.decoy):
+                self.left_out[label.id] = None
+                return
         self.labels += ((number, each) for each in (label, *needs))
 
     def check(self, label: Fact | Need) -> None:
         """See that what a label refers to is there; a need without a place comes after the end."""
         if isinstance(label, Fact):
             check_fact(label, self._messages, self._ids)
-        elif label.at or label.fact not in self._ids:
+        elif label.fact not in self.left_out and (label.at or label.fact not in self._ids):
             check_need(label, self._messages, self._ids)
 
     def _plain(self, item: dict[str, Any]) -> tuple[dict[str, Any], list[Need]]:

@@ -1,0 +1,156 @@
+"""Whether foreign text says a fact by chance: short values stand in any long text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from compactlab.reports.score.attribution import Attributed, Copy, count_words, words_of
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.facts.evidence import Wording, normal
+
+# A value is beyond chance if few texts of that length would hold it that cannot have it from its
+# origin: at most the first share of them; or at most the second, if at most the third share of
+# places in the original are as like the sentence that it stands in as its origin is. The first is
+# the usual level of a test; the others were chosen on half of the conversations of LoCoMo, see
+# examples/validate_score.py.
+SELDOM, NOT_OFTEN, AS_LIKE = 0.05, 0.2, 0.01
+_NEAR = 2  # messages on either side that are about the same
+_SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")
+
+
+class Chance:
+    """Compares what a context says of facts with what the original says elsewhere."""
+
+    def __init__(self, original: Sequence[Message], context: Attributed) -> None:
+        self._original = {message.id: place for place, message in enumerate(original)}
+        self._texts = [
+            "\n".join(part.text for part in message.parts if part.type != "thinking")
+            for message in original
+        ]
+        view = context.view
+        messages = (message for message in view.messages if message.id not in self._original)
+        parts = [part for part in view.system if part in context.copies]
+        parts += [part for message in messages for part in message.parts]
+        self._foreign = [(part, Wording(part.text), context.copies.get(part, ())) for part in parts]
+        # By message: the places of the texts that may stand for it.
+        self._standing: dict[str, set[int]] = defaultdict(set)
+        for place, part in enumerate(parts):
+            for source in part.sources:
+                self._standing[source.id].add(place)
+
+    def explains(self, fact: Fact) -> bool:
+        """Whether all that foreign text says of a fact is no more than chance.
+
+        What was copied from the fact's origin is none, and what was copied from other messages says
+        nothing of it. Of what is left, it is no chance if other messages say it too seldom for a
+        text of that length; or if they do not say it often, and the sentence that says it is more
+        like the messages around its origin than like others.
+        """
+        origin = {source.id for source in fact.origin}
+        places = set().union(*(self._standing.get(id, ()) for id in origin))
+        texts = []
+        for part, wording, copies in (self._foreign[place] for place in sorted(places)):
+            if not wording.says(fact).stated:
+                continue
+            if any(_states(part.text[c.start : c.end], fact) for c in copies if c.ids & origin):
+                return False
+            texts.append(_without(part, [c for c in copies if not c.ids & origin]))
+        if not texts:
+            return False
+        said = [text for text in texts if _states(text, fact)]
+        if not said:
+            return True
+        seldom, often = self._chance(fact, origin, sum(map(count_words, texts)))
+        if seldom or often:
+            return often
+        sentences = (each for text in said for each in _SENTENCE.split(text))
+        return all(
+            self._as_like(each, fact, origin) > AS_LIKE for each in sentences if _states(each, fact)
+        )
+
+    def _chance(self, fact: Fact, origin: set[str], length: int) -> tuple[bool, bool]:
+        """Whether a text of so many words seldom says a fact, or often, if it does as others do.
+
+        By a Poisson process. What none of the others says is counted as half a time, but for a fact
+        with a key, as key and value seldom meet by chance, and where there are too few others.
+        """
+        others = [place for id, place in self._original.items() if id not in origin]
+        words = sum(self._sizes[place] for place in others) / max(1, length)
+        unseen = 0.0 if fact.key or len(self._texts) * AS_LIKE < 1 else 0.5
+        most, times = -math.log1p(-NOT_OFTEN) * words, 0
+        for place in others:
+            times += self._wordings[place].says(fact).stated
+            if times > most:
+                return False, True
+        return times + unseen <= -math.log1p(-SELDOM) * words, False
+
+    def _as_like(self, sentence: str, fact: Fact, origin: set[str]) -> float:
+        """The share of places that are as like a sentence as the fact's origin, itself included.
+
+        As alike as words, by their rarity, that are not of the fact.
+        """
+        known = words_of(normal(" ".join((fact.key, fact.value))))
+        scores: dict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(words_of(normal(sentence))):
+            if word not in known:
+                for place in self._places[word]:
+                    scores[place] += self._rarity[word]
+        places = [self._original[id] for id in origin if id in self._original]
+        mine = max((scores[place] for place in places), default=0.0)
+        others = [
+            place
+            for place in range(len(self._texts))
+            if all(abs(place - own) > 2 * _NEAR for own in places)
+        ]
+        return (1 + sum(scores[place] >= mine for place in others)) / (1 + len(others))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [*map(count_words, self._texts)]
+
+    @cached_property
+    def _wordings(self) -> list[Wording]:
+        return [*map(Wording, self._texts)]
+
+    @cached_property
+    def _words(self) -> list[set[str]]:
+        return [set(words_of(normal(text))) for text in self._texts]
+
+    @cached_property
+    def _rarity(self) -> dict[str, float]:
+        """How rare words are: the logarithm of how many messages there are for each with it."""
+        counts = Counter(word for words in self._words for word in words)
+        # Rounded, as sums of the same numbers in another order are to be the same.
+        return {word: round(math.log(len(self._words) / n), 6) for word, n in counts.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, set[int]]:
+        """By word: the messages that it stands in or near."""
+        places: dict[str, set[int]] = defaultdict(set)
+        last = len(self._words)
+        for place, words in enumerate(self._words):
+            for word in words:
+                places[word].update(range(max(0, place - _NEAR), min(last, place + _NEAR + 1)))
+        return places
+
+
+def _states(text: str, fact: Fact) -> bool:
+    return Wording(text).says(fact).stated
+
+
+def _without(part: Part, copies: Sequence[Copy]) -> str:
+    """A part's text without some of its copies; what stood around them does not grow together."""
+    return " \u2026 ".join(_between(part.text, copies))
+
+
+def _between(text: str, copies: Sequence[Copy]) -> Iterator[str]:
+    start = 0
+    for copy in copies:
+        yield text[start : copy.start]
+        start = copy.end
+    yield text[start:]
