@@ -318,7 +318,7 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
     if not np.isfinite(known).all():
         return Interval()
     mean = mean_of(known[None, :], np.ones((1, count), np.bool_))
-    if share and ends_of(mean, count) is None:
+    if share and 0 <= known[0] <= known[-1] <= 1 and ends_of(mean, count) is None:
         return _interval(*betting.interval(known), betting.METHOD, 1.0)
     low, high = interval_ends(mean)
     times = count if how == "sum" else 1

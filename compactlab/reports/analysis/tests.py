@@ -162,7 +162,9 @@ def no_less(better: Better, margin: float, pairs: Pairs) -> list[bool | None]:
         return [None] * len(pairs.ours)
     losses = pairs.differences if better == "lower" else -pairs.differences
     return [
-        betting.p_at_least(own[both], margin) <= ALPHA if both.sum() >= FEWEST else None
+        betting.p_at_least(own[both], margin) <= ALPHA
+        if both.sum() >= FEWEST and own.max() <= 1
+        else None
         for own, both in zip(losses, pairs.both, strict=True)
     ]
 

@@ -67,7 +67,7 @@ def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) 
     assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
     # 2 of 4,096 flips, for each of three matches.
     assert "significantly more expensive (p 0.0015)" in said
-    assert ("Difference in points: -10.0" in said, print(said))
+    assert "Difference in points: -10.0 (" in said
     assert said.count("the same in every conversation") == 4
 
 
@@ -183,7 +183,7 @@ def test_of_several_candidates_none_is_taken() -> None:
 
 def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> None:
     runs = []
-    for place in range(12):
+    for place in range(40):
         need = 0.99 + 0.004 * (-1) ** place
         runs += [
             make("keep_all()", KEPT, f"{place}", need=0.99),
@@ -194,4 +194,4 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
     (others,) = [line for line in said.splitlines() if line.startswith("Other significant")]
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
     assert others.endswith(" and 2 more.")
-    assert "compactions 0 to 12" in others
+    assert "compactions 0 to 40" in others
