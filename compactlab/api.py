@@ -218,22 +218,9 @@ def run(
     if jobs < 1:
         raise UsageError("jobs must be at least 1")
     planned = Plan(
-        conversations,
-        strategies,
-        models,
-        summarizer,
-        window,
-        seeds,
-        lenient,
-        models_file,
-        churn,
-        loop,
-        metrics,
-        tables,
-        controls,
-        redact,
-        isolate,
-    ).experiment()
+        conversations, strategies, models, summarizer, window, seeds, lenient, models_file,
+        churn, loop, metrics, tables, controls, redact, isolate,
+    ).experiment()  # fmt: skip
     workers = Workers(jobs, dask, warnings.warn)
     progress = progress or _show_printed
     if out is None:

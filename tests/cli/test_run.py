@@ -11,7 +11,7 @@ from compactlab.cli.rehearsal import Budget
 from compactlab.sim.experiment.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
-FOLDERS = {"runs", "calls", "compactions", "facts", "messages", "views"}
+FOLDERS = {"runs", "calls", "compactions", "facts", "lags", "messages", "views"}
 FILES = {".counts", ".lock", "manifest.json", "report.html"}
 
 

@@ -190,7 +190,15 @@ def small() -> Results:
             make("as_recorded()", SUMMED, name, cut=[2], need=0.95),
             make("keep_none()", ALONE, name, cut=[1, 2, 3], need=0.3),
             make("sliding_window(keep=20)", CUT, name, cut=[2, 3], need=0.6, sound=0.9),
-            make("auto_compact(reserve_tokens=1)", SUMMED, name, cut=[2], side=0.0005, need=0.9),
+            make(
+                "auto_compact(reserve_tokens=1)",
+                SUMMED,
+                name,
+                cut=[2],
+                side=0.0005,
+                need=0.9,
+                junk=0.5,
+            ),
             make("recency_buffer()", KEPT, name),
         ]
         runs.append(

@@ -43,7 +43,7 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Matched, Remembering, Summarizer
-from compactlab.sim.replay.trace import Trace
+from compactlab.sim.replay.trace import Step, Trace
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.store import Cell
@@ -146,9 +146,20 @@ def run_one(
                 if readings and not differs(readings[-1]):
                     readings.append(readings[-1])
                     continue
-                readings.append(_read(conversation, strategy, replace(setting, loop=loop)))
+                options = replace(setting, loop=loop)
+                steps = list(replay(conversation, strategy, options))
+                readings.append(_read(conversation, strategy, options, steps))
             data = readings[0]
-            controls = _controls(data, strategy, setting)
+            controls: dict[str, RunData] = {}
+            # Where nobody is asked to write, it does not matter who would.
+            for control in setting.controls if setting.summarizer else ():
+                name = control.spec.partition("(")[0]
+                if not data.side_calls:
+                    controls[name] = data
+                    continue
+                options = replace(setting, summarizer=control, loop=None)
+                steps = list(replay(conversation, strategy, options))
+                controls[name] = _read(conversation, strategy, options, steps)
             data = data.beside(controls=controls) if controls else data
             data = data.beside(best=readings[1], worst=readings[2]) if setting.loop else data
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
@@ -167,25 +178,8 @@ def run_one(
         return replace(run, status="failed", error=described(error))
 
 
-def _read(conversation: Conversation, strategy: Strategy, setting: Setting) -> RunData:
-    steps = list(replay(conversation, strategy, setting))
-    header = header_of(conversation, strategy, setting)
-    return RunData(Trace(header, steps, setting.catalogue), conversation)
-
-
-def _controls(data: RunData, strategy: Strategy, setting: Setting) -> dict[str, RunData]:
-    """The same in the open loop with each control; what nobody was asked to write is the same."""
-    if setting.summarizer is None:
-        return {}
-    asked = bool(data.side_calls)
-    return {
-        control.spec.partition("(")[0]: (
-            _read(data.conversation, strategy, replace(setting, summarizer=control, loop=None))
-            if asked
-            else data
-        )
-        for control in setting.controls
-    }
+def _read(script: Conversation, strategy: Strategy, options: Setting, steps: list[Step]) -> RunData:
+    return RunData(Trace(header_of(script, strategy, options), steps, options.catalogue), script)
 
 
 def _loops(loop: ClosedLoop | None) -> list[tuple[ClosedLoop | None, Callable[[RunData], bool]]]:
