@@ -20,6 +20,7 @@ SUMMARIZERS = {
     "salience": ("quoting", "Salience"),
     "checklist": ("checklist", "Checklist"),
     "lossy": ("lossy", "Lossy"),
+    "calibrated": ("calibrated", "Calibrated"),
     "oracle": ("controls", "Oracle"),
     "random": ("quoting", "Random"),
     "empty": ("controls", "Empty"),
