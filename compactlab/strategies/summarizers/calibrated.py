@@ -193,9 +193,7 @@ class Calibration:
         return "\n".join(lines) + "\n"
 
 
-_HEADER = (
-    "# Written by `compactlab calibrate LOG... --out FILE`; the package's by `make calibration`."
-)
+_HEADER = "# Written by `compactlab calibrate`; the package's own model by `make calibration`."
 _HEAD = ("source", "client", "sessions", "facts")
 _WHOLE = ("summaries", "messages", "before", "shortest", "longest", "kept", "lost")
 
