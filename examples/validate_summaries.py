@@ -47,7 +47,6 @@ from compactlab.strategies.summarizers.calibration import (
     kept_by,
     left_out,
     observe,
-    share,
 )
 from compactlab.strategies.summarizers.catalogue import DEFAULT, find_summarizer
 
@@ -119,25 +118,25 @@ def copied(name: str, pairs: Recorded, fitted: dict[str, Calibration]) -> Copies
 
 def distance(facts: Sequence[Observation], copies: Copies) -> float:
     """The mean difference of shares over all groups, in points."""
-    means, off = copies.kept.mean(axis=0), []
+    means, real = copies.kept.mean(axis=0), np.array([fact.kept for fact in facts])
+    off = []
     for heading, _, test in groups_of(facts):
         chosen = np.array([test(fact) for fact in facts])
         if heading in JUDGED and chosen.any():
-            real = share(fact.kept for fact in facts if test(fact))
-            off.append(abs(float(means[chosen].mean()) - real))
+            off.append(abs(float(means[chosen].mean() - real[chosen].mean())))
     return 100 * float(np.mean(off))
 
 
 def table(facts: Sequence[Observation], every: dict[str, Copies]) -> Iterator[str]:
     """Shares that are kept, by group, of the real summaries and of all summarisers."""
+    real = np.array([fact.kept for fact in facts])
     yield f"{'':38}{'n':>7}{'REAL':>8}" + "".join(f"{name:>12}" for name in every)
     for heading, called, test in groups_of(facts):
         chosen = np.array([test(fact) for fact in facts])
         if chosen.any():
-            real = share(fact.kept for fact in facts if test(fact))
             shares = [copies.kept[:, chosen].mean() for copies in every.values()]
             cells = "".join(f"{100 * each:12.1f}" for each in shares)
-            yield f"{heading[:9]:10}{called:28}{chosen.sum():7,}{100 * real:8.1f}{cells}"
+            yield f"{heading[:9]:10}{called:28}{chosen.sum():7,}{100 * real[chosen].mean():8.1f}{cells}"
 
 
 def judge(pairs: Recorded, verdict: Verdict) -> None:
