@@ -136,7 +136,8 @@ def table(facts: Sequence[Observation], every: dict[str, Copies]) -> Iterator[st
         if chosen.any():
             shares = [copies.kept[:, chosen].mean() for copies in every.values()]
             cells = "".join(f"{100 * each:12.1f}" for each in shares)
-            yield f"{heading[:9]:10}{called:28}{chosen.sum():7,}{100 * real[chosen].mean():8.1f}{cells}"
+            share = 100 * real[chosen].mean()
+            yield f"{heading[:9]:10}{called:28}{chosen.sum():7,}{share:8.1f}{cells}"
 
 
 def judge(pairs: Recorded, verdict: Verdict) -> None:

@@ -169,7 +169,10 @@ def _blocks(fitted: Fitted) -> Iterator[Block]:
     columns = [Column("text", words=True)]
     columns += [Column(head, group=name(c)) for c in clients for head in ("n", "share")]
     yield Table(tuple(columns), rows(map(_text, fitted.texts())))
-    yield sentences(_paths(model))
+    yield Heading("How paths are shortened")
+    parts = "kept", "shortened", "lost", "two components or more", "name alone, of files"
+    columns = [Column("paths", words=True), *map(Column, parts)]
+    yield Table(tuple(columns), rows(_paths(model)))
     yield Heading("Lengths in tokens (o200k)")
     lengths = ("summaries", "median at 100k", "slope", "sigma", "shortest", "longest")
     columns = [Column("client", words=True), *map(Column, lengths)]
@@ -217,19 +220,11 @@ def _text(row: dict[str, Any]) -> Sequence[str]:
     return cells
 
 
-def _paths(model: Calibration) -> Iterator[str]:
-    paths = model.paths
-    if paths.kept:
-        yield (
-            f"Of {counted(paths.kept, 'path')} that are kept, {_percent(paths.shortened)} stand "
-            "there without their first folders."
-        )
-    if paths.lost:
-        yield (
-            f"Of {counted(paths.lost, 'path')} that are not kept, {_percent(paths.several)} stand "
-            f"there by two components or more; of the files among them {_percent(paths.base)} "
-            "stand there by their name alone."
-        )
+def _paths(model: Calibration) -> Iterator[Sequence[str]]:
+    words = {"root": "told from the root on", "other": "others"}
+    for called, each in model.paths.items():
+        shares = _percent(each.shortened), _percent(each.several), _percent(each.base)
+        yield words[called], f"{each.kept:,}", shares[0], f"{each.lost:,}", *shares[1:]
 
 
 def _lengths(model: Calibration) -> Iterator[Sequence[str]]:

@@ -43,7 +43,8 @@ PLAIN = Paths(0, 0.0, 0, 0.0, 0.0)
 def model(paths: Paths = PLAIN, client: Client = NEVER, **coefficients: float) -> Calibration:
     """A model by its coefficients; nothing else of it does anything unless it is given."""
     coefficients = {"all": 0.0} | coefficients
-    return Calibration("planted", "ours", 1, 1, coefficients, paths, {"ours": client})
+    both = {"root": paths, "other": paths}
+    return Calibration("planted", "ours", 1, 1, coefficients, both, {"ours": client})
 
 
 def summarize(
@@ -238,7 +239,7 @@ def test_a_model_is_the_same_when_it_is_read_back(tmp_path: Path) -> None:
     ("wrong", "reason"),
     [
         (("[coefficients]\nall = 0.0", "[coefficients]"), "coefficients.all is missing"),
-        (("kept = 0", "kept = -1"), "paths.kept must be a whole number from 0, not -1"),
+        (("kept = 0", "kept = -1"), "paths.root.kept must be a whole number from 0, not -1"),
         (('client = "ours"', 'client = "other"'), "client unknown client 'other'"),
         (("slope", "slopes"), "unknown key 'slopes'"),
         (("all = 0.0", "all = nan"), "coefficients.all must be a number"),

@@ -90,7 +90,7 @@ def traits_in(witness: Witness, request: SummaryRequest) -> dict[int, Traits]:
             1 if fact.whole or not (carried or mentions[number]) else mentions[number],
             ages.get(number, tokens),
             carried,
-            is_path(fact) and _ROOT.match(fact.value) is not None,
+            is_path(fact) and is_rooted(fact),
             tuple(spoken.get(number, ())),
         )
     return traits
@@ -119,6 +119,11 @@ def is_short(message: Message) -> bool:
 def is_path(fact: Fact) -> bool:
     """Whether a fact is a file or folder that is told with the folder that it is in."""
     return fact.kind in _PATHS and "/" in fact.value.strip("/")
+
+
+def is_rooted(path: Fact) -> bool:
+    """Whether a path is told from the root on, or from a person's own folder."""
+    return _ROOT.match(path.value) is not None
 
 
 def has_ending(path: Fact) -> bool:
@@ -167,7 +172,7 @@ class Calibration:
     sessions: int
     facts: int
     coefficients: Mapping[str, float]  # log odds: of "all", of kinds, and of features
-    paths: Paths
+    paths: Mapping[str, Paths]  # of those told from the "root" on, and of "other" ones
     clients: Mapping[str, Client]
 
     def chance(self, traits: Traits) -> float:
@@ -186,7 +191,8 @@ class Calibration:
     def toml(self) -> str:
         """The model as a file; reading it gives an equal one."""
         lines = [_HEADER, *(f"{name} = {json.dumps(getattr(self, name))}" for name in _HEAD)]
-        tables = {"coefficients": dict(self.coefficients), "paths": asdict(self.paths)}
+        tables = {"coefficients": dict(self.coefficients)}
+        tables |= {f"paths.{name}": asdict(each) for name, each in self.paths.items()}
         tables |= {f"clients.{name}": asdict(each) for name, each in self.clients.items()}
         for name, table in tables.items():
             lines += ["", f"[{name}]", *(f"{key} = {value!r}" for key, value in table.items())]
@@ -194,6 +200,7 @@ class Calibration:
 
 
 _HEADER = "# Written by `compactlab calibrate`; the package's own model by `make calibration`."
+PATHS = ("root", "other")
 _HEAD = ("source", "client", "sessions", "facts")
 _WHOLE = ("summaries", "messages", "before", "shortest", "longest", "kept", "lost")
 
@@ -213,7 +220,7 @@ def _built_in() -> Calibration:
 
 def _calibration(whole: Section) -> Calibration:
     whole.only([field.name for field in fields(Calibration)])
-    coefficients = whole.section("coefficients")
+    coefficients, paths = whole.section("coefficients"), whole.section("paths").only(PATHS)
     coefficients.take("all", NUMBER)
     made = Calibration(
         whole.take("source", TEXT),
@@ -221,7 +228,7 @@ def _calibration(whole: Section) -> Calibration:
         whole.take("sessions", SIZE),
         whole.take("facts", SIZE),
         {name: float(coefficients.take(name, NUMBER)) for name in coefficients.values},
-        _table(Paths, whole.section("paths")),
+        {name: _table(Paths, paths.section(name)) for name in PATHS},
         {name: _table(Client, row) for name, row in whole.section("clients").sections()},
     )
     if made.client not in made.clients:
@@ -356,7 +363,8 @@ class BoundCalibrated(Drawing):
         """The value as the summary has it; "" where nothing of it is left."""
         if not is_path(fact):
             return fact.value if kept else ""
-        paths, dice = self.calibration.paths, self.dice("path", fact.id, round)
+        paths = self.calibration.paths[PATHS[not is_rooted(fact)]]
+        dice = self.dice("path", fact.id, round)
         drawn, names = dice.random(), fact.value.rstrip("/").split("/")
         several = paths.shortened if kept else paths.several
         if drawn < several and len(names) > 2:

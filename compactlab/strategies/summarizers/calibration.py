@@ -22,6 +22,7 @@ from compactlab.sim.facts.evidence import Witness, normal
 from compactlab.sim.facts.ledger import Ledger, ledger_of
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.calibrated import (
+    PATHS,
     Calibration,
     Client,
     Paths,
@@ -341,13 +342,14 @@ def calibrate(summaries: Sequence[Observed], date: str = "") -> Calibration:
         sessions,
         facts,
         fit(own),
-        _paths(own),
+        {name: _paths(own, rooted=name == "root") for name in PATHS},
         {name: _client(clients[name]) for name in sorted(clients)},
     )
 
 
-def _paths(summaries: Iterable[Observed]) -> Paths:
-    paths = [each for s in summaries for each in s.facts if is_path(each.fact)]
+def _paths(summaries: Iterable[Observed], *, rooted: bool) -> Paths:
+    every = (each for summary in summaries for each in summary.facts if is_path(each.fact))
+    paths = [each for each in every if each.traits.rooted is rooted]
     depth = {id(each): len(each.fact.value.strip("/").split("/")) for each in paths}
     kept, lost = ([each for each in paths if each.kept is was] for was in (True, False))
     return Paths(
