@@ -5,7 +5,7 @@ can be read. Without a name, and beside a folder that has one of the same name w
 are taken. The exit code is 1 if a bar is missed, and 2 if a file cannot be used.
 
 - *The same.* Each summariser gets what a recorded summary was made of, with the summary before it,
-  and may write as many tokens (o200k) as that has.
+  and is to write as many tokens (o200k) as that has.
 - *Facts* are those that the recorded actions show to be needed. The client with most summaries is
   judged, as ``compactlab calibrate`` fits that one.
 - *Half.* ``calibrated`` is fitted anew for each session, to all others. Nothing is judged on what
@@ -25,7 +25,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -86,12 +88,15 @@ def models(pairs: Recorded) -> dict[str, Calibration]:
 
 
 def written(
-    name: str, conversation: Conversation, fitted: dict[str, Calibration]
+    name: str, conversation: Conversation, summary: Observed, fitted: dict[str, Calibration]
 ) -> Iterator[Summarizer]:
     """The summarisers of a name: one for each draw."""
     for draw in range(DRAWS if name in (*DRAWN, CALIBRATED) else 1):
         if name == CALIBRATED:
             model = fitted[conversation.id]
+            tokens = summary.tokens
+            habits = replace(model.clients[model.client], shortest=tokens, longest=tokens)
+            model = replace(model, clients={model.client: habits})
             yield BoundCalibrated(conversation, 0, name, draw, model, model.client)
         else:
             yield find_summarizer(name).bound(conversation, draw)
@@ -103,16 +108,15 @@ def copied(name: str, pairs: Recorded, fitted: dict[str, Calibration]) -> Copies
     for conversation, found in pairs:
         ledger = ledger_of(conversation)
         witness = Witness(ledger)
-        summarizers = list(written(name, conversation, fitted))
         for summary in found:
             numbers = [ledger.number[each.fact.id] for each in summary.facts]
             kept = []
-            for each in summarizers:
+            for each in written(name, conversation, summary, fitted):
                 parts = each.summarize(summary.request, COUNT)
                 tokens.append(sum(COUNT(part.text) for part in parts))
                 bits = kept_by(witness, parts)
                 kept.append([bool(bits >> number & 1) for number in numbers])
-            columns.append(np.array(kept, np.float64).reshape(len(summarizers), len(numbers)))
+            columns.append(np.array(kept, np.float64).reshape(len(kept), len(numbers)))
     return Copies(np.concatenate(columns, axis=1), tokens)
 
 
@@ -158,16 +162,17 @@ def judge(pairs: Recorded, verdict: Verdict) -> None:
         many, one = auc(copies.kept.mean(axis=0), kept), auc(copies.kept[0], kept)
         print(f"  {name:12} AUC {many:.3f} ({one:.3f}), distance {distances[name]:.1f} points")
     print()
-    for group in ("session", "repository"):
-        trial = left_out(summaries, lambda summary, group=group: getattr(summary, group))
+    for group, sized in product(("session", "repository"), (False, True)):
+        trial = left_out(summaries, attrgetter(group), sized=sized)
         if trial is None:
             verdict.aside(f"too few to leave one {group} out")
             continue
         fifths = ", ".join(f"{chance:.2f} / {kept:.2f}" for chance, kept in trial.fifths)
         off = max(abs(chance - kept) for chance, kept in trial.fifths)
-        text = f"leaving out each {group} ({trial.groups}): AUC {trial.auc:.3f}"
+        known = ", lengths known" if sized else ""
+        text = f"leaving out each {group} ({trial.groups}){known}: AUC {trial.auc:.3f}"
         told = f"fifths, predicted / kept: {fifths}; off by {off:.3f} at most"
-        if group == "session":
+        if group == "session" and not sized:
             verdict.bar(f"{text}, at least {AUC}", trial.auc >= AUC)
             verdict.bar(f"{told}, of {OFF}", off <= OFF)
         else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     from compactlab.strategies.summarizers.calibrated import Calibration
     from compactlab.strategies.summarizers.calibration import Observed, Trial
 
+SESSIONS = "sessions"
+_TRIALS: tuple[tuple[str, str, bool], ...] = (
+    (SESSIONS, "session", False),
+    ("repositories", "repository", False),
+    ("sessions, length known", "session", True),
+    ("repositories, length known", "repository", True),
+)  # what is left out, and whether it is known how long the summaries are
 _BARS = 0.05  # by which a fifth may be off, to be called calibrated
 _TEXTS = {
     "messages": "short messages of the user, word for word",
@@ -47,8 +55,7 @@ class Fitted:
 
     summaries: Sequence[Observed]
     model: Calibration
-    sessions: Trial | None
-    repositories: Trial | None
+    trials: dict[str, Trial | None]  # by what was left out
 
     @cached_property
     def clients(self) -> dict[str, list[Observed]]:
@@ -72,12 +79,10 @@ class Fitted:
                     "facts": len(some),
                     "kept": share(fact.kept for fact in some) if some else None,
                 }
-            if self.sessions:
+            if trial := self.trials[SESSIONS]:
                 own = every[self.model.client]
                 chances = [
-                    chance
-                    for chance, fact in zip(self.sessions.chances, own, strict=True)
-                    if test(fact)
+                    chance for chance, fact in zip(trial.chances, own, strict=True) if test(fact)
                 ]
                 row["predicted"] = round(float(sum(chances)) / len(chances), 3) if chances else None
             found.append(row)
@@ -127,10 +132,7 @@ class Fitted:
             "fates": self.fates(),
             "versions": self.versions(),
             "texts": self.texts(),
-            "left_out": {
-                "sessions": _trial(self.sessions),
-                "repositories": _trial(self.repositories),
-            },
+            "left_out": {name: _trial(trial) for name, trial in self.trials.items()},
         }
 
 
@@ -156,7 +158,7 @@ def _blocks(fitted: Fitted) -> Iterator[Block]:
     clients = list(fitted.clients)
     yield sentences([name(f"The model was {model.source}."), _others(fitted)], bullets=False)
     yield Heading("What is kept of each fact")
-    predicted = fitted.sessions is not None
+    predicted = fitted.trials[SESSIONS] is not None
     columns = [Column("by", words=True), Column("facts that are", words=True)]
     columns += [Column(head, group=name(c)) for c in clients for head in ("facts", "kept")]
     columns += [Column("left out", group="predicted")] if predicted else []
@@ -182,12 +184,12 @@ def _blocks(fitted: Fitted) -> Iterator[Block]:
     pairs = ((name(key), f"{value:+.2f}") for key, value in model.coefficients.items())
     yield Table(coefficients, rows(pairs))
     yield Heading("On what was left out of the fit")
-    trials = {"sessions": fitted.sessions, "repositories": fitted.repositories}
-    columns = [Column("fifth of facts, by what is predicted")]
-    columns += [Column(head, group=each) for each in trials for head in ("predicted", "kept")]
-    if fitted.sessions or fitted.repositories:
-        yield Table(tuple(columns), rows(_fifths(list(trials.values()))))
-    yield sentences(_verdicts(trials))
+    columns = [Column("left out", words=True), *map(Column, ("groups", "facts", "AUC"))]
+    columns += [Column(f"fifth {number}") for number in range(1, 6)]
+    if predicted:
+        yield sentences(["Fifths of the facts, by chance: predicted / kept."], bullets=False)
+        yield Table(tuple(columns), rows(_trials(fitted.trials)))
+    yield sentences(_verdicts(fitted.trials))
 
 
 def _others(fitted: Fitted) -> str:
@@ -234,26 +236,24 @@ def _lengths(model: Calibration) -> Iterator[Sequence[str]]:
         yield name(client), f"{each.summaries:,}", *figures, *ends
 
 
-def _fifths(trials: Sequence[Trial | None]) -> Iterator[Sequence[str]]:
-    every = [trial.fifths if trial else () for trial in trials]
-    for fifth in range(max(map(len, every))):
-        cells = [str(fifth + 1)]
-        for each in every:
-            cells += [f"{value:.1%}" for value in each[fifth]] if each else [NONE, NONE]
-        yield cells
+def _trials(trials: dict[str, Trial | None]) -> Iterator[Sequence[str]]:
+    for called, trial in trials.items():
+        if trial:
+            fifths = [f"{chance:.1%} / {kept:.1%}" for chance, kept in trial.fifths]
+            fifths += [NONE] * (5 - len(fifths))
+            yield called, f"{trial.groups:,}", f"{len(trial.kept):,}", f"{trial.auc:.3f}", *fifths
 
 
 def _verdicts(trials: dict[str, Trial | None]) -> Iterator[str]:
     for called, trial in trials.items():
         if trial is None:
-            yield f"Too few {called} to leave one out."
+            yield f"Too few to leave out {called}."
             continue
         off = max(abs(chance - kept) for chance, kept in trial.fifths)
         fit = "within" if off <= _BARS else "more than"
         yield (
-            f"Leaving out each of {trial.groups:,} {called}: AUC {trial.auc:.3f} (0.5: chance) on "
-            f"{len(trial.kept):,} facts. The largest difference between predicted and kept in a "
-            f"fifth is {off:.3f}, {fit} {_BARS}."
+            f"Leaving out {called}: AUC {trial.auc:.3f} (0.5: chance). The largest difference "
+            f"between predicted and kept in a fifth is {off:.3f}, {fit} {_BARS}."
         )
 
 
@@ -305,19 +305,14 @@ def calibrate(
         raise errors[0] if errors else UsageError(f"there is nothing to fit: {reason}")
     model = fit(summaries, date)
     own = [summary for summary in summaries if summary.client == model.client]
-    groups: tuple[Callable[[Observed], str], ...] = (
-        lambda summary: summary.session,
-        lambda summary: summary.repository,
-    )
-    with Bar(sum(len(set(map(group, own))) for group in groups)) as bar:
-        done = iter(range(1, 10**9))
-        trials = [
-            left_out(own, group, lambda: bar.show(next(done), "trying what was left out"))
-            for group in groups
-        ]
+    trials: dict[str, Trial | None] = {}
+    with Bar(len(_TRIALS)) as bar:
+        for done, (called, group, sized) in enumerate(_TRIALS):
+            bar.show(done, f"leaving out {called}")
+            trials[called] = left_out(own, attrgetter(group), sized=sized)
     if out:
         write_aside(Path(out), shown(model.toml()))
-    document = calibration_report(Fitted(summaries, model, *trials))
+    document = calibration_report(Fitted(summaries, model, trials))
     if form == "json":
         print_json(WRITERS["json"](shown(document)))
     else:

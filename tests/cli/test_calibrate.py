@@ -56,14 +56,15 @@ def test_the_report_tells_what_is_kept_and_how_well_that_is_foretold(compactlab,
         assert re.search(rf" {group} ", done.out), group
     assert re.search(r"^short messages of the user, word for word +6 +50\.0%", done.out, re.M)
     assert re.search(r"^mentions +[+-]\d\.\d\d$", done.out, re.MULTILINE)
-    assert re.search(r"^Leaving out each of 3 sessions: AUC [01]\.\d{3} ", done.out, re.MULTILINE)
-    assert "Leaving out each of 2 repositories" in done.out
+    assert re.search(r"^sessions +3 +18 +[01]\.\d{3} ", done.out, re.MULTILINE)
+    assert re.search(r"^repositories +2 +18 +[01]\.\d{3} ", done.out, re.MULTILINE)
+    assert re.search(r"^Leaving out sessions: AUC [01]\.\d{3} ", done.out, re.MULTILINE)
 
 
 def test_one_session_cannot_be_left_out_of_itself(compactlab, logs):
     done = compactlab("calibrate", logs / "two")
     assert done.code == 0
-    assert "Too few sessions to leave one out." in done.out
+    assert "Too few to leave out sessions." in done.out
     assert "predicted" not in done.out
 
 

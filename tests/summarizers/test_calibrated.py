@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -78,7 +79,7 @@ def test_facts_are_kept_as_often_as_the_model_says() -> None:
     by = model(all=-1.0, decision=0.5)
     ledger = ledger_of(told)
     traits = traits_in(Witness(ledger), SummaryRequest(told.messages, 50_000))
-    chances = [by.chance(each) for each in traits.values()]
+    chances = [by.chance(each, 3000) for each in traits.values()]
     draws = range(40)
     hits = sum(len(kept(told, summarize(by, told, draw=draw))) for draw in draws)
     mean = sum(chances) / len(chances)
@@ -88,23 +89,32 @@ def test_facts_are_kept_as_often_as_the_model_says() -> None:
 
 def test_what_is_said_often_and_lately_stays_rather() -> None:
     by = find_calibration()
+    chance = partial(by.chance, tokens=3000)
     seldom, often = (Traits("entity", n, 20_000, False, False) for n in (1, 16))
     late, early = (Traits("entity", 2, n, False, False) for n in (100, 90_000))
     number, path = Traits("number", 2, 100, False, False), Traits("artifact", 2, 100, False, True)
-    assert by.chance(often) > by.chance(seldom)
-    assert by.chance(late) > max(map(by.chance, (early, number, path)))
+    assert chance(often) > chance(seldom)
+    assert chance(late) > max(map(chance, (early, number, path)))
+    assert by.chance(late, 6000) > chance(late) > by.chance(late, 1000)
 
 
 @pytest.mark.parametrize("kind", get_args(FactType))
 def test_every_type_has_a_chance_that_is_none_of_the_ends(kind: str) -> None:
-    assert 0.01 < find_calibration().chance(Traits(kind, 1, 5_000, False, False)) < 0.95
+    assert 0.01 < find_calibration().chance(Traits(kind, 1, 5_000, False, False), 3000) < 0.95
 
 
 def test_what_people_say_goes_by_names_that_people_say() -> None:
     by = find_calibration()
     for kind in ("decision", "constraint", "prohibition", "preference", "goal", "open_loop"):
         said = Traits(kind, 3, 900, False, False)
-        assert by.chance(said) == by.chance(said._replace(kind="entity"))
+        assert by.chance(said, 3000) == by.chance(said._replace(kind="entity"), 3000)
+
+
+def test_a_summary_that_may_be_long_keeps_more() -> None:
+    told = many(9).told()
+    by = model(length=2.0)
+    brief, long = (summarize(by, told, budget=budget) for budget in (700, 50_000))
+    assert len(kept(told, brief)) < len(kept(told, long))
 
 
 def test_the_same_seed_draws_the_same() -> None:

@@ -110,6 +110,12 @@ def _notes(request: SummaryRequest) -> list[Part]:
     return [*request.previous, *told]
 
 
+def _tokens(request: SummaryRequest) -> int:
+    """All that is summarised, in o200k."""
+    every = (*request.previous, *(part for m in request.messages for part in m.parts))
+    return sum(_COUNT.text(part.text) for part in every)
+
+
 def is_short(message: Message) -> bool:
     """Whether a person typed a message that is short enough to be quoted whole."""
     plain = all(part.type == "text" and part.kind == "verbatim" for part in message.parts)
@@ -129,6 +135,11 @@ def is_rooted(path: Fact) -> bool:
 def has_ending(path: Fact) -> bool:
     """Whether a path is that of a file, by its name."""
     return "." in path.value.rstrip("/").rpartition("/")[2].lstrip(".")
+
+
+def length(tokens: float) -> float:
+    """How long a summary is, as what its coefficient is multiplied with."""
+    return math.log2(max(1.0, tokens) / 3000)
 
 
 # What was fitted: ``calibrated.toml``, or what ``compactlab calibrate`` wrote of one's own.
@@ -151,6 +162,11 @@ class Client:
     shortest: int
     longest: int
 
+    def usual(self, span: int, deviation: float = 0.0) -> float:
+        """The length of a summary of so many tokens, so many standard deviations off the usual."""
+        middle = math.log(self.tokens) + self.slope * math.log2(max(1, span) / 100_000)
+        return min(max(math.exp(middle + self.sigma * deviation), self.shortest), self.longest)
+
 
 @dataclass(frozen=True)
 class Paths:
@@ -171,22 +187,24 @@ class Calibration:
     client: str  # whose summaries it was fitted on
     sessions: int
     facts: int
-    coefficients: Mapping[str, float]  # log odds: of "all", of kinds, and of features
+    # Log odds: of "all", of kinds, of features, and whenever the "length" of a summary doubles.
+    coefficients: Mapping[str, float]
     paths: Mapping[str, Paths]  # of those told from the "root" on, and of "other" ones
     clients: Mapping[str, Client]
 
-    def chance(self, traits: Traits) -> float:
-        """How likely a fact is kept that stands in no quoted message."""
+    def chance(self, traits: Traits, tokens: float) -> float:
+        """How likely a summary of so many tokens keeps a fact that no quoted message states."""
         known = self.coefficients
         names = (traits.kind, *_LIKE.get(traits.kind, _SAID))
         odds = known["all"] + next((known[name] for name in names if name in known), 0.0)
-        odds += sum(known.get(name, 0.0) * value for name, value in traits.features.items())
+        features = {**traits.features, "length": length(tokens)}
+        odds += sum(known.get(name, 0.0) * value for name, value in features.items())
         return round(1 / (1 + math.exp(-odds)), 9)
 
-    def overall(self, traits: Traits, client: str) -> float:
-        """How likely it is kept in all, when the messages that may be quoted are looked at too."""
-        lost = (1 - self.clients[client].quoted) ** len(traits.messages)
-        return 1 - (1 - self.chance(traits)) * lost
+    def overall(self, traits: Traits, tokens: float) -> float:
+        """How likely it is kept in all: also in a message that the fitted client may quote."""
+        lost = (1 - self.clients[self.client].quoted) ** len(traits.messages)
+        return 1 - (1 - self.chance(traits, tokens)) * lost
 
     def toml(self) -> str:
         """The model as a file; reading it gives an equal one."""
@@ -251,11 +269,11 @@ class Calibrated(ScriptedWriter):
     """Draw for each fact whether it stays, by a model fitted to summaries of real agents.
 
     A simulation: how likely a fact stays depends on its kind, on how often and how long ago it
-    was said, and on the summary before, with coefficients that were fitted to recorded
-    compactions (``docs/summarizers.md`` has them, with n and with how well they hold on sessions
-    that they were not fitted on). Paths are shortened and short messages of the user are quoted
-    as often as there, and the length is drawn from theirs. What no fact's key or value stands in
-    fills the summary up.
+    was said, on the summary before, and on how long this one is, with coefficients that were
+    fitted to recorded compactions. ``docs/summarizers.md`` has them, with n and with how well they
+    hold on sessions that they were not fitted to. Paths are shortened and short messages of the
+    user are quoted as often as there, and the length is drawn from theirs. What no fact's key or
+    value stands in fills the summary up.
 
     Known are the facts of the conversation; where it has none, those that its actions show to be
     needed. The fit is on such inferred facts. Types that only labelled conversations have go by
@@ -315,13 +333,10 @@ class BoundCalibrated(Drawing):
 
     def size(self, request: SummaryRequest, round: int, given: int) -> int:
         """As long as real ones are; what is drawn in o200k is told in the model's tokens."""
-        habits = self.calibration.clients[self.client]
-        span = sum(_COUNT.message(m) for m in request.messages) or 1
-        every = (*request.previous, *(part for m in request.messages for part in m.parts))
-        usual = math.log(habits.tokens) + habits.slope * math.log2(span / 100_000)
-        drawn = math.exp(usual + habits.sigma * self.dice("size", round).gauss())
-        within = min(max(drawn, habits.shortest), habits.longest)
-        return int(within * given / max(1, sum(_COUNT.text(part.text) for part in every)))
+        span = sum(map(_COUNT.message, request.messages))
+        deviation = self.dice("size", round).gauss()
+        tokens = self.calibration.clients[self.client].usual(span, deviation)
+        return int(tokens * given / max(1, _tokens(request)))
 
     def lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[Line]:
         """The messages that are quoted, and then what becomes of all facts not in them."""
@@ -330,13 +345,14 @@ class BoundCalibrated(Drawing):
             quoted.add(line.part.sources[0].id)
             yield line
         traits = traits_in(self.witness, request)
+        tokens = ratio * _tokens(request)
         given = {source.id for part in _notes(request) for source in part.sources}
         given.update(message.id for message in request.messages)
         for number in self.ordered(self.ledger.mask(traits)):
             fact = self.ledger.facts[number]
             if quoted.isdisjoint(source.id for source in fact.origin):
                 chance = self.dice("fate", fact.id, round).random()
-                kept = chance < self.calibration.chance(traits[number])
+                kept = chance < self.calibration.chance(traits[number], tokens)
                 if value := self._told(fact, kept, round):
                     told = msgspec.structs.replace(fact, value=value)
                     yield Line(chance, recited(told, given))

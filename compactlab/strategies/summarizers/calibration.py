@@ -30,6 +30,7 @@ from compactlab.strategies.summarizers.calibrated import (
     has_ending,
     is_path,
     is_short,
+    length,
     traits_in,
 )
 from compactlab.strategies.summarizers.units import BROKEN, words
@@ -286,20 +287,24 @@ RIDGE = 1.0  # half the weight of a coefficient's square; the intercept has none
 
 def fit(summaries: Sequence[Observed]) -> dict[str, float]:
     """Coefficients by name, of the facts that stand in no quoted message: that is drawn apart."""
-    facts = [each for summary in summaries for each in summary.facts if not each.quoted]
-    names = ["all", *sorted({name for each in facts for name in _row(each.traits)})]
+    facts = [
+        (
+            {**each.traits.features, each.traits.kind: 1.0, "length": length(summary.tokens)},
+            each.kept,
+        )
+        for summary in summaries
+        for each in summary.facts
+        if not each.quoted
+    ]
+    names = ["all", *sorted({name for features, _ in facts for name in features})]
     place = {name: index for index, name in enumerate(names)}
     x = np.zeros((len(facts), len(names)))
     x[:, 0] = 1
-    for index, each in enumerate(facts):
-        for name, value in _row(each.traits).items():
+    for index, (features, _) in enumerate(facts):
+        for name, value in features.items():
             x[index, place[name]] = value
-    found = logistic(x, np.array([each.kept for each in facts], np.float64))
+    found = logistic(x, np.array([kept for _, kept in facts], np.float64))
     return {name: round(float(value), 3) for name, value in zip(names, found, strict=True)}
-
-
-def _row(traits: Traits) -> dict[str, float]:
-    return {traits.kind: 1.0, **traits.features}
 
 
 def logistic(x: NDArray[np.float64], y: Vector) -> Vector:
@@ -427,10 +432,12 @@ class Trial:
 def left_out(
     summaries: Sequence[Observed],
     group: Callable[[Observed], str],
-    advance: Callable[[], None] = lambda: None,
+    *,
+    sized: bool = False,
 ) -> Trial | None:
     """Fit to all groups but one, and give chances to the facts of that one, in their order.
 
+    How long each summary is may be told (``sized``); else it is taken to be as long as others are.
     Of more than ``FOLDS`` groups, several are left out at once. None if there is only one group,
     or nothing to tell apart.
     """
@@ -440,16 +447,19 @@ def left_out(
         rest = [s for s in summaries if groups[group(s)] != fold]
         model = calibrate(rest) if any(summary.facts for summary in rest) else None
         for place, summary in enumerate(summaries):
-            if groups[group(summary)] == fold:
-                chances[place] = [
-                    model.overall(each.traits, model.client) if model else 0.0
-                    for each in summary.facts
-                ]
-        advance()
+            if groups[group(summary)] == fold and model is not None:
+                usual = model.clients[model.client].usual(summary.span)
+                tokens = summary.tokens if sized else usual
+                chances[place] = [model.overall(each.traits, tokens) for each in summary.facts]
     kept = [each.kept for summary in summaries for each in summary.facts]
     if len(groups) < 2 or not 0 < sum(kept) < len(kept):
         return None
-    given = [chance for place in range(len(summaries)) for chance in chances[place]]
+    none = (0.0,)  # to a fact, by a fit to nothing
+    given = [
+        chance
+        for place, summary in enumerate(summaries)
+        for chance in chances.get(place, none * len(summary.facts))
+    ]
     return Trial(len(groups), np.array(given), np.array(kept, np.bool_))
 
 
