@@ -14,7 +14,6 @@ import click
 
 from compactlab.cli.disclosing import print_json, say, shown, write_aside
 from compactlab.cli.options import finish, format_option, lenient_option, nothing_found, redact
-from compactlab.cli.progress import Bar
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -290,6 +289,7 @@ def calibrate(
     repositories (folders of logs) that were left out of the fit: the area under the curve (AUC;
     0.5: chance, 1: perfect), and predicted against kept shares in five groups of equal size.
     """
+    from compactlab.cli.progress import Bar
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import sources
     from compactlab.strategies.summarizers.calibration import calibrate as fit
@@ -322,6 +322,7 @@ def calibrate(
 
 def _observed(readable: Sequence[Source], errors: list[InputError]) -> list[Observed]:
     """The recorded summaries of the sources; a source that cannot be read is kept as its error."""
+    from compactlab.cli.progress import Bar
     from compactlab.strategies.summarizers.calibration import observe
 
     summaries: list[Observed] = []
