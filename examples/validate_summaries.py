@@ -26,7 +26,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from operator import attrgetter
 from pathlib import Path
 
@@ -75,7 +74,7 @@ class Copies:
 
 def recorded(folders: Sequence[Path]) -> Recorded:
     """The conversations with summaries that can be read, and these."""
-    loaded = (c for source in sources(folders)[0] for c in source.load())
+    loaded = (source.named(c) for source in sources(folders)[0] for c in source.load())
     pairs = [(conversation, list(observe(conversation))) for conversation in loaded]
     return [(conversation, found) for conversation, found in pairs if found]
 
@@ -162,21 +161,21 @@ def judge(pairs: Recorded, verdict: Verdict) -> None:
         many, one = auc(copies.kept.mean(axis=0), kept), auc(copies.kept[0], kept)
         print(f"  {name:12} AUC {many:.3f} ({one:.3f}), distance {distances[name]:.1f} points")
     print()
-    for group, sized in product(("session", "repository"), (False, True)):
-        trial = left_out(summaries, attrgetter(group), sized=sized)
-        if trial is None:
+    for group in ("session", "repository"):
+        trials = left_out(summaries, attrgetter(group))
+        if trials is None:
             verdict.aside(f"too few to leave one {group} out")
             continue
-        fifths = ", ".join(f"{chance:.2f} / {kept:.2f}" for chance, kept in trial.fifths)
-        off = max(abs(chance - kept) for chance, kept in trial.fifths)
-        known = ", lengths known" if sized else ""
-        text = f"leaving out each {group} ({trial.groups}){known}: AUC {trial.auc:.3f}"
-        told = f"fifths, predicted / kept: {fifths}; off by {off:.3f} at most"
-        if group == "session" and not sized:
-            verdict.bar(f"{text}, at least {AUC}", trial.auc >= AUC)
-            verdict.bar(f"{told}, of {OFF}", off <= OFF)
-        else:
-            verdict.aside(f"{text}; {told}")
+        for trial, known in zip(trials, ("", ", lengths known"), strict=True):
+            fifths = ", ".join(f"{chance:.2f} / {kept:.2f}" for chance, kept in trial.fifths)
+            off = max(abs(chance - kept) for chance, kept in trial.fifths)
+            text = f"leaving out each {group} ({trial.groups}){known}: AUC {trial.auc:.3f}"
+            told = f"fifths, predicted / kept: {fifths}; off by {off:.3f} at most"
+            if group == "session" and not known:
+                verdict.bar(f"{text}, at least {AUC}", trial.auc >= AUC)
+                verdict.bar(f"{told}, of {OFF}", off <= OFF)
+            else:
+                verdict.aside(f"{text}; {told}")
     nearest = min(distances, key=lambda name: distances[name])
     text = f"the nearest is {nearest}; the default is {DEFAULT}"
     verdict.bar(text, nearest == find_summarizer(DEFAULT).label)

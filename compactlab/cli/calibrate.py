@@ -33,12 +33,7 @@ if TYPE_CHECKING:
     from compactlab.strategies.summarizers.calibration import Observed, Trial
 
 SESSIONS = "sessions"
-_TRIALS: tuple[tuple[str, str, bool], ...] = (
-    (SESSIONS, "session", False),
-    ("repositories", "repository", False),
-    ("sessions, length known", "session", True),
-    ("repositories, length known", "repository", True),
-)  # what is left out, and whether it is known how long the summaries are
+_TRIALS = {SESSIONS: "session", "repositories": "repository"}
 _BARS = 0.05  # by which a fifth may be off, to be called calibrated
 _TEXTS = {
     "messages": "short messages of the user, word for word",
@@ -246,7 +241,8 @@ def _trials(trials: dict[str, Trial | None]) -> Iterator[Sequence[str]]:
 def _verdicts(trials: dict[str, Trial | None]) -> Iterator[str]:
     for called, trial in trials.items():
         if trial is None:
-            yield f"Too few to leave out {called}."
+            if called in _TRIALS:
+                yield f"Too few to leave out {called}."
             continue
         off = max(abs(chance - kept) for chance, kept in trial.fifths)
         fit = "within" if off <= _BARS else "more than"
@@ -307,9 +303,10 @@ def calibrate(
     own = [summary for summary in summaries if summary.client == model.client]
     trials: dict[str, Trial | None] = {}
     with Bar(len(_TRIALS)) as bar:
-        for done, (called, group, sized) in enumerate(_TRIALS):
+        for done, (called, group) in enumerate(_TRIALS.items()):
             bar.show(done, f"leaving out {called}")
-            trials[called] = left_out(own, attrgetter(group), sized=sized)
+            pair = left_out(own, attrgetter(group))
+            trials[called], trials[f"{called}, length known"] = pair or (None, None)
     if out:
         write_aside(Path(out), shown(model.toml()))
     document = calibration_report(Fitted(summaries, model, trials))
@@ -331,7 +328,7 @@ def _observed(readable: Sequence[Source], errors: list[InputError]) -> list[Obse
             bar.show(done, f"{counted(len(summaries), 'summary')}")
             try:
                 for conversation in source.load():
-                    summaries += observe(conversation)
+                    summaries += observe(source.named(conversation))
             except InputError as fault:
                 errors.append(fault)
     return summaries

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Part
 from compactlab.sim.core.stream import stream
 from compactlab.strategies.summarizers.calibrated import Traits
 from compactlab.strategies.summarizers.calibration import (
@@ -79,11 +80,12 @@ def test_an_intercept_alone_is_the_share(hits: list[bool]) -> None:
 
 def test_chances_that_are_left_out_are_right_on_average() -> None:
     parts = [replace(plain(f"s{n}"), facts=planted(n)) for n in range(4)]
-    trial = left_out(parts, lambda summary: summary.session)
-    assert trial is not None
-    assert (trial.groups, len(trial.kept)) == (4, 12_000)
-    assert all(abs(chance - kept) < 0.05 for chance, kept in trial.fifths)
-    assert trial.auc > 0.6
+    trials = left_out(parts, lambda summary: summary.session)
+    assert trials is not None
+    for trial in trials:
+        assert (trial.groups, len(trial.kept)) == (4, 12_000)
+        assert all(abs(chance - kept) < 0.05 for chance, kept in trial.fifths)
+        assert trial.auc > 0.6
 
 
 def test_what_is_left_out_has_no_say() -> None:
@@ -91,10 +93,10 @@ def test_what_is_left_out_has_no_say() -> None:
     kept, lost = (
         tuple(each._replace(kept=is_kept) for each in planted(3, 50)) for is_kept in (True, False)
     )
-    trial = left_out([replace(plain("a"), facts=kept), replace(plain("b"), facts=lost)],
-                     lambda summary: summary.session)  # fmt: skip
-    assert trial is not None
-    assert trial.auc == 0
+    parts = [replace(plain("a"), facts=kept), replace(plain("b"), facts=lost)]
+    trials = left_out(parts, lambda summary: summary.session)
+    assert trials is not None
+    assert [trial.auc for trial in trials] == [0, 0]
 
 
 def test_one_group_alone_cannot_be_left_out() -> None:
@@ -105,6 +107,21 @@ def test_equal_scores_tell_nothing_apart() -> None:
     hits = np.array([True, False, True, False])
     assert auc(np.zeros(4), hits) == 0.5
     assert auc(np.array([2.0, 1, 2, 1]), hits) == 1.0
+
+
+def test_the_length_of_a_summary_is_known_in_the_second_trial_alone() -> None:
+    """Of two sessions with equal facts the one with the longer summaries keeps all."""
+    found = []
+    for n in range(8):
+        kept = tuple(each._replace(kept=n % 2 == 0) for each in planted(3, 30))
+        words = "and so on " * (400 if n % 2 == 0 else 40)
+        part = replace(plain(f"s{n}"), facts=kept)
+        text = Part("text", words, "summary", part.parts[0].sources)
+        found.append(replace(part, parts=(text,)))
+    trials = left_out(found, lambda summary: summary.session)
+    assert trials is not None
+    assert trials[0].auc < 0.6
+    assert trials[1].auc > 0.95
 
 
 def test_what_a_summary_keeps_is_read_with_what_it_depends_on() -> None:
@@ -198,7 +215,7 @@ def test_real_summaries_are_foretold_on_sessions_that_were_left_out() -> None:
     summaries = [summary for conversation in loaded for summary in observe(conversation)]
     own = [summary for summary in summaries if summary.client == "claude_code"]
     assert (len(summaries), len(own)) == (39, 37)  # one more stands at the beginning of its log
-    trial = left_out(own, lambda summary: summary.session)
-    assert trial is not None
-    assert trial.auc >= 0.68
-    assert max(abs(chance - kept) for chance, kept in trial.fifths) <= 0.05
+    trials = left_out(own, lambda summary: summary.session)
+    assert trials is not None
+    assert trials[0].auc >= 0.68
+    assert max(abs(chance - kept) for chance, kept in trials[0].fifths) <= 0.05

@@ -371,10 +371,10 @@ def _client(summaries: Sequence[Observed]) -> Client:
     messages = [quoted for summary in summaries for quoted in summary.messages]
     before = [quoted for summary in summaries for quoted in summary.before]
     whole = [summary for summary in summaries if summary.complete] or list(summaries)
-    sizes = [math.log(summary.tokens) for summary in whole]
-    spans = [math.log2(summary.span / 100_000) for summary in whole]
+    sizes = [math.log(max(1, summary.tokens)) for summary in whole]
+    spans = [math.log2(max(1, summary.span) / 100_000) for summary in whole]
     slope, middle = 0.0, median(sizes)
-    if len(whole) >= _FEWEST:
+    if len(whole) >= _FEWEST and max(spans) - min(spans) >= 1:
         slope = float(np.polyfit(spans, sizes, 1)[0])
         middle = median(size - slope * span for size, span in zip(sizes, spans, strict=True))
     rest = [size - slope * span for size, span in zip(sizes, spans, strict=True)]
@@ -393,7 +393,8 @@ def _client(summaries: Sequence[Observed]) -> Client:
     )
 
 
-_FEWEST = 5  # summaries from which on a length is said to depend on the span
+# Summaries from which on a length is said to depend on the span, if one is twice another.
+_FEWEST = 5
 
 
 def share(hits: Iterable[bool]) -> float:
@@ -430,37 +431,31 @@ class Trial:
 
 
 def left_out(
-    summaries: Sequence[Observed],
-    group: Callable[[Observed], str],
-    *,
-    sized: bool = False,
-) -> Trial | None:
+    summaries: Sequence[Observed], group: Callable[[Observed], str]
+) -> tuple[Trial, Trial] | None:
     """Fit to all groups but one, and give chances to the facts of that one, in their order.
 
-    How long each summary is may be told (``sized``); else it is taken to be as long as others are.
-    Of more than ``FOLDS`` groups, several are left out at once. None if there is only one group,
-    or nothing to tell apart.
+    In the first trial each summary is taken to be as long as others are; in the second it is known
+    how long it is. Of more than ``FOLDS`` groups, several are left out at once. None if there is
+    only one group, or nothing to tell apart.
     """
     groups = {name: n % FOLDS for n, name in enumerate(sorted(set(map(group, summaries))))}
-    chances: dict[int, list[float]] = {}
-    for fold in sorted(set(groups.values())) if len(groups) > 1 else ():
+    kept = np.array([each.kept for summary in summaries for each in summary.facts], np.bool_)
+    if len(groups) < 2 or not 0 < kept.sum() < len(kept):
+        return None
+    chances = np.zeros((2, len(kept)))  # 0 where a fit would be to nothing
+    place = np.cumsum([0, *(len(summary.facts) for summary in summaries)])
+    for fold in sorted(set(groups.values())):
         rest = [s for s in summaries if groups[group(s)] != fold]
         model = calibrate(rest) if any(summary.facts for summary in rest) else None
-        for place, summary in enumerate(summaries):
+        for number, summary in enumerate(summaries):
             if groups[group(summary)] == fold and model is not None:
                 usual = model.clients[model.client].usual(summary.span)
-                tokens = summary.tokens if sized else usual
-                chances[place] = [model.overall(each.traits, tokens) for each in summary.facts]
-    kept = [each.kept for summary in summaries for each in summary.facts]
-    if len(groups) < 2 or not 0 < sum(kept) < len(kept):
-        return None
-    none = (0.0,)  # to a fact, by a fit to nothing
-    given = [
-        chance
-        for place, summary in enumerate(summaries)
-        for chance in chances.get(place, none * len(summary.facts))
-    ]
-    return Trial(len(groups), np.array(given), np.array(kept, np.bool_))
+                for row, tokens in enumerate((usual, summary.tokens)):
+                    given = [model.overall(each.traits, tokens) for each in summary.facts]
+                    chances[row, place[number] : place[number + 1]] = given
+    unsized, sized = (Trial(len(groups), row, kept) for row in chances)
+    return unsized, sized
 
 
 FOLDS = 40
