@@ -311,7 +311,7 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         BeforeValidator(_in_list),
         list_in_file(AnySummarizer, alone=True),
     ] = Field(
-        default=["lexrank"],
+        default=["calibrated"],
         description="The summariser: a spec, a table with a 'name' and fields, each with "
         "a value or a list of them, or a list of such; each is combined with every strategy.",
     )
