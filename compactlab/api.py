@@ -76,7 +76,7 @@ def replay(
     strategy: Strategy | str,
     model: str = "",
     *,
-    summarizer: Summarizer | str = "lexrank",
+    summarizer: Summarizer | str = "calibrated",
     window: int | None = None,
     seed: int = 0,
     models_file: str | Path | None = None,
@@ -140,7 +140,7 @@ def run(
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
     models: Iterable[str] = (),
     *,
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank",
+    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated",
     window: int | None = None,
     seeds: int = 1,
     jobs: int = 1,
@@ -238,7 +238,7 @@ def explain(
     model: str = "",
     *,
     id: str = "",
-    summarizer: Summarizer | str = "lexrank",
+    summarizer: Summarizer | str = "calibrated",
     window: int | None = None,
     seed: int = 0,
     lenient: bool = False,
@@ -313,7 +313,7 @@ class Plan:
     conversations: Iterable[Given] | Given = (DEFAULT,)
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP
     models: Iterable[str] = ()
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank"
+    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated"
     window: int | None = None
     seeds: int = 1
     lenient: bool = False

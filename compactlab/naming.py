@@ -193,8 +193,11 @@ def relative_path(folder: Path, name: str) -> str:
 def relative_conversation(folder: Path, text: str) -> str:
     """A path, a pattern or a scenario's spec, whose profile may be a file."""
     path = relative_path(folder, text)
-    if path != text:
-        return path
+    return path if path != text else relative_profile(folder, text)
+
+
+def relative_profile(folder: Path, text: str) -> str:
+    """The spec of a scenario or a summariser, with the file of its profile taken from a folder."""
 
     def profile(match: re.Match[str]) -> str:
         return repr(relative_path(folder, match[2]))

@@ -40,6 +40,7 @@ from compactlab.naming import (
     relative_class,
     relative_conversation,
     relative_path,
+    relative_profile,
     relative_strategy,
     tables_of,
 )
@@ -200,12 +201,16 @@ class Expansion:
 
     def _summarizer(self, given: Any, place: Place) -> Choice | None:
         if isinstance(given, str):
+            text = relative_profile(self.folder, given)
             with self.faults.at(place):
-                return Fixed(given, summarizers.find_summarizer(given))
+                return Fixed(text, summarizers.find_summarizer(text))
         elif table := self._table(given, place, SummarizerTable):
             with self.faults.at((*place, "name")):
                 cls = summarizers.find_class(table.name)
-                return read_grid(table.name, cls, table.model_extra or {}, place, self.faults)
+                fields = dict(table.model_extra or {})
+                if "profile" in fields:
+                    fields["profile"] = self._profile(fields["profile"])
+                return read_grid(table.name, cls, fields, place, self.faults)
         return None
 
     def _items(self, key: str, given: Any) -> Iterator[tuple[Place, Any]]:
@@ -306,7 +311,7 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         BeforeValidator(_in_list),
         list_in_file(AnySummarizer, alone=True),
     ] = Field(
-        default=["lexrank"],
+        default=["calibrated"],
         description="The summariser: a spec, a table with a 'name' and fields, each with "
         "a value or a list of them, or a list of such; each is combined with every strategy.",
     )

@@ -57,7 +57,11 @@ from compactlab.sim.core.errors import UsageError
 )
 @window_option
 @click.option(
-    "--summarizer", default="lexrank", metavar="SPEC", help="The summariser.  [default: lexrank]"
+    "--summarizer",
+    default="calibrated",
+    show_default=True,
+    metavar="SPEC",
+    help="The summariser.",
 )
 @click.option(
     "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."

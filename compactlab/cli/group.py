@@ -6,6 +6,7 @@ import click
 
 from compactlab import __version__
 from compactlab.cli.audit import audit
+from compactlab.cli.calibrate import calibrate
 from compactlab.cli.compare import compare
 from compactlab.cli.disclosing import renaming_notes
 from compactlab.cli.explain import explain
@@ -45,6 +46,7 @@ for command in (
     score,
     inspect,
     fit,
+    calibrate,
     list_,
     new,
     schema,

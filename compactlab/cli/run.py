@@ -72,7 +72,7 @@ _TRANSCRIPTS = (".json", ".jsonl")
     multiple=True,
     metavar="SPEC",
     help="The summariser, see compactlab list summarizers. Repeatable: each is combined with every "
-    "strategy.  [default: lexrank]",
+    "strategy.  [default: calibrated]",
 )
 @click.option(
     "--controls/--no-controls",

@@ -248,7 +248,7 @@ def test_a_dry_run_names_all_summarisers_and_counts_under_each(compactlab, toml)
 def test_options_win_over_the_summarisers_of_a_file(toml):
     file = toml('summarizer = ["lead", "tail"]')
     assert ExperimentSettings.load(file, {"summarizer": ("oracle",)}).summarizer == ["oracle"]
-    assert ExperimentSettings.load(None, {}).summarizer == ["lexrank"]
+    assert ExperimentSettings.load(None, {}).summarizer == ["calibrated"]
 
 
 def test_the_keys_of_a_run_are_read(toml):

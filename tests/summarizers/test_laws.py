@@ -143,4 +143,5 @@ def test_the_bound_one_goes_by_the_same_name(spec: str) -> None:
 
 def test_what_is_simulated_says_so_and_what_copies_has_nothing_to_say() -> None:
     simulated = {name for name in SUMMARIZERS if find_summarizer(name).simulated}
-    assert simulated == {"lossy", "oracle", "random", "junk", "empty", "inflating", "failed"}
+    drawn = {"lossy", "calibrated", "random"}
+    assert simulated == {*drawn, "oracle", "junk", "empty", "inflating", "failed"}

@@ -52,6 +52,7 @@ COUNT = Kind("a whole number from 1", lambda value: _whole(value) and value >= 1
 SIZE = Kind("a whole number from 0", lambda value: _whole(value) and value >= 0)
 FACTOR = Kind("a number above 0", lambda value: _finite(value) and value > 0)
 AMOUNT = Kind("a number from 0", lambda value: _finite(value) and value >= 0)
+NUMBER = Kind("a number", _finite)
 DAY = Kind("a day, e.g. 2026-12-31", _is_day)
 LIST = Kind("a list", lambda value: isinstance(value, list))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))

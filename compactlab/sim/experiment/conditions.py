@@ -6,12 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.sim.core.isolation import is_foreign
-from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine
+from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine, digest_of_file
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.experiment.tables import USUAL
 from compactlab.sim.metrics import METRICS
@@ -102,13 +103,18 @@ class Condition:
 
     @cached_property
     def writer(self) -> dict[str, str]:
-        """The summariser's short name, what of it is simulated, and the digest of its code."""
+        """The summariser's short name, what of it is simulated, and the digest of its code.
+
+        The digests of files that its spec names stand behind that of the code.
+        """
         if self.summarizer is None:
             return {}
+        codes = [digest_of_classes([type(self.summarizer)])]
+        codes += [digest_of_file(Path(file)) for file in self.summarizer.named_files]
         return {
             "label": self.summarizer.label,
             "simulated": self.summarizer.simulated,
-            "code": digest_of_classes([type(self.summarizer)]),
+            "code": " ".join(codes),
         }
 
     @cached_property

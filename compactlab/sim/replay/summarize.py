@@ -117,6 +117,11 @@ class Summarizer(ABC):
         """The spec without what stands at its default: for titles, where room is scarce."""
         return label_of(self)
 
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """The files that its spec names: what they hold belongs to a run's identity."""
+        return ()
+
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """Get to know what is replayed; asked for once before each replay.
 
@@ -207,6 +212,11 @@ class Remembering(Summarizer):
     def simulated(self) -> str:  # type: ignore[override]
         """What of the inner summariser is simulated."""
         return self.inner.simulated
+
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """The files that the inner summariser's spec names."""
+        return self.inner.named_files
 
     def bound(self, conversation: Conversation, seed: int) -> Remembering:
         """Bind the inner one; what one that knows more has answered is remembered apart."""

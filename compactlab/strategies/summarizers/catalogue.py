@@ -8,7 +8,7 @@ from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.replay.summarize import Summarizer
 
-DEFAULT = "lexrank"
+DEFAULT = "calibrated"
 
 # Name to module and class. They are imported when they are asked for: numpy takes a tenth of a
 # second, which `--help` need not wait for.
@@ -20,6 +20,7 @@ SUMMARIZERS = {
     "salience": ("quoting", "Salience"),
     "checklist": ("checklist", "Checklist"),
     "lossy": ("lossy", "Lossy"),
+    "calibrated": ("calibrated", "Calibrated"),
     "oracle": ("controls", "Oracle"),
     "random": ("quoting", "Random"),
     "junk": ("controls", "Junk"),

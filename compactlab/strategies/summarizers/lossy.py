@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import random
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
-from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.stream import stream
-from compactlab.sim.facts.evidence import normal, occurrences
-from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
-from compactlab.strategies.summarizers.extractive import (
-    LONGEST,
-    SHORTEST,
-    USUAL,
-    filling,
-    written,
-)
+from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
+from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
 from compactlab.strategies.summarizers.statements import (
     Statements,
     damaged,
     outdated,
     recited,
     statements_in,
-    summaries,
 )
-from compactlab.strategies.summarizers.units import Unit, distinct, units_of
-from compactlab.strategies.summarizers.writer import Knowing, loud
 
 # What becomes of facts in a summary: how likely, at which level, and who says so.
 #
@@ -164,11 +150,6 @@ class Fates:
         return "mutated" if rest < stale * case.older + mutated else "lost"
 
 
-_HEADING = "Simulated summary, round {}: what is kept was drawn"
-_ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
-_LOOKED_AT = 2000  # units that may become filler
-
-
 @dataclass(frozen=True)
 class Lossy(Summarizer):
     """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
@@ -228,96 +209,37 @@ class Lossy(Summarizer):
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """With the facts of a conversation."""
         audible = audible_at(self.level) if self.audible is None else self.audible
-        return BoundLossy(conversation, seed, self.spec, self.fates, self.draw, audible)
+        return BoundLossy(conversation, seed, self.spec, self.draw, audible, self.fates)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Refuse: without a conversation there are no facts."""
         raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
 
 
-class _Line(NamedTuple):
-    """A fact in the summary to be: its number, what was drawn for it, and how it is told."""
-
-    number: int
-    chance: float
-    part: Part
-
-
-def _luck(line: _Line) -> tuple[float, int]:
-    return line.chance, line.number
-
-
 @dataclass(frozen=True, eq=False)
-class BoundLossy(Knowing):
+class BoundLossy(Drawing):
     """A :class:`Lossy` that knows the facts."""
 
-    # fates, draw, audible: its chances, which draw it is, and the chance of breaking the silence
-    fates: Fates
-    draw: int
-    audible: float = 0.0
+    fates: Fates  # its chances
     simulated: ClassVar[str] = Lossy.simulated
+    purpose: ClassVar[str] = "lossy"
 
-    @cached_property
-    def _needles(self) -> frozenset[str]:
-        """The names and values of all facts, decoys among them, as texts are compared."""
-        return frozenset(
-            normal(each)
-            for fact in self.ledger.facts
-            for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
-            if each
-        )
-
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        given = [*request.previous, *(part for m in request.messages for part in m.parts)]
-        sources = [source for part in given for source in part.sources]
-        round = _round(request)
-        heading = _HEADING.format(round)
-        room = request.max_tokens - count(heading)
-        if not sources or room < 0:
-            return ()
-        ends = Source(sources[0].id), Source(sources[-1].id)
-        first = Part("text", heading, "summary", tuple(dict.fromkeys(ends)))
-        tokens = sum(count(part.text) for part in given)
-        size = min(self._size(round), tokens)
-        ratio = min(size, request.max_tokens) / max(1, tokens)
-        lines = self._within(list(self._lines(request, round, ratio)), room, count)
-        used = count(heading) + sum(count(part.text) for part in lines)
-        most = min(size, request.max_tokens) - used
-        return (first, *lines, *self._filler(request, round, most, count))
-
-    def told(
-        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
-    ) -> Iterable[tuple[int, Part]]:
-        """Tell what is drawn to be told, the luckiest first; see :class:`~.writer.Knowing`."""
-        tokens = sum(count(part.text) for m in request.messages for part in m.parts)
-        ratio = min(request.max_tokens, tokens) / max(1, tokens)
-        lines = sorted(self._lines(request, purpose, ratio), key=_luck)
-        return ((line.number, line.part) for line in lines)
-
-    def answer(self, messages: Sequence[Message], silent: str) -> str:
-        """The token for silence, or by chance more than that."""
-        dice = self._dice("answer", messages[-1].id if messages else "")
-        return loud(dice, silent) if silent and dice.random() < self.audible else silent
-
-    def _dice(self, *purpose: str | int) -> random.Random:
-        return stream(self.seed, self.conversation.id, "lossy", *purpose, self.draw)
-
-    def _size(self, round: int) -> int:
-        dice = self._dice("size", round)
+    def size(self, request: SummaryRequest, round: int, given: int) -> int:
+        """Between the shortest, median and longest of some recorded summaries."""
+        dice = self.dice("size", round)
         low, high = (SHORTEST, USUAL) if dice.random() < 0.5 else (USUAL, LONGEST)
         return int(dice.uniform(low, high))
 
-    def _lines(self, request: SummaryRequest, purpose: str | int, ratio: float) -> Iterator[_Line]:
-        """Yield what becomes of each fact that the request states, in the order of the script."""
+    def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterator[Line]:
+        """What becomes of each fact that the request states, in the order of the script."""
         facts = statements_in(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
-        for number in self._ordered(facts.known):
+        for number in self.ordered(facts.known):
             fact = self.ledger.facts[number]
             if facts.deleted >> number & 1 and not self._leaks(fact):
                 continue
-            chance = self._dice("fate", fact.id, purpose).random()
+            chance = self.dice("fate", fact.id, purpose).random()
             at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
             older = self._older(number, facts)
             case = Case(
@@ -329,64 +251,22 @@ class BoundLossy(Knowing):
             )
             fate = _after(facts, number, self.fates.drawn(fact, case, chance))
             if part := self._part(fact, older, fate, facts):
-                yield _Line(number, chance, part)
-
-    def _ordered(self, facts: int) -> list[int]:
-        """Facts in the order in which they were first said."""
-        every = self.ledger.facts
-        return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
+                yield Line(chance, number, part)
 
     def _leaks(self, fact: Fact) -> bool:
-        return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
+        return self.dice("leak", fact.id).random() < self.fates.figure("leak", fact)
 
     def _older(self, number: int, facts: Statements) -> Fact | None:
         """The newest older value of a fact that the request still says."""
-        shown = self._ordered(self.ledger.older.get(number, 0) & facts.shown)
+        shown = self.ordered(self.ledger.older.get(number, 0) & facts.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
     def _part(self, fact: Fact, older: Fact | None, fate: Fate, facts: Statements) -> Part | None:
         if fate == "mutated":
-            return damaged(fact, self._dice("damage", fact.id), facts.given)
+            return damaged(fact, self.dice("damage", fact.id), facts.given)
         if fate == "stale" and older:
             return outdated(fact, older, facts.given)
         return recited(fact, facts.given) if fate == "intact" else None
-
-    def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
-        """The lines that there is room for: where it is scarce, the luckiest facts stay."""
-        lucky = set()
-        for line in sorted(lines, key=_luck):
-            room -= count(line.part.text)
-            if room < 0:
-                break
-            lucky.add(line.number)
-        return [line.part for line in lines if line.number in lucky]
-
-    def _filler(
-        self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
-    ) -> tuple[Part, ...]:
-        """Quote sentences that have nothing to do with any fact."""
-        units = list(distinct(units_of(replace(request, previous=()))))
-        order = list(range(len(units)))
-        self._dice("filler", round).shuffle(order)
-        mute = (n for n in islice(order, _LOOKED_AT) if self._mute(units[n]))
-        return written(units, filling(mute, units, most, count), most, count)
-
-    def _mute(self, unit: Unit) -> bool:
-        """Whether a unit holds no key and no value of a fact."""
-        text = normal(unit.text)
-        if not unit.role or _ROUND.search(unit.text):
-            return False
-        return not any(
-            needle in text and next(occurrences(text, needle), None) is not None
-            for needle in self._needles
-        )
-
-
-def _round(request: SummaryRequest) -> int:
-    """Which summary in a row it is: one more than the one before says, or than there seem to be."""
-    before = summaries(request)
-    rounds = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
-    return 1 + max(rounds, default=1 if before else 0)
 
 
 def _after(facts: Statements, number: int, fate: Fate) -> Fate:

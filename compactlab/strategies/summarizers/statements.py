@@ -67,7 +67,7 @@ def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evid
     notes = [part for part in request.previous if part.kind == "summary"]
     rest = [part for part in request.previous if part.kind != "summary"]
     for message in request.messages:
-        if _is_summary(message):
+        if is_summary(message):
             notes += [part for part in message.parts if part.kind == "summary"]
             rest += [part for part in message.parts if part.kind != "summary"]
         else:
@@ -75,7 +75,8 @@ def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evid
     return spoken | witness.parts(rest), witness.parts(notes)
 
 
-def _is_summary(message: Message) -> bool:
+def is_summary(message: Message) -> bool:
+    """Whether a summary stands in a message."""
     return any(part.kind == "summary" for part in message.parts)
 
 

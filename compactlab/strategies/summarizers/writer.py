@@ -95,7 +95,8 @@ class Knowing(Bound):
         Returns
         -------
         iterable of tuple
-            The number of each fact and how it is told, the most important first.
+            The number of each fact and how it is told, the most important first; the number of a
+            message that is quoted is below 0.
         """
 
     def answer(self, messages: Sequence[Message], silent: str) -> str:
@@ -109,13 +110,22 @@ class Knowing(Bound):
         notes = [part for m in messages for part in m.parts if part.kind == "memory"]
         evidence = self.witness.parts(notes)
         known = self.ledger.held(evidence.verbatim) | evidence.key
+        quoted = {source.id for part in notes for source in part.sources}
         seen = SummaryRequest(tuple(messages), request.max_tokens)
-        new = ((n, part) for n, part in self.told(seen, "note", count) if not known >> n & 1)
+        new = (
+            (number, part)
+            for number, part in self.told(seen, "note", count)
+            if (part.sources[0].id not in quoted if number < 0 else not known >> number & 1)
+        )
         items = tuple(
-            Remembered(_TOPICS[self.ledger.facts[number].kind], part.text, part.sources)
+            Remembered(self._topic(number), part.text, part.sources)
             for number, part in fitting(new, request.max_tokens, count).items()
         )
         return Written(self.answer(messages, request.silent), items)
+
+    def _topic(self, number: int) -> Topic:
+        """Of a fact by its type; of a message that is quoted, that it tells of the user."""
+        return _TOPICS[self.ledger.facts[number].kind] if number >= 0 else "user"
 
 
 _Told = TypeVar("_Told", Part, Unit)

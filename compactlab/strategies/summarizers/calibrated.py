@@ -1,0 +1,396 @@
+"""Calibrated: a summary that keeps what recorded summaries keep, as far as a model can say it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar, NamedTuple, TypeVar
+
+import msgspec
+
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.toml import AMOUNT, NUMBER, SIZE, TEXT, Section, parse_toml, read_toml
+from compactlab.sim.facts.evidence import Witness
+from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
+from compactlab.strategies.summarizers.lossy import audible_at
+from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
+
+_COUNT = Tokenizer()  # o200k: what lengths and ages are measured in
+
+# What decides about a fact: the same is read off recorded summaries and off those to be made.
+
+SHORT = 500  # characters of a message of the user that a summary may quote whole
+_NUMBER = re.compile(r"[\d.,:%+-]+")
+_ROOT = re.compile(r"/|~/|[A-Za-z]:[/\\]")
+_PATHS = ("artifact", "file")
+# By which figures a type goes that the fit did not see: the first that it did. What a person or
+# the agent said goes by the names that they were the first to say, as recordings have no labels.
+_LIKE = {"artifact": ("file",), "tool_detail": ("value",), "value": ("tool_detail",)}
+_SAID = ("entity", "value")
+
+
+class Traits(NamedTuple):
+    """What the fate of a fact depends on."""
+
+    kind: str  # its type; "number" for a bare one, whatever its type
+    mentions: int  # messages that state it; 0 where only the summary before does
+    age: int  # tokens (o200k) since the last of them, up to the end of what is summarised
+    carried: bool  # whether the summary before states it
+    rooted: bool  # whether it is a path told from the root on
+    messages: tuple[str, ...] = ()  # the short messages of the user that state it, by id
+
+    @property
+    def features(self) -> dict[str, float]:
+        """What is multiplied with a coefficient each, but for the kind."""
+        return {
+            "mentions": math.log2(max(1, self.mentions)),
+            "age": math.log2(1 + self.age / 1000),
+            "carried": float(self.carried and self.mentions > 0),
+            "not_restated": float(self.mentions == 0),
+            "rooted": float(self.rooted),
+        }
+
+
+def traits_in(witness: Witness, request: SummaryRequest) -> dict[int, Traits]:
+    """The facts that a request states, by number, with what their fates depend on."""
+    ledger, facts = witness.ledger, statements_in(witness, request)
+    notes = {s.id for p in _notes(request) if p.kind == "verbatim" for s in p.sources}
+    mentions: Counter[int] = Counter()
+    ages: dict[int, int] = {}
+    spoken: dict[int, list[str]] = {}
+    tokens = 0
+    for message in reversed(request.messages):
+        if not is_summary(message):
+            short = is_short(message)
+            for number in _stated(witness, message):
+                mentions[number] += 1
+                ages.setdefault(number, tokens)
+                if short:
+                    spoken.setdefault(number, []).append(message.id)
+            tokens += _COUNT.message(message)
+    traits = {}
+    for number in numbers((facts.fresh | facts.carried) & ~facts.deleted):
+        fact = ledger.facts[number]
+        carried = bool(facts.carried >> number & 1) or any(s.id in notes for s in fact.origin)
+        traits[number] = Traits(
+            "number" if _NUMBER.fullmatch(fact.value) else fact.kind,
+            # What only all its messages together state is said once.
+            1 if fact.whole or not (carried or mentions[number]) else mentions[number],
+            ages.get(number, tokens),
+            carried,
+            is_path(fact) and is_rooted(fact),
+            tuple(spoken.get(number, ())),
+        )
+    return traits
+
+
+def _stated(witness: Witness, message: Message) -> Iterable[int]:
+    """The facts that a message states; of one of the script, that it helps to state."""
+    if witness.ledger.messages.get(message.id) is message:
+        return dict.fromkeys(n for n, _, _ in witness.ledger.origins.get(message.id, ()))
+    shown = witness.message(message)
+    return numbers(witness.ledger.held(shown.verbatim) | shown.intact)
+
+
+def _notes(request: SummaryRequest) -> list[Part]:
+    """The summary before, whether a strategy hands it over as such or as a message."""
+    told = (part for m in request.messages if is_summary(m) for part in m.parts)
+    return [*request.previous, *told]
+
+
+def _tokens(request: SummaryRequest) -> int:
+    """All that is summarised, in o200k."""
+    every = (*request.previous, *(part for m in request.messages for part in m.parts))
+    return sum(_COUNT.text(part.text) for part in every)
+
+
+def is_short(message: Message) -> bool:
+    """Whether a person typed a message that is short enough to be quoted whole."""
+    plain = all(part.type == "text" and part.kind == "verbatim" for part in message.parts)
+    return message.starts_turn and plain and 0 < len(message.text.strip()) <= SHORT
+
+
+def is_path(fact: Fact) -> bool:
+    """Whether a fact is a file or folder that is told with the folder that it is in."""
+    return fact.kind in _PATHS and "/" in fact.value.strip("/")
+
+
+def is_rooted(path: Fact) -> bool:
+    """Whether a path is told from the root on, or from a person's own folder."""
+    return _ROOT.match(path.value) is not None
+
+
+def has_ending(path: Fact) -> bool:
+    """Whether a path is that of a file, by its name."""
+    return "." in path.value.rstrip("/").rpartition("/")[2].lstrip(".")
+
+
+def length(tokens: float) -> float:
+    """How long a summary is, as what its coefficient is multiplied with."""
+    return math.log2(max(1.0, tokens) / 3000)
+
+
+# What was fitted: ``calibrated.toml``, or what ``compactlab calibrate`` wrote of one's own.
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the summaries of a client are like."""
+
+    summaries: int
+    messages: int  # short messages of the user, of three words or more
+    quoted: float  # the share of them that stands in the summary word for word
+    before: int  # those that the summary before had quoted
+    repeated: float  # the share of them that the next one quotes again
+    # Length in tokens (o200k): the median of a summary of 100,000, the change of its logarithm
+    # whenever that doubles, the standard deviation of the logarithm, and the ends.
+    tokens: float
+    slope: float
+    sigma: float
+    shortest: int
+    longest: int
+
+    def usual(self, span: int, deviation: float = 0.0) -> float:
+        """The length of a summary of so many tokens, so many standard deviations off the usual."""
+        middle = math.log(self.tokens) + self.slope * math.log2(max(1, span) / 100_000)
+        return min(max(math.exp(middle + self.sigma * deviation), self.shortest), self.longest)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """How paths of two components or more are shortened."""
+
+    kept: int
+    shortened: float  # of those that are kept, the share that stands without their first folders
+    lost: int
+    several: float  # of those that are not, the share of which two components or more are there
+    base: float  # and of files that are not, the share of which the name alone is
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A model of what summaries keep."""
+
+    source: str  # of what it was fitted, and when
+    client: str  # whose summaries it was fitted on
+    sessions: int
+    facts: int
+    # Log odds: of "all", of kinds, of features, and whenever the "length" of a summary doubles.
+    coefficients: Mapping[str, float]
+    paths: Mapping[str, Paths]  # of those told from the "root" on, and of "other" ones
+    clients: Mapping[str, Client]
+
+    def chance(self, traits: Traits, tokens: float) -> float:
+        """How likely a summary of so many tokens keeps a fact that no quoted message states."""
+        known = self.coefficients
+        names = (traits.kind, *_LIKE.get(traits.kind, _SAID))
+        odds = known["all"] + next((known[name] for name in names if name in known), 0.0)
+        features = {**traits.features, "length": length(tokens)}
+        odds += sum(known.get(name, 0.0) * value for name, value in features.items())
+        return round(1 / (1 + math.exp(-odds)), 9)
+
+    def overall(self, traits: Traits, tokens: float) -> float:
+        """How likely it is kept in all: also in a message that the fitted client may quote."""
+        lost = (1 - self.clients[self.client].quoted) ** len(traits.messages)
+        return 1 - (1 - self.chance(traits, tokens)) * lost
+
+    def toml(self) -> str:
+        """The model as a file; reading it gives an equal one."""
+        lines = [_HEADER, *(f"{name} = {json.dumps(getattr(self, name))}" for name in _HEAD)]
+        tables = {"coefficients": dict(self.coefficients)}
+        tables |= {f"paths.{name}": asdict(each) for name, each in self.paths.items()}
+        tables |= {f"clients.{name}": asdict(each) for name, each in self.clients.items()}
+        for name, table in tables.items():
+            lines += ["", f"[{name}]", *(f"{key} = {value!r}" for key, value in table.items())]
+        return "\n".join(lines) + "\n"
+
+
+_HEADER = "# Written by `compactlab calibrate`; the package's own model by `make calibration`."
+PATHS = ("root", "other")
+_HEAD = ("source", "client", "sessions", "facts")
+_WHOLE = ("summaries", "messages", "before", "shortest", "longest", "kept", "lost")
+
+
+def find_calibration(profile: str = "") -> Calibration:
+    """Read a calibration: the package's own, or that of a file."""
+    if profile:
+        return _calibration(Section(read_toml(Path(profile), "calibration"), profile))
+    return _built_in()
+
+
+@cache
+def _built_in() -> Calibration:
+    text = files(__package__).joinpath("calibrated.toml").read_text("utf-8")
+    return _calibration(Section(parse_toml(text), "calibrated.toml"))
+
+
+def _calibration(whole: Section) -> Calibration:
+    whole.only([field.name for field in fields(Calibration)])
+    coefficients, paths = whole.section("coefficients"), whole.section("paths").only(PATHS)
+    coefficients.take("all", NUMBER)
+    made = Calibration(
+        whole.take("source", TEXT),
+        whole.take("client", TEXT),
+        whole.take("sessions", SIZE),
+        whole.take("facts", SIZE),
+        {name: float(coefficients.take(name, NUMBER)) for name in coefficients.values},
+        {name: _table(Paths, paths.section(name)) for name in PATHS},
+        {name: _table(Client, row) for name, row in whole.section("clients").sections()},
+    )
+    if made.client not in made.clients:
+        raise whole.fault("client", unknown("client", made.client, made.clients))
+    return made
+
+
+_Table = TypeVar("_Table", Paths, Client)
+
+
+def _table(cls: type[_Table], row: Section) -> _Table:
+    names = [field.name for field in fields(cls)]
+    row.only(names)
+    kinds = {"slope": NUMBER} | dict.fromkeys(_WHOLE, SIZE)
+    return cls(**{name: row.take(name, kinds.get(name, AMOUNT)) for name in names})
+
+
+@dataclass(frozen=True)
+class Calibrated(Summarizer):
+    """Draw for each fact whether it stays, by a model fitted to summaries of real agents.
+
+    A simulation: how likely a fact stays depends on its kind, on how often and how long ago it
+    was said, on the summary before, and on how long this one is, with coefficients that were
+    fitted to recorded compactions. ``docs/summarizers.md`` has them, with n and with how well they
+    hold on sessions that they were not fitted to. Paths are shortened and short messages of the
+    user are quoted as often as there, and the length is drawn from theirs. What no fact's key or
+    value stands in fills the summary up.
+
+    Known are the facts of the conversation; where it has none, those that its actions show to be
+    needed. The fit is on such inferred facts. Types that only labelled conversations have go by
+    the figures of what people and the agent said first: an extrapolation. A draw is keyed by
+    seed, conversation, fact, round and ``draw``, so that all strategies meet the same luck.
+
+    Parameters
+    ----------
+    profile
+        A file of ``compactlab calibrate``; "" for the model of the package.
+    client
+        Whose habits of quoting and whose lengths count; "" for the client that was fitted.
+    draw
+        Which of many draws.
+    """
+
+    profile: str = ""
+    client: str = ""
+    draw: int = 0
+    simulated: ClassVar[str] = "the fate of each fact is drawn, by rates fitted to real summaries"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.profile or self.client:
+            clients = self.calibration.clients
+            if self.client and self.client not in clients:
+                raise UsageError(unknown("client", self.client, clients))
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The model."""
+        return find_calibration(self.profile)
+
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """The file that the spec names."""
+        return (self.profile,) if self.profile else ()
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the facts of a conversation."""
+        client = self.client or self.calibration.client
+        audible = audible_at("mid")
+        calibration = self.calibration
+        return BoundCalibrated(
+            conversation, seed, self.spec, self.draw, audible, calibration, client
+        )
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there are no facts."""
+        raise UsageError("calibrated draws the fates of facts: bind it to a conversation first")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCalibrated(Drawing):
+    """A :class:`Calibrated` that knows the facts."""
+
+    calibration: Calibration
+    client: str
+    simulated: ClassVar[str] = Calibrated.simulated
+    purpose: ClassVar[str] = "calibrated"
+
+    def size(self, request: SummaryRequest, round: int, given: int) -> int:
+        """As long as real ones are; what is drawn in o200k is told in the model's tokens."""
+        span = sum(map(_COUNT.message, request.messages))
+        deviation = self.dice("size", round).gauss()
+        tokens = self.calibration.clients[self.client].usual(span, deviation)
+        return int(tokens * given / max(1, _tokens(request)))
+
+    def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterator[Line]:
+        """The messages that are quoted, and then what becomes of all facts not in them."""
+        quoted = set()
+        for line in self._quotations(request, purpose):
+            quoted.add(line.part.sources[0].id)
+            yield line
+        traits = traits_in(self.witness, request)
+        tokens = ratio * _tokens(request)
+        given = {source.id for part in _notes(request) for source in part.sources}
+        given.update(message.id for message in request.messages)
+        for number in self.ordered(self.ledger.mask(traits)):
+            fact = self.ledger.facts[number]
+            if quoted.isdisjoint(source.id for source in fact.origin):
+                chance = self.dice("fate", fact.id, purpose).random()
+                kept = chance < self.calibration.chance(traits[number], tokens)
+                if value := self._value(fact, kept, purpose):
+                    told = msgspec.structs.replace(fact, value=value)
+                    yield Line(chance, number, recited(told, given))
+
+    def _quotations(self, request: SummaryRequest, purpose: Purpose) -> Iterator[Line]:
+        """Short messages of the user: those that are new, and those that were quoted before."""
+        habits = self.calibration.clients[self.client]
+        for part in _notes(request):
+            id = part.sources[0].id if part.sources else ""
+            origin = self.ledger.messages.get(id)
+            if part.kind == "verbatim" and origin is not None and is_short(origin):
+                chance = self.dice("message", id, purpose).random()
+                if chance < habits.repeated:
+                    yield Line(chance, -1 - self.place[id], part)
+        for message in request.messages:
+            if is_short(message):
+                chance = self.dice("message", message.id, purpose).random()
+                if chance < habits.quoted:
+                    for index, part in enumerate(message.parts):
+                        source = Source(message.id, index)
+                        said = Part("text", part.text, "verbatim", (source,))
+                        yield Line(chance, -1 - self.place[message.id], said)
+
+    def _value(self, fact: Fact, kept: bool, purpose: Purpose) -> str:
+        """The value as the summary has it; "" where nothing of it is left."""
+        if not is_path(fact):
+            return fact.value if kept else ""
+        paths = self.calibration.paths[PATHS[not is_rooted(fact)]]
+        dice = self.dice("path", fact.id, purpose)
+        drawn, names = dice.random(), fact.value.rstrip("/").split("/")
+        several = paths.shortened if kept else paths.several
+        if drawn < several and len(names) > 2:
+            return "/".join(names[-dice.randint(2, len(names) - 1) :])
+        if kept:
+            return fact.value
+        base = has_ending(fact) and several <= drawn < several + paths.base
+        return names[-1] if base else ""

@@ -1,0 +1,150 @@
+"""What summarisers share that draw the fate of each fact: rounds, room, and filler."""
+
+from __future__ import annotations
+
+import random
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import ClassVar, NamedTuple
+
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.stream import stream
+from compactlab.sim.facts.evidence import normal, occurrences
+from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.extractive import filling, written
+from compactlab.strategies.summarizers.statements import summaries
+from compactlab.strategies.summarizers.units import Unit, distinct, units_of
+from compactlab.strategies.summarizers.writer import Knowing, loud
+
+_HEADING = "Simulated summary, round {}: what is kept was drawn"
+_ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
+_LOOKED_AT = 2000  # units that may become filler
+
+
+Purpose = str | int
+"""What is drawn for: ``note``, or the round of a summary."""
+
+
+class Line(NamedTuple):
+    """A line of the summary to be, and what was drawn for it: the smaller, the luckier."""
+
+    chance: float
+    number: int  # of the fact; below 0 of a message that is quoted
+    part: Part
+
+
+def _luck(line: Line) -> tuple[float, int]:
+    return line.chance, line.number
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing(Knowing):
+    """Writes down what was drawn, below a heading with the round, and fills up with the rest."""
+
+    # draw, audible: which of many draws, and the chance of breaking the silence
+    draw: int
+    audible: float
+    purpose: ClassVar[str]  # what the streams of its draws are called
+
+    @abstractmethod
+    def size(self, request: SummaryRequest, round: int, given: int) -> int:
+        """Draw how long the summary of so many tokens is to be."""
+
+    @abstractmethod
+    def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterable[Line]:
+        """Draw what becomes of what the request says, in the order of the script."""
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        given = [*request.previous, *(part for m in request.messages for part in m.parts)]
+        sources = [source for part in given for source in part.sources]
+        round = _round(request)
+        heading = _HEADING.format(round)
+        room = request.max_tokens - count(heading)
+        if not sources or room < 0:
+            return ()
+        ends = Source(sources[0].id), Source(sources[-1].id)
+        first = Part("text", heading, "summary", tuple(dict.fromkeys(ends)))
+        tokens = sum(count(part.text) for part in given)
+        size = min(self.size(request, round, tokens), tokens)
+        ratio = min(size, request.max_tokens) / max(1, tokens)
+        lines = _within(list(self.lines(request, round, ratio)), room, count)
+        used = count(heading) + sum(count(part.text) for part in lines)
+        most = min(size, request.max_tokens) - used
+        return (first, *lines, *self._filler(request, round, most, count))
+
+    def told(
+        self, request: SummaryRequest, purpose: Purpose, count: Callable[[str], int]
+    ) -> Iterable[tuple[int, Part]]:
+        """Tell what is drawn to be told, the luckiest first; see :class:`~.writer.Knowing`."""
+        tokens = sum(count(part.text) for m in request.messages for part in m.parts)
+        ratio = min(request.max_tokens, tokens) / max(1, tokens)
+        lines = sorted(self.lines(request, purpose, ratio), key=_luck)
+        return ((line.number, line.part) for line in lines)
+
+    def answer(self, messages: Sequence[Message], silent: str) -> str:
+        """The token for silence, or by chance more than that."""
+        dice = self.dice("answer", messages[-1].id if messages else "")
+        return loud(dice, silent) if silent and dice.random() < self.audible else silent
+
+    def dice(self, *purpose: str | int) -> random.Random:
+        """The draws for a purpose, the same whatever strategy asks."""
+        return stream(self.seed, self.conversation.id, self.purpose, *purpose, self.draw)
+
+    def ordered(self, facts: int) -> list[int]:
+        """Facts in the order in which they were first said."""
+        every = self.ledger.facts
+        return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
+
+    @cached_property
+    def _needles(self) -> frozenset[str]:
+        """The names and values of all facts, decoys among them, as texts are compared."""
+        return frozenset(
+            normal(each)
+            for fact in self.ledger.facts
+            for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
+            if each
+        )
+
+    def _filler(
+        self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
+    ) -> tuple[Part, ...]:
+        """Quote sentences that have nothing to do with any fact."""
+        units = list(distinct(units_of(replace(request, previous=()))))
+        order = list(range(len(units)))
+        self.dice("filler", round).shuffle(order)
+        mute = (n for n in islice(order, _LOOKED_AT) if self._mute(units[n]))
+        return written(units, filling(mute, units, most, count), most, count)
+
+    def _mute(self, unit: Unit) -> bool:
+        """Whether a unit holds no key and no value of a fact."""
+        text = normal(unit.text)
+        if not unit.role or _ROUND.search(unit.text):
+            return False
+        return not any(
+            needle in text and next(occurrences(text, needle), None) is not None
+            for needle in self._needles
+        )
+
+
+def _round(request: SummaryRequest) -> int:
+    """Which summary in a row it is: one more than the one before says, or than there seem to be."""
+    before = summaries(request)
+    rounds = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
+    return 1 + max(rounds, default=1 if before else 0)
+
+
+def _within(lines: list[Line], room: int, count: Callable[[str], int]) -> list[Part]:
+    """The lines that there is room for: where it is scarce, the luckiest stay."""
+    lucky = set()
+    for place in sorted(range(len(lines)), key=lambda place: (lines[place].chance, place)):
+        room -= count(lines[place].part.text)
+        if room < 0:
+            break
+        lucky.add(place)
+    return [line.part for place, line in enumerate(lines) if place in lucky]

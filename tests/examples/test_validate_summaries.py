@@ -1,0 +1,81 @@
+"""Real summaries beside summarisers: what is judged, and on which half."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from compactlab.scenarios.readers.native import write
+from tests.summarizers.recorded import session
+
+NAMES = [f"name_{n}" for n in range(12)]
+
+
+@pytest.fixture(scope="module")
+def summaries(root: Path) -> Iterator[ModuleType]:
+    sys.path.insert(0, str(root / "examples"))
+    import validate_summaries
+
+    yield validate_summaries
+    sys.path.remove(str(root / "examples"))
+
+
+def logs(folder: Path, count: int) -> Path:
+    for n in range(count):
+        kept, lost = NAMES[n : n + 4], NAMES[:n] + NAMES[n + 4 :]
+        file = folder / "repository" / f"s{n}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(session(f"s{n}", kept, lost), file)
+    return folder
+
+
+def test_without_recordings_it_is_skipped(
+    summaries: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert summaries.main([str(tmp_path / "none")]) == 0
+    assert capsys.readouterr().out.startswith("skipped: there is no")
+    assert summaries.main([str(logs(tmp_path / "one", 1))]) == 0
+    assert capsys.readouterr().out.startswith("skipped: a single session")
+
+
+def test_each_session_is_foretold_by_the_others(
+    summaries: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = summaries.recorded([logs(tmp_path, 3)])
+    models = summaries.models(pairs)
+    assert {id: model.sessions for id, model in models.items()} == {"s0": 2, "s1": 2, "s2": 2}
+    monkeypatch.setattr(summaries, "DRAWS", 3)
+    copies = summaries.copied("calibrated", pairs, models)
+    assert copies.kept.shape == (3, 36)
+    assert len(copies.tokens) == 9
+
+
+def test_all_is_told_and_judged(
+    summaries: ModuleType,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(summaries, "DRAWS", 2)
+    code = summaries.main([str(logs(tmp_path, 3))])
+    out = capsys.readouterr().out
+    assert code in (0, 1)
+    assert "3 summaries of claude_code in 3 sessions" in out
+    for name in ("calibrated", "lexrank", "lossy"):
+        assert f"  {name:12} AUC " in out
+    assert out.count(" met ") + out.count(" MISSED ") == 3
+    assert "too few to leave one repository out" in out
+
+
+def test_a_summariser_that_copies_the_real_one_is_at_no_distance(
+    summaries: ModuleType, tmp_path: Path
+) -> None:
+    pairs = summaries.recorded([logs(tmp_path, 2)])
+    facts = [fact for _, found in pairs for each in found for fact in each.facts]
+    exact = summaries.np.array([[float(fact.kept) for fact in facts]])
+    assert summaries.distance(facts, summaries.Copies(exact, [])) == 0
+    assert summaries.distance(facts, summaries.Copies(1 - exact, [])) > 10
