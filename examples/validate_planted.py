@@ -147,7 +147,7 @@ def forgetful(conversation: Conversation, rates: Planted, alike: bool) -> Summar
     seed = conversation.seed
     if alike:
         return Lossy(**rates[GROUPS[0]]._asdict()).bound(conversation, seed)
-    return BoundLossy(conversation, seed, "planted", draw=0, fates=fates_of(rates))
+    return BoundLossy(conversation, seed, "planted", draw=0, audible=0.0, fates=fates_of(rates))
 
 
 def replayed(

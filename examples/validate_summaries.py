@@ -96,7 +96,7 @@ def written(
             tokens = summary.tokens
             habits = replace(model.clients[model.client], shortest=tokens, longest=tokens)
             model = replace(model, clients={model.client: habits})
-            yield BoundCalibrated(conversation, 0, name, draw, model, model.client)
+            yield BoundCalibrated(conversation, 0, name, draw, 0.0, model, model.client)
         else:
             yield find_summarizer(name).bound(conversation, draw)
 

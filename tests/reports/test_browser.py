@@ -125,12 +125,12 @@ def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page: Pa
     before = rows(page, MAIN)
     head = page.locator(f"{MAIN} thead button", has_text="recall")
     head.click()
-    assert head.evaluate(SORTED) == "ascending"
+    assert head.evaluate(SORTED) == "descending"
     names = rows(page, MAIN)
     assert names[0] == "keep_all"
     assert names[-1] == "no_needs"  # what has no figure is last, whichever way
     head.click()
-    assert head.evaluate(SORTED) == "descending"
+    assert head.evaluate(SORTED) == "ascending"
     assert rows(page, MAIN) == [*reversed(names[:-1]), "no_needs"]
     page.locator(f"{MAIN} thead button", has_text="cost").first.click()
     assert rows(page, MAIN) == before
@@ -195,7 +195,7 @@ def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) ->
     assert rows(page, table) == before
     place.get_by_role("button", name="Next").click()
     assert rows(page, table) == before
-    assert place.locator("[aria-sort]:visible").get_attribute("aria-sort") == "descending"
+    assert place.locator("[aria-sort]:visible").get_attribute("aria-sort") == "ascending"
 
 
 def test_a_name_that_nothing_has_is_answered(page: Page) -> None:

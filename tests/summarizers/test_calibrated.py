@@ -58,7 +58,7 @@ def summarize(
     budget: int = 50_000,
     seed: int = 0,
 ) -> tuple[Part, ...]:
-    bound = BoundCalibrated(told, seed, "calibrated", draw, by, "ours")
+    bound = BoundCalibrated(told, seed, "calibrated", draw, 0.0, by, "ours")
     messages = told.messages if messages is None else messages
     return bound.summarize(SummaryRequest(messages, budget, previous), o200k)
 
