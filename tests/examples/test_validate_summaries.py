@@ -12,7 +12,21 @@ import pytest
 from compactlab.scenarios.readers.native import write
 from tests.summarizers.recorded import session
 
-NAMES = [f"name_{n}" for n in range(12)]
+# No two share a word: what is composed of what was said since is not needed.
+NAMES = [
+    "quarry_lamp",
+    "tidal_fork",
+    "amber_gate",
+    "copper_reed",
+    "violet_dune",
+    "frost_anvil",
+    "cedar_plume",
+    "marble_hook",
+    "saffron_tile",
+    "granite_bell",
+    "willow_cask",
+    "indigo_rope",
+]
 
 
 @pytest.fixture(scope="module")
