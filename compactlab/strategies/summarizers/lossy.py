@@ -17,7 +17,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part, Source
 from compactlab.sim.core.stream import stream
-from compactlab.sim.facts.evidence import normal, occurrences
+from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.extractive import (

@@ -10,7 +10,8 @@ from operator import or_
 
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness, Wording
+from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.summarize import SummaryRequest
 
 

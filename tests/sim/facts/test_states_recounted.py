@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import STATES, Tracker, ledger_of, numbers
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 from tests.sim.facts.drawn_facts import fact_of, script, session, text
 from tests.sim.facts.reference_states import World, due_at, said_of, state
 

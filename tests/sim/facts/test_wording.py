@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.facts.evidence import WINDOW, Wording, normal, occurrences
+from compactlab.sim.facts.occurrences import normal, occurrences
+from compactlab.sim.facts.wording import WINDOW, Wording
 
 
 def says(text: str, value: str, key: str = "", **more: object) -> bool:

@@ -1,0 +1,495 @@
+"""The words of a text as they are compared: roots, numbers with units, dates, times and paths."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """A piece of a text.
+
+    ``form`` is what it means: the same for all notations. A number is ``(dimension, amount)`` with
+    the amount in the dimension's base unit, a date ``("date", year, month, day)`` with None for
+    what is not said.
+    """
+
+    kind: str  # word, name, number, date, time, code (a path, an identifier) or mark
+    form: object
+    raw: str
+    start: int
+    end: int
+    number: Fraction | None = None  # the bare number that stands in it, whatever its unit
+    tied: bool = False  # whether it continues a word in front, by a hyphen or an underscore
+    ties: bool = False  # whether a word behind continues it
+
+    @property
+    def typed(self) -> bool:
+        """Whether it is a value by its looks."""
+        return self.kind in ("number", "date", "time", "code")
+
+
+# Endings of derivation, longest first, with the least that must be left of a word.
+_ENDINGS = {
+    "ization": 3, "isation": 3, "ation": 3, "ition": 4, "ment": 3, "ance": 4,
+    "ence": 4, "ness": 4, "able": 4, "ible": 4, "ity": 4, "ion": 4, "age": 3, "ive": 4, "ure": 4,
+    "ant": 5, "ent": 5, "al": 4, "er": 3, "or": 4,
+}  # fmt: skip
+_VOWEL = re.compile("[aeiouyäöüéèêàáíóúãõ]")
+
+
+@lru_cache(maxsize=65536)
+def root(word: str) -> str:
+    """What a word shares with its inflected and derived forms.
+
+    Examples
+    --------
+    >>> [root(word) for word in ("deploys", "deployed", "deployments")]
+    ['deplo', 'deplo', 'deplo']
+    >>> root("retries") == root("retry"), root("notification") == root("notify")
+    (True, True)
+    >>> root("allergic") == root("allergy"), root("approval") == root("approves")
+    (True, True)
+    """
+    word = word.casefold().removesuffix("'s").removesuffix("'")
+    if word[1:2] == "'":
+        word = word[2:]  # French: l', d', n'
+    if len(word) > 6 and word.endswith("ic"):
+        return word[:-2]
+    word = _single(_inflected(word))
+    for ending, instead in (("fication", "fy"), ("plication", "ply")):
+        if word.endswith(ending):
+            word = word.removesuffix(ending) + instead
+    for ending, least in _ENDINGS.items():
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word.removesuffix(ending)
+            break
+    for ending, least in (("e", 3), ("y", 3), ("i", 3), ("at", 3)):
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word.removesuffix(ending)
+    return _single(word)
+
+
+def _single(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+def _inflected(word: str) -> str:
+    """A word without the endings of plural, tense and adverb."""
+    for ending, instead in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""),
+                            ("edly", ""), ("ed", ""), ("ly", ""), ("s", "")):  # fmt: skip
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= 3 and _VOWEL.search(rest):
+            if ending == "s" and rest[-1] in "su":
+                return word
+            return rest + instead
+    return word
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero gennaio janeiro",
+            "february feb februar février fevrier febrero febbraio fevereiro",
+            "march mar märz maerz mars marzo março",
+            "april apr avril abril aprile",
+            "may mai mayo maggio maio",
+            "june jun juni juin junio giugno junho",
+            "july jul juli juillet julio luglio julho",
+            "august aug août aout agosto",
+            "september sep sept septembre septiembre settembre setembro",
+            "october oct oktober octobre octubre ottobre outubro okt",
+            "november nov novembre noviembre novembro",
+            "december dec dezember décembre decembre diciembre dicembre dezembro dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_NUMBERS = {
+    word: number
+    for number, words in {
+        0: "zero null zéro cero",
+        1: "one",
+        2: "two twice zwei deux dois duas",
+        3: "three thrice drei trois três",
+        4: "four vier quatre cuatro quattro quatro",
+        5: "five fünf cinq cinco cinque",
+        6: "six sechs seis",
+        7: "seven sieben sept siete sette sete",
+        8: "eight acht huit ocho otto oito",
+        9: "nine neun neuf nueve nove",
+        10: "ten zehn dix diez dieci dez",
+        11: "eleven onze undici",
+        12: "twelve zwölf douze doce dodici doze dozen dutzend",
+        13: "thirteen dreizehn",
+        14: "fourteen vierzehn quatorze",
+        15: "fifteen fünfzehn quinze",
+        16: "sixteen sechzehn",
+        17: "seventeen siebzehn",
+        18: "eighteen achtzehn",
+        19: "nineteen neunzehn",
+        20: "twenty zwanzig vingt veinte venti vinte",
+        30: "thirty dreißig trente treinta trenta trinta",
+        40: "forty vierzig quarante cuarenta quaranta quarenta",
+        50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta",
+        60: "sixty sechzig soixante sesenta sessanta sessenta",
+        70: "seventy siebzig",
+        80: "eighty achtzig",
+        90: "ninety neunzig",
+    }.items()
+    for word in words.split()
+}
+_DAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon montag lundi lunes lunedì segunda-feira",
+            "tuesday tue tues dienstag mardi martes martedì",
+            "wednesday wed mittwoch mercredi miércoles mercoledì",
+            "thursday thu thurs donnerstag jeudi jueves giovedì",
+            "friday fri freitag vendredi viernes venerdì",
+            "saturday sat samstag samedi sábado sabato",
+            "sunday sun sonntag dimanche domingo domenica",
+        )
+    )
+    for name in names.split()
+}
+_SHARES = {"half": 50, "quarter": 25, "fifth": 20, "tenth": 10}
+_HOURS = {"noon": 12, "midday": 12, "midnight": 0, "mittag": 12, "mitternacht": 0, "midi": 12}
+_TENS = {word: n for word, n in _NUMBERS.items() if n in range(20, 100, 10)}
+_SCALES = {
+    "hundred": 100, "hundert": 100, "cent": 100, "thousand": 1000, "tausend": 1000, "mille": 1000,
+    "mil": 1000, "million": 10**6, "millions": 10**6, "billion": 10**9, "billions": 10**9,
+    "millionen": 10**6, "k": 1000, "m": 10**6, "mn": 10**6, "mio": 10**6, "bn": 10**9,
+}  # fmt: skip
+_CURRENCIES = {
+    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur",
+    "eur": "eur", "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "gbp",
+    "pounds": "gbp", "chf": "chf", "francs": "chf", "¥": "jpy", "yen": "jpy", "jpy": "jpy",
+}  # fmt: skip
+
+
+def _units() -> dict[str, tuple[str, Fraction]]:
+    table = {
+        "time": {
+            "1/1000000": "us µs μs microsecond microseconds",
+            "1/1000": "ms msec millisecond milliseconds millisekunden",
+            "1": "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos "
+            "secondo secondi",
+            "60": "min mins minute minutes minuten minuto minutos minuti",
+            "3600": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore",
+            "86400": "d day days tag tage tagen jour jours día días dia dias giorno giorni daily",
+            "604800": "w week weeks woche wochen semaine semaines semana semanas settimana "
+            "settimane",
+            "1209600": "fortnight fortnights",
+        },
+        "months": {
+            "1": "month months monat monate monaten mois mes meses mese mesi mês",
+            "3": "quarter quarters",
+            "12": "year years yr yrs jahr jahre jahren an ans année années año años anno anni ano "
+            "anos",
+        },
+        "bytes": {
+            "1": "b byte bytes",
+            "1000": "kb",
+            "1024": "kib ki",
+            "1000000": "mb megabyte megabytes",
+            "1048576": "mib mi",
+            "1000000000": "gb gigabyte gigabytes",
+            "1073741824": "gib gi",
+            "1000000000000": "tb terabyte terabytes",
+            "1099511627776": "tib ti",
+        },
+        "length": {
+            "1/1000": "mm millimetres millimeters",
+            "1/100": "cm centimetres centimeters",
+            "1": "metre metres meter meters mètres metros metri",
+            "1000": "km kilometres kilometers kilometer kilomètres",
+        },
+        "mass": {
+            "1/1000": "mg milligram milligrams milligramm",
+            "1": "g gram grams gramm grammes",
+            "1000": "kg kilo kilos kilogram kilograms",
+            "1000000": "t ton tons tonne tonnes",
+        },
+        "volume": {
+            "1/1000": "ml millilitres milliliters",
+            "1/100": "cl",
+            "1/10": "dl",
+            "1": "l litre litres liter liters",
+        },
+        "hertz": {"1": "hz", "1000": "khz", "1000000": "mhz", "1000000000": "ghz"},
+        "percent": {"1": "% percent per-cent prozent pct pourcent percento"},
+        "celsius": {"1": "°c celsius"},
+        "watt": {"1": "w_ watt watts", "1000": "kw", "1000000": "mw"},
+    }
+    return {
+        name: (dimension, Fraction(factor))
+        for dimension, units in table.items()
+        for factor, names in units.items()
+        for name in names.split()
+    }
+
+
+_UNITS = _units()
+# A letter that is a unit only right behind its number, or it would be any letter.
+_SHORT = frozenset({"s", "h", "d", "w", "b", "g", "t", "l", "m", "k", "an", "ans", "ore", "ora"})
+
+_MONTH = "(?:" + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True)) + r")\b"
+_DIGITS = r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+_WORD = r"[^\W\d_]"
+_TOKEN = re.compile(
+    rf"""
+    (?P<stamp>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
+  | (?P<dots>\b\d{{1,2}}\.\s?\d{{1,2}}\.\d{{4}}\b)
+  | (?P<slashes>(?<![\w/])\d{{1,2}}/\d{{1,2}}/\d{{2,4}}(?![\w/]))
+  | (?P<day_month>\b\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?\s(?:de\s|of\s)?{_MONTH}
+        (?:,?\s(?:de\s)?\d{{4}}\b)?)
+  | (?P<month_day>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,?\s\d{{4}}\b)?)
+  | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?|\s?h\s?\d\d\b
+        |\s(?:uhr|o'clock)\b)(?![:\w]))
+  | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/[\w@.*+~=%-]+)+/?
+        |(?<![\w/])[\w.-]*\w/(?!\w))
+  | (?P<option>(?<![\w-])--?[a-z][\w-]*)
+  | (?P<money>(?:us\$|[$€£¥]|\b(?:usd|eur|chf|gbp)\s)\s?(?:{_DIGITS}))
+  | (?P<amount>(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?![\w.:@-]*[\w@]|\s?/\s?\d)
+        |(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?=(?:[kmgt]i?b?|bn|mn|[nµμ]?s|ms|h|d|w|min|mins|sec|[mck]?m
+        |[mk]?g|[mcd]?l|[kmg]?hz|kw|usd|eur|°c|x|-(?:second|minute|hour|day|week|month|year)s?)\b))
+  | (?P<code>[\w\#@$][\w.@\#+:-]*\d[\w.@\#+:-]*(?<![.:,+-])|\#\w[\w-]*\w|\w[\w-]*(?:\.\w[\w-]*)*\.[a-z]\w*
+        |[\w.+-]+@[\w.-]+\w)
+  | (?P<word>{_WORD}+(?:'{_WORD}+)?)
+  | (?P<blank>\s+)
+  | (?P<mark>->|→|=>|\.\.\.|…|[^\w\s])
+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_PLAIN_NUMBER = re.compile(r"[^\d.e+-]")
+
+
+def _value(text: str) -> Fraction:
+    return Fraction(_PLAIN_NUMBER.sub("", text.casefold()).replace("\u2212", "-").rstrip(".e+-"))
+
+
+def _date(kind: str, text: str) -> object:
+    numbers = [int(each) for each in re.findall(r"\d+", text)]
+    if kind == "stamp":
+        return ("date", *numbers)
+    if kind in ("dots", "slashes"):
+        day, month, year = numbers
+        if kind == "slashes" and (month > 12 or day > 31):
+            day, month = month, day
+        return ("date", year + 2000 * (year < 100), month, day)
+    name = next(w for w in re.findall(rf"{_WORD}+", text.casefold()) if w in _MONTHS)
+    year = numbers[1] if len(numbers) > 1 else None
+    return ("date", year, _MONTHS[name], numbers[0])
+
+
+def _clock(text: str) -> object | None:
+    hour, *rest = (int(each) for each in re.findall(r"\d+", text))
+    minute = rest[0] if rest else 0
+    low = text.casefold().replace(".", "")
+    if low.endswith("pm") and hour < 12:
+        hour += 12
+    if low.endswith("am") and hour == 12:
+        hour = 0
+    return ("time", hour, minute) if hour < 25 and minute < 60 else None
+
+
+def _path(text: str) -> str:
+    path = re.sub(r"^[a-z]+://", "", text.casefold())
+    path = re.sub(r"(?:(?::\d+)+|::\w+)$", "", path)
+    return path.removeprefix("./").rstrip(".")
+
+
+_ESCAPED = re.compile(r"\\[nrt\"]")
+
+
+def tokens(text: str) -> list[Token]:
+    """Cut a text into tokens.
+
+    Examples
+    --------
+    >>> [token.form for token in tokens("Retries: twice, within 1,500 ms")]
+    ['retr', ':', ('', Fraction(2, 1)), ',', 'within', ('time', Fraction(3, 2))]
+    >>> [token.form for token in tokens("5 March 2026 or 2026-03-05")]
+    [('date', 2026, 3, 5), 'or', ('date', 2026, 3, 5)]
+    """
+    text = unicodedata.normalize("NFKC", text.replace("\u2019", "'")).replace("`", "")
+    text = _ESCAPED.sub("  ", text).replace("\\", "/")
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind != "blank":
+            found.append(_token(str(kind), match[0], match.start(), match.end(), text))
+    return _measured(found)
+
+
+def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:
+    tied = text[start - 1 : start] in ("-", "_") and text[start - 2 : start - 1].isalnum()
+    ties = text[end : end + 1] in ("-", "_") and text[end + 1 : end + 2].isalnum()
+    if kind in ("stamp", "dots", "slashes", "day_month", "month_day"):
+        return Token("date", _date(kind, raw), raw, start, end)
+    if kind == "clock":
+        form = _clock(raw)
+        if form:
+            return Token("time", form, raw, start, end)
+        return Token("code", raw.casefold(), raw, start, end)
+    if kind == "money":
+        sign = re.split(r"\d", raw, maxsplit=1)[0].strip().casefold()
+        number = _value(raw[len(sign) :])
+        return Token("number", (_CURRENCIES[sign], number), raw, start, end, number)
+    if kind == "amount":
+        number = _value(raw)
+        return Token("number", ("", number), raw, start, end, number, tied, ties)
+    if kind in ("path", "code", "option"):
+        form = _path(raw) if kind == "path" else raw.casefold()
+        if kind == "code" and re.fullmatch(r"v\d+(?:\.\d+)*", form):
+            form = form[1:]
+        if re.fullmatch(r"\d+(?:\.\d+)?", form):
+            number = Fraction(form)
+            return Token("number", ("", number), raw, start, end, number, tied, ties)
+        return Token("code", form, raw, start, end, None, tied, ties)
+    if kind == "word":
+        low = raw.casefold()
+        if low in _HOURS:
+            return Token("time", ("time", _HOURS[low], 0), raw, start, end)
+        if (low in _DAYS or low.removesuffix("s") in _DAYS) and raw not in ("sat", "sun", "wed"):
+            day = _DAYS.get(low, _DAYS.get(low.removesuffix("s")))
+            return Token("date", ("day", day), raw, start, end)
+        if low in _NUMBERS and low not in ("sept", "un", "um", "second", "mil", "once"):
+            number = Fraction(_NUMBERS[low])
+            return Token("number", ("", number), raw, start, end, number, tied, ties)
+        named = raw[0].isupper()
+        return Token("name" if named else "word", root(raw), raw, start, end, None, tied, ties)
+    return Token("mark", raw, raw, start, end)
+
+
+def _measured(found: list[Token]) -> list[Token]:
+    """Join numbers with the scale, the unit and the currency behind them."""
+    done: list[Token] = []
+    place = 0
+    while place < len(found):
+        token = found[place]
+        place += 1
+        if token.kind == "number" and isinstance(token.form, tuple):
+            dimension, amount = token.form
+            # A number in words may go on: twenty-five, three hundred, 1.5 million.
+            while place < len(found):
+                behind = found[place]
+                low = behind.raw.casefold()
+                close = behind.start == token.end
+                if behind.kind == "mark" and low == "-" and place + 1 < len(found):
+                    after = found[place + 1]
+                    ten = token.raw.casefold() in _TENS and after.number in range(1, 10)
+                    unit = after.raw.casefold() in _UNITS and close
+                    if not (ten or unit):
+                        break
+                    place += 1
+                    continue
+                if low in ("°", "degrees", "degree", "grad") and not dimension:
+                    pass
+                elif low in ("c", "f", "fahrenheit") and token.raw[-1:] in "°s":
+                    dimension = "celsius" if low == "c" else "fahrenheit"
+                elif (low == "and" and place + 1 < len(found) and amount >= 100
+                        and not token.raw[-1].isdigit()
+                        and found[place + 1].raw.casefold() in _NUMBERS):
+                    place += 1
+                    continue
+                elif (behind.kind == "number" and not dimension and not token.raw[-1].isdigit()
+                        and low in _NUMBERS and amount >= 100):
+                    amount += behind.number or 0
+                elif low in _SHARES and amount == 1 and not dimension:
+                    dimension, amount = "percent", Fraction(_SHARES[low])
+                elif token.raw.casefold().split("-")[0] in _TENS and not dimension and amount in (
+                    range(20, 100, 10)
+                ) and behind.number in range(1, 10) and not behind.raw.isdigit():
+                    amount += behind.number
+                elif low == "hundred" and amount > 1000 and not token.raw[-1].isdigit():
+                    amount += (amount % 1000) * 99
+                elif low in _SCALES and dimension != "scaled" and (len(low) > 2 or close):
+                    if low in ("cent", "mil"):
+                        break
+                    amount *= _SCALES[low]
+                    if behind.raw == "m" and not dimension and not _currency(found, place + 1):
+                        # 12 m is a length as well; only with money is it a million.
+                        amount = amount / _SCALES[low]
+                        dimension = "length"
+                        place += 1
+                        break
+                elif low in _CURRENCIES and not dimension:
+                    dimension = _CURRENCIES[low]
+                elif low == "m" and not dimension:
+                    dimension = "length"
+                elif low in _UNITS and not dimension and (
+                    low not in _SHORT or close or token.raw[-1].isdigit()
+                ):
+                    dimension, factor = _UNITS[low]
+                    amount *= factor
+                else:
+                    break
+                token = token._replace(end=behind.end, raw=f"{token.raw} {behind.raw}")
+                place += 1
+            token = token._replace(form=(dimension, amount))
+        done.append(token)
+    return done
+
+
+def _currency(found: list[Token], place: int) -> bool:
+    return place < len(found) and found[place].raw.casefold() in _CURRENCIES
+
+
+def same(wanted: Token, said: Token) -> bool:
+    """Whether a token says what another one means.
+
+    A bare number is found with any unit behind it but a percent sign; a date without a year in any
+    year.
+    """
+    if wanted.form == said.form:
+        return wanted.kind == said.kind or "number" not in (wanted.kind, said.kind)
+    mine, its = wanted.form, said.form
+    if not (isinstance(mine, tuple) and isinstance(its, tuple)):
+        return False
+    if mine[0] == "date" == its[0]:
+        return all(one is None or other is None or one == other for one, other in zip(mine, its))
+    if not wanted.kind == said.kind == "number":
+        return False
+    if mine[0] == "" and its[0] == "percent":
+        return mine[1] < 1 and mine[1] * 100 == its[1]
+    if mine[0] == "":
+        return wanted.number == said.number
+    # Where a full stop separates thousands.
+    if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):
+        return mine[1] == its[1] * 1000
+    return False
+
+
+def rival(wanted: Token, said: Token) -> bool:
+    """Whether a token is another value of the same sort as one that is looked for."""
+    if same(wanted, said):
+        return False
+    if wanted.kind != said.kind:
+        return wanted.kind == "code" == said.kind
+    if wanted.kind == "date":
+        return wanted.form[0] == said.form[0]  # type: ignore[index]
+    if wanted.kind == "number":
+        mine, its = wanted.form[0], said.form[0]  # type: ignore[index]
+        return mine == its or not mine or {mine, its} == {"time", "months"}
+    return wanted.kind in ("time", "code", "name")
+
+
+def ends_with(path: object, shorter: object) -> bool:
+    """Whether a path goes on in front of a shorter one of two or more components.
+
+    Examples
+    --------
+    >>> ends_with("/home/repo/src/a.py", "src/a.py"), ends_with("/home/repo/src/a.py", "a.py")
+    (True, False)
+    """
+    if not (isinstance(path, str) and isinstance(shorter, str)):
+        return False
+    return "/" in shorter.strip("/") and path.endswith("/" + shorter.lstrip("/"))
