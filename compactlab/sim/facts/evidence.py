@@ -25,6 +25,10 @@ class Evidence(NamedTuple):
     stated: int = 0
     intact: int = 0
     ordered: int = 0
+    wrong: int = 0
+    thought: int = 0  # as `verbatim`, of what stands there as thinking
+    # Origins that are said in other words; a bit for each, where only all together state a fact.
+    parts: int = 0
     handle: int = 0  # those that a call or pointer in it would fetch
     opaque: int = 0  # those of which there are only tokens without text
 
@@ -58,13 +62,16 @@ class Witness:
 
     def _script(self, message: Message) -> Evidence:
         """A message of the script: what it states, and what its calls would fetch."""
-        verbatim = self.ledger.verbatim.get(message.id, 0)
+        thought = self.ledger.thought.get(message.id, 0)
+        verbatim = self.ledger.verbatim.get(message.id, 0) & ~thought
         handle = 0
         if message.role == "assistant" and self.ledger.fetched:
             for part in message.parts:
                 if part.type == "tool_call":
                     handle |= self.ledger.fetched.get(part.call_id, 0)
-        return Evidence(verbatim, handle=handle) if verbatim or handle else NOTHING
+        if not (verbatim or handle or thought):
+            return NOTHING
+        return Evidence(verbatim, handle=handle, thought=thought)
 
     def parts(self, parts: Iterable[Part]) -> Evidence:
         """What parts show together."""
@@ -80,7 +87,7 @@ class Witness:
         text = Part("text", note.text, "memory", note.sources)
         shown = self._part(text)
         quoted = Evidence(verbatim=self._quoted(text, self._origins(note.sources)))
-        return self.ledger.held(quoted.verbatim) | shown.intact
+        return self.ledger.held(quoted.verbatim | shown.parts) | shown.intact
 
     def _part(self, part: Part) -> Evidence:
         if not part.sources:
@@ -103,12 +110,24 @@ class Witness:
         handle = called | self.pointed(part) | self._stubbed(part, facts)
         # What stands there as it was said is not asked whether it says so in other words.
         shown = {number for number, bit, _ in origins if bit & quoted}
-        stated = self._stated(part.text, (number for number in facts if number not in shown))
-        return stated._replace(verbatim=quoted, handle=handle)
+        stated = self._stated(part.text, [number for number in facts if number not in shown])
+        parts = self._parts_said(part.text, origins, quoted) if self.ledger.wholes else 0
+        if part.type == "thinking":
+            return stated._replace(thought=quoted, parts=parts, handle=handle)
+        return stated._replace(verbatim=quoted, parts=parts, handle=handle)
+
+    def _parts_said(self, text: str, origins: Iterable[tuple[int, int, Source]], done: int) -> int:
+        """The origins of facts of several parts that a text says in its own words."""
+        bits, wording = 0, Wording(text, self.ledger.shared_ends)
+        for number, bit, source in origins:
+            if number in self.ledger.wholes and not bit & (done | bits):
+                said = " ".join(self.texts(source))
+                bits |= bit * wording.holds(self.ledger.facts[number], said)
+        return bits
 
     def _stated(self, text: str, facts: Iterable[int]) -> Evidence:
-        wording = Wording(text)
-        key = stated = intact = ordered = 0
+        wording = Wording(text, self.ledger.shared_ends)
+        key = stated = intact = ordered = wrong = 0
         for number in facts:
             spoken = wording.says(self.ledger.facts[number])
             if spoken.key:
@@ -117,7 +136,8 @@ class Witness:
                 stated |= bit * spoken.stated
                 intact |= bit * spoken.intact
                 ordered |= bit * spoken.ordered
-        return Evidence(0, key, stated, intact, ordered)
+                wrong |= bit * spoken.wrong
+        return Evidence(0, key, stated, intact, ordered, wrong)
 
     def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:
         """The origins in the messages that a part stands for."""

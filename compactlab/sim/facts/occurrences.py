@@ -17,6 +17,7 @@ _ROOT = re.compile(r"/|~/|[a-z]:/")
 _BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
 _AFTER = re.compile(r"\w|[-.@/]\w|,\d|%")
 
+
 @lru_cache(maxsize=65536)
 def normal(text: str) -> str:
     """A text as it is compared.
@@ -58,6 +59,19 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
         if not (begins or goes_on):
             yield place
         place = text.find(phrase, place + 1)
+
+
+@lru_cache(maxsize=65536)
+def path_ends(path: str) -> tuple[str, ...]:
+    """A path and all its ends of two components or more, the longest first.
+
+    Examples
+    --------
+    >>> path_ends("/home/src/a.py")
+    ('home/src/a.py', 'src/a.py')
+    """
+    pieces = path.strip("/").split("/")
+    return tuple("/".join(pieces[start:]) for start in range(len(pieces) - 1))
 
 
 def _absolute(text: str, place: int) -> bool:

@@ -240,7 +240,8 @@ _UNITS = _units()
 # A letter that is a unit only right behind its number, or it would be any letter.
 _SHORT = frozenset({"s", "h", "d", "w", "b", "g", "t", "l", "m", "k", "an", "ans", "ore", "ora"})
 
-_MONTH = "(?:" + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True)) + r")\b"
+# Words that are months only with a capital letter.
+_MONTH = r"(?!(?-i:may|march|mar|dec|set|out|mars|jun|sept)\b)(?:" + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True)) + r")\b"
 _DIGITS = r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _WORD = r"[^\W\d_]"
 _TOKEN = re.compile(
@@ -468,6 +469,10 @@ def same(wanted: Token, said: Token) -> bool:
     return False
 
 
+# Dimensions in which one may say another value of the same thing.
+_KIN = (set(_CURRENCIES.values()), {"celsius", "fahrenheit"}, {"time", "months"})
+
+
 def rival(wanted: Token, said: Token) -> bool:
     """Whether a token is another value of the same sort as one that is looked for."""
     if same(wanted, said):
@@ -478,7 +483,7 @@ def rival(wanted: Token, said: Token) -> bool:
         return wanted.form[0] == said.form[0]  # type: ignore[index]
     if wanted.kind == "number":
         mine, its = wanted.form[0], said.form[0]  # type: ignore[index]
-        return mine == its or not mine or {mine, its} == {"time", "months"}
+        return not mine or mine == its or any({mine, its} <= kin for kin in _KIN)
     return wanted.kind in ("time", "code", "name")
 
 

@@ -134,7 +134,7 @@ def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
     start = 0
     for place, token in enumerate(said):
         last = place + 1 == len(said)
-        spaced = last or said[place + 1].start > token.end or said[place + 1].raw in "\"')]"
+        spaced = last or said[place + 1].start > token.end or said[place + 1].raw in "\"')]*"
         ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
         if ends and token.raw == "." and place:
             ends = said[place - 1].raw.casefold() not in _SHORTENED
@@ -165,6 +165,8 @@ def segments(said: list[Token]) -> tuple[Segment, ...]:
         cut = word in _STRONG or word in _WEAK
         if token.raw == "-" and token.start and place:
             cut = said[place - 1].end < token.start
+        if cut and token.raw in "-–—" and not found and all(t.kind != "word" for t in piece):
+            cut = False  # a name, and what is said of it
         if not cut:
             if token.kind != "mark" or token.raw not in ".!?\"'*":
                 piece.append(token)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.facts.occurrences import normal, occurrences
+from compactlab.sim.facts.occurrences import normal, occurrences, path_ends
 from compactlab.sim.facts.quantities import Token, ends_with, rival, root, same, tokens
 from compactlab.sim.facts.statements import Segment, Statement, statements
 
@@ -32,6 +32,8 @@ class Spoken(NamedTuple):
 
 
 SILENT = Spoken()
+
+WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
 
 Names = tuple[tuple[frozenset[object], ...], ...]
 
@@ -116,6 +118,12 @@ class Sought:
     heads: tuple[frozenset[object], ...]
     values: tuple[tuple[Token, ...], ...]
     polarity: str
+
+    @cached_property
+    def truth(self) -> str:
+        """"yes" or "no" for a fact that says no more than that."""
+        words = {str(t.raw).casefold() for v in self.values for t in v}
+        return "yes" if words <= {"yes", "true"} else "no" if words <= {"no", "false"} else ""
 
     @cached_property
     def conditional(self) -> bool:
@@ -209,11 +217,15 @@ _DENIALS = [
     _pattern(r"\bnow GAP{0,3}RIVAL (?:\S+ ){0,3}(?:was|were|before) GAP{0,2}VALUE"),
     _pattern(rf"VALUE GAP{{0,4}}{_IS} (?:\w+ly |then |later |since |now |also )*{_GONE}\b"),
     _pattern(r"VALUE (?:GAP{0,3})(?:isn't|wasn't|aren't|no longer|any ?more|didn't|doesn't"
-             r"|rejected|replaced by|nicht|is out)\b"),
+             r"|rejected|replaced (?:by|with)|nicht|is out)\b"),
     _pattern(rf"VALUE (?:\S+ ){{0,6}}[,;.(] (?:and |but |which |that |this |it )*{_IS} (?:\w+ )?"
              rf"{_GONE}\b"),
     _pattern(r"RIVAL (?:has |have )?(?:replaces|replaced|supersedes|superseded) GAP{0,3}VALUE"),
     _pattern(r"VALUE GAP{0,2}(?:until|bis|in favou?r of) "),
+    _pattern(r"\b(?:cancell?ed|rejected|dropped|removed|abandoned|discarded|declined|reverted) :"
+             r" (?:\S+ )?GAP{0,3}VALUE"),
+    _pattern(r"VALUE (?:does not|doesn't|did not|didn't|do not|no longer"
+             r"|never|isn't|is not|won't|cannot) (?:\S+ ){0,2}KEY"),
     _pattern(r"VALUE (?:[^;. ]+ ){0,4}, (?:and |but )?(?:then|later|but) (?:\w+ ){0,2}"
              r"(?:revert\w*|back|chang\w*|switch\w*|moved?) to"),
     _pattern(r"\b(?:until|till) (?!VALUE)(?:\S+ ){1,2}: VALUE"),
@@ -228,7 +240,7 @@ _DOUBT = re.compile(
     r"|consider(?:s|ed|ing)?|propos(?:es?|ed|ing)|suggest(?:s|ed|ing)?|toy\w* with|lean\w* towards?|in discussion"
     r"|being discussed|under discussion|thinking about|thought about|weighing|evaluating|idea"
     r"|would be|would have|rumou?r\w*|allegedly|claim(?:s|ed)|blames?|vielleicht|wohl"
-    r"|wahrscheinlich|peut-être|quizás|forse|talvez|may be|may become|hope\w*|wish\w*|plan b"
+    r"|wahrscheinlich|peut-être|quizás|forse|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|wish\w*|plan b"
     r"|if anything|believes?|thinks|thought)\b"
 )
 _SETTLED = re.compile(
@@ -348,7 +360,7 @@ class Wording:
         values = (fact.value, *fact.variants)
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         if not names and fact.polarity == "is":
-            return self._names(values)
+            return self._names(values, bool(fact.supersedes))
         if not self._raw:
             return SILENT
         sought = _sought(names, values, fact.polarity)
@@ -386,21 +398,17 @@ class Wording:
         there = self._there
         return any(all(not there.isdisjoint(word) for word in name) for name in names)
 
-    def _names(self, values: tuple[str, ...]) -> Spoken:
+    def _names(self, values: tuple[str, ...], revises: bool) -> Spoken:
         """What it says of a fact that is known by its value alone."""
         for value in values:
             wanted = normal(value)
             place = next(occurrences(self._text, wanted), None)
-            if place is None and "/" in wanted and self._ends(wanted):
+            if place is None and "/" in wanted and not self._paths.isdisjoint(path_ends(wanted)):
                 place = 0
             if place is not None:
-                ordered = _ORDERS.search(self._text, max(0, place - 200), place + 200) is not None
-                return Spoken(True, True, True, ordered)
+                near = self._text[max(0, place - _NEAR) : place + len(wanted) + _NEAR]
+                return Spoken(True, True, True, revises and _ORDERS.search(near) is not None)
         return SILENT
-
-    def _ends(self, path: str) -> bool:
-        """Whether the end of a path stands there, of two or more components."""
-        return any(path.endswith("/" + each) for each in self._paths)
 
     def holds(self, fact: Fact, part: str) -> bool:
         """Whether the text says one part of a fact that has several.
@@ -447,6 +455,7 @@ class Wording:
         return Spoken(key, stated, intact, ordered, wrong and not intact)
 
 
+_NEAR = 200  # characters around a value in which a word of order is looked for
 _PATH = re.compile(r"(?<![\w/.~-])[\w.@+-]+(?:/[\w.@+-]+)+")
 
 
@@ -492,8 +501,9 @@ class _Line:
             homes = self.homes(name) if name else self._anywhere(sought)
             if bare and len(name) == 1:
                 homes = [home for home in homes if self._alone(home, name[0])]
+            loose = bare and len(name) > 1
             if homes:
-                found = [self._at(home, name, sought, shared) for home in homes]
+                found = [self._at(home, name, sought, shared, loose=loose) for home in homes]
                 for best in ("held", "newer", "plain", "denied", "other", "asked"):
                     if best in found:
                         return best
@@ -516,7 +526,7 @@ class _Line:
     @cached_property
     def goes_on(self) -> bool:
         """Whether it is about what the one in front of it is about."""
-        first = self.statement.segments[0].tokens[0].raw.casefold()
+        first = self.flat[0].raw.casefold() if self.flat else ""
         words = {token.raw.casefold() for token in self.flat}
         return first in _PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
 
@@ -598,14 +608,24 @@ class _Line:
 
     def _at(
         self, home: int, name: tuple[frozenset[object], ...], sought: Sought,
-        shared: Collection[str],
+        shared: Collection[str], *, loose: bool = False,
     ) -> str:
         """What is said of a fact whose key stands in a segment."""
         spots = list(self._spots(sought.values, shared))
         if not spots and sought.polarity != "is":
             spots = list(self._scattered(sought.values, shared))
         kind = next((v[0] for v in sought.values if len(v) == 1 and v[0].kind != "word"), None)
-        keys = {n for n, t in enumerate(self.flat) if self.of[n] == home and _among(t, name)}
+        paths = kind is not None and kind.kind == "code"
+        keys = {
+            n for n, t in enumerate(self.flat)
+            if self.of[n] == home and _among(t, name) and not (paths and "/" in str(t.form))
+        }
+        if not spots and keys and sought.truth:
+            # A fact that something is so, or is not.
+            verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], sought)
+            if verdict in ("held", "newer", "denied"):
+                return "held" if (verdict != "denied") == (sought.truth == "yes") else "other"
+            return verdict
         rivals = [
             n for n, token in enumerate(self.flat)
             if kind is not None and n not in keys and self._rivals(kind, n, sought)
@@ -613,6 +633,8 @@ class _Line:
         ]
         standing = [n for n in rivals if not self._dismissed(home, keys, n, rivals)]
         bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
+        if loose and not bound and not rivals and kind is not None and kind.kind == "code":
+            bound = spots
         within = any(self.of[a] == home for a, _ in spots) or any(self.of[n] == home for n in rivals)
         if home > 0 and self.segments[home].aside and self._relative(home, keys) and not within:
             # What stands in brackets is said of what stands in front of them.
@@ -633,12 +655,17 @@ class _Line:
             first = first and len(self.segments[self.of[place]].tokens) > 1
             if first:
                 return False
+        if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
+            return False  # its bare name, which may be that of others
         return rival(kind, token) and not any(_alike(w, token, ()) for v in sought.values for w in v)
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
         """Whether words behind a key say something else, where a value is told by no type."""
-        if home < 0 or self.asks or (kind is not None and kind.kind != "name"):
+        if self.asks or (kind is not None and kind.kind != "name"):
             return False
+        if home < 0:
+            words = _content(self.flat)
+            return self.statement.row and bool(words) and not any(t.typed for t in words)
         behind = [n for n in range(max(keys, default=0) + 1, len(self.flat)) if self.of[n] == home]
         text = " ".join(self.flat[n].raw.casefold() for n in behind)
         match = _IS_SAID.match(text)
@@ -650,6 +677,8 @@ class _Line:
         """Whether a value belongs to a key."""
         start, end = spot
         place = self.of[start]
+        if keys and max(start - max(keys), min(keys) - end) > WINDOW:
+            return False
         if home < 0:
             # The key stands above: the item or cell may have a key of its own.
             return self.statement.row or not self._own_key(start)
@@ -744,6 +773,8 @@ class _Line:
             return True
         if segment.strong and segment.joint != "but":
             return first in _PRONOUNS
+        if "then" in segment.joint or "afterwards" in segment.joint:
+            return True
         if first in _PRONOUNS or first in _LINKS or first.endswith("ed"):
             return True
         return self._bare(place, spot)
@@ -781,15 +812,15 @@ class _Line:
         """How a value is said that belongs to the key."""
         low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
         high = max(home, self.of[spot[1] - 1])
+        place = self.of[spot[0]]
+        if home < place and any(self.segments[n].strong for n in range(home + 1, place + 1)):
+            low = place  # what was said before it is put right by it
+        core = self._marked(low, high, keys, spot, rivals)
         while low > 0 and self._leads(low):
             low -= 1
         while high + 1 < len(self.segments) and self._comments(high + 1):
             high += 1
         text = self._marked(low, high, keys, spot, rivals)
-        core = self._marked(
-            min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]]),
-            max(home, self.of[spot[1] - 1]), keys, spot, rivals,
-        )
         last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
             return "asked"
@@ -803,7 +834,9 @@ class _Line:
         if sought.polarity == "is":
             return "denied" if _VOID.search(above) else self._stated(text, core, sought)
         verdict = _ruled(text, above + core, sought.polarity)
-        if not name and not (_BAN.search(above + core) or _NONE.search(core)):
+        if not name and sought.names and not (_BAN.search(above + core) or _NONE.search(core)):
+            if _ALLOWS.search(core) or _WEAKENS.search(core):
+                return "denied"
             return "asked"  # of what is done with the object, nothing is said
         return verdict
 
@@ -837,7 +870,7 @@ class _Line:
             return "denied"
         if _DOUBT.search(text) and not _SETTLED.search(text):
             return "denied"
-        if _IF.search(text) and not (sought.conditional or _SETTLED.search(text)):
+        if _IF.search(text) and not (sought.conditional or _SETTLED.search(core)):
             return "denied"
         return "newer" if _ORDERS.search(text) else "held"
 
@@ -857,7 +890,8 @@ class _Line:
         """Whether a segment says how the one in front of it is meant."""
         segment = self.segments[place]
         first = segment.tokens[0].raw.casefold()
-        if segment.strong and len(segment.tokens) > 4 and first not in _PRONOUNS:
+        long = len(segment.tokens) > 4 or "if" in segment.joint
+        if segment.strong and long and first not in _PRONOUNS:
             return False
         words = " ".join(token.raw.casefold() for token in segment.tokens)
         return _COMMENT.match(f"{segment.joint} {words}") is not None
@@ -896,7 +930,10 @@ _LINKS = frozenset(
     will would can could must should may might has have had namely i.e e.g called named apart after
     before since see reference ref filed use take write look so yet again today finally ultimately today both each never no always""".split()
 )
-_IS_SAID = re.compile(r"(?:is|are|was|were|will be|:|=|remains|became)\s(.*)")
+_IS_SAID = re.compile(
+    r"(?:(?!is |are |was |were |: |= )\S+ ){0,3}?(?:is|are|was|were|will be|:|=|remains|became|to|by|on|in"
+    r"|at|with|of|opens)\s(.*)"
+)
 _FRONT = frozenset("for on as to about in given regarding concerning re at choice".split())
 _FINITE = frozenset("is are was were has have had will comes goes runs remains stays costs".split())
 _MODALS = frozenset("must may can could shall should at without under never not".split())
@@ -991,9 +1028,12 @@ def _ruled(text: str, core: str, polarity: str) -> str:
     return "denied"
 
 
-_IMPERATIVE = re.compile(r"(?:\W+|and |then |first |please |always |also )*KEY")
+# A verb and its object; a name with a value right behind it is a setting.
+_IMPERATIVE = re.compile(
+    r"(?:\W+|and |then |first |please |always |also )*KEY (?![:=]|is\b|are\b|was\b|VALUE)"
+)
 _EXCUSES = re.compile(
     r"\b(?:optional|no need|needn't|(?:don't|doesn't|does not|do not|didn't) (?:need|have) to|not"
-    r" (?:necessary|required|needed|mandatory|obligatory)|no longer|may|can (?:be )?(?:skip|omit)\w*"
+    r" (?:necessary|required|needed|mandatory|obligatory)|no longer|may (?:be )?(?:skip|omit)\w*|can (?:be )?(?:skip|omit)\w*"
     r"|unless|except|preferabl\w+|if possible|where possible|ideally|nice to have|forbidden)\b"
 )
