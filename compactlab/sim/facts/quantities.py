@@ -226,6 +226,7 @@ def _units() -> dict[str, tuple[str, Fraction]]:
         "hertz": {"1": "hz", "1000": "khz", "1000000": "mhz", "1000000000": "ghz"},
         "percent": {"1": "% percent per-cent prozent pct pourcent percento"},
         "celsius": {"1": "°c celsius"},
+        "fahrenheit": {"1": "°f fahrenheit"},
         "watt": {"1": "w_ watt watts", "1000": "kw", "1000000": "mw"},
     }
     return {
@@ -393,9 +394,9 @@ def _measured(found: list[Token]) -> list[Token]:
                     place += 1
                     continue
                 if low in ("°", "degrees", "degree", "grad") and not dimension:
-                    pass
-                elif low in ("c", "f", "fahrenheit") and token.raw[-1:] in "°s":
-                    dimension = "celsius" if low == "c" else "fahrenheit"
+                    dimension = "degrees"
+                elif low in ("c", "f", "celsius", "fahrenheit") and dimension == "degrees":
+                    dimension = "celsius" if low[0] == "c" else "fahrenheit"
                 elif (low == "and" and place + 1 < len(found) and amount >= 100
                         and not token.raw[-1].isdigit()
                         and found[place + 1].raw.casefold() in _NUMBERS):
@@ -433,7 +434,7 @@ def _measured(found: list[Token]) -> list[Token]:
                     amount *= factor
                 else:
                     break
-                token = token._replace(end=behind.end, raw=f"{token.raw} {behind.raw}")
+                token = token._replace(ties=behind.ties, end=behind.end, raw=f"{token.raw} {behind.raw}")
                 place += 1
             token = token._replace(form=(dimension, amount))
         done.append(token)
@@ -461,7 +462,7 @@ def same(wanted: Token, said: Token) -> bool:
         return False
     if mine[0] == "" and its[0] == "percent":
         return mine[1] < 1 and mine[1] * 100 == its[1]
-    if mine[0] == "":
+    if mine[0] == "" or (its[0] == "degrees" and mine[0] in ("celsius", "fahrenheit")):
         return wanted.number == said.number
     # Where a full stop separates thousands.
     if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):

@@ -126,6 +126,8 @@ def _begins(line: str) -> bool:
     return line[:1].isupper() or line[:1].isdigit() or ":" in line[:30] or "=" in line[:30]
 
 
+# Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence.
+LONGEST = 120
 _SHORTENED = frozenset("dr mr mrs ms prof st no nr vs e.g i.e etc approx ca".split())
 
 
@@ -140,6 +142,7 @@ def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
             ends = said[place - 1].raw.casefold() not in _SHORTENED
         if ends and token.raw in "…" and not last:
             ends = said[place + 1].raw[:1].isupper()
+        ends = ends or place - start >= LONGEST
         if ends or last:
             if place >= start:
                 piece = said[start : place + 1]

@@ -85,6 +85,10 @@ def _pieces(path: str) -> frozenset[object]:
     return frozenset(words) | {path.rstrip("/").rpartition("/")[2]}
 
 
+_PARTICLES = frozenset("up out in off back over down on end time side".split())
+_RUN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
+
+
 def _all_senses(said: Iterable[Token]) -> frozenset[object]:
     """The senses of words, and of two that may be one: "backed up", "front end"."""
     found: set[object] = set()
@@ -93,10 +97,17 @@ def _all_senses(said: Iterable[Token]) -> frozenset[object]:
         found |= _senses(token.form)
         if token.kind == "code":
             found |= _pieces(str(token.form))
-        if isinstance(last, str) and token.kind in ("word", "name"):
+        if isinstance(last, str) and token.raw in _PARTICLES:
             found |= _senses(root(last + token.raw))
         last = token.form if token.kind in ("word", "name") else None
     return frozenset(found)
+
+
+@lru_cache(maxsize=65536)
+def _lettered(word: frozenset[object]) -> bool:
+    """Whether a word of a key is made of letters, so that it is among those of a text."""
+    return all(isinstance(form, str) and form.lstrip("=").isalnum() and not form.isdigit()
+               and (form[0] == "=" or form.isalpha()) for form in word)
 
 
 def _content(said: Iterable[Token]) -> tuple[Token, ...]:
@@ -212,7 +223,8 @@ _DENIALS = [
     _pattern(r"\b(?:old|ex) VALUE"),
     _pattern(r"\( (?:was|were|before|ex|old|from) GAP{0,2}VALUE"),
     _pattern(r"\bfrom GAP{0,2}VALUE GAP{0,3}(?:to|->|→|auf|à|a) "),
-    _pattern(r"VALUE (?:->|→|=>) GAP{0,2}RIVAL"),
+    _pattern(r"VALUE (?:->|→|=>) "),
+    _pattern(r"VALUE [^;]*; (?:it|that|this) (?:is|was) (?:back|reset|reverted|again) "),
     _pattern(r"\b(?:was|were|had) GAP{0,3}VALUE (?:\S+ ){0,6}(?:now|but|since|then|today) "),
     _pattern(r"\bnow GAP{0,3}RIVAL (?:\S+ ){0,3}(?:was|were|before) GAP{0,2}VALUE"),
     _pattern(rf"VALUE GAP{{0,4}}{_IS} (?:\w+ly |then |later |since |now |also )*{_GONE}\b"),
@@ -247,6 +259,7 @@ _SETTLED = re.compile(
     r"\b(?:settled on|decided on|decided|confirmed|agreed|final|went with|chose|chosen|picked|proved"
     r"|proven|signed|it is now|insists?|approved|taken|selected|won|answered yes|said yes|yes)\b"
 )
+_AGREED = re.compile(r"\b(?:answered|said|replied) (?:with )?(?:yes|so)\b|\b(?:agreed|confirmed it)\b")
 # Denials of denials and the like, and what they come to.
 _PLAINLY = [
     (re.compile(pattern), instead)
@@ -318,42 +331,62 @@ _WEAKENS = re.compile(
     r"\b(?:unless|except\w*|preferabl\w+|where possible|if possible|when possible|try to|tries to"
     r"|ideally|better not|better|rather not|normally|usually|mostly|generally|as a rule"
     r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without|until|during|on weekdays|for now|discouraged|reluctan\w*|as far as"
-    r"|if at all|not recommended|only (?:if|when|after|with|on|in)|too (?:often|much)|should avoid"
+    r"|if at all|not recommended|only (?:if|when|after)|too (?:often|much)|should avoid"
     r"|recommended|not ideal|not advisable|nicer|where needed|think twice|carefully|with care|if you can|temporarily)\b"
 )
 
 
+class _Reading:
+    """A text, taken to pieces as far as somebody has asked."""
+
+    def __init__(self, text: str) -> None:
+        self.raw = text
+
+    @cached_property
+    def text(self) -> str:
+        """It as it is compared."""
+        return normal(self.raw)
+
+    @cached_property
+    def there(self) -> frozenset[object]:
+        """The senses of all words: what must be among them to be said at all."""
+        words = _RUN.findall(self.raw.replace("\u2019", "'"))
+        said = {word.casefold() for word in words}
+        said |= {root(a) + b for a, b in zip(words, words[1:], strict=False) if b in _PARTICLES}
+        return frozenset().union(*map(_senses, map(root, said)))
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The relative paths of two or more components."""
+        return frozenset(match[0].rstrip(".") for match in _PATH.finditer(self.text))
+
+    @cached_property
+    def lines(self) -> list[_Line]:
+        """Its statements."""
+        found: list[Statement | None] = [*statements(self.raw), None]
+        return [_Line(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
+
+
+# Several strategies keep the same texts, and several readers look at each prompt.
+@lru_cache(maxsize=256)
+def _reading(text: str) -> _Reading:
+    return _Reading(text)
+
+
 class Wording:
-    """A text that is asked about facts."""
+    """A text that is asked about facts.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    shared
+        Ends of paths that several known paths have: they name none of them.
+    """
 
     def __init__(self, text: str, shared: Collection[str] = ()) -> None:
-        self._raw = text
-        self._shared = shared  # ends of paths that several known paths have
-
-    @cached_property
-    def _text(self) -> str:
-        return normal(self._raw)
-
-    @cached_property
-    def _there(self) -> frozenset[object]:
-        """The senses of all words: what must be among them to be said at all."""
-        return _all_senses(token for token in tokens(self._raw) if token.kind != "mark")
-
-    @cached_property
-    def _paths(self) -> frozenset[str]:
-        """The relative paths of two or more components."""
-        return frozenset(
-            match[0].rstrip(".") for match in _PATH.finditer(self._text)
-        ) - frozenset(self._shared)
-
-    @cached_property
-    def _read(self) -> list[_Line]:
-        found = statements(self._raw)
-        lines = []
-        for place, one in enumerate(found):
-            behind = found[place + 1] if place + 1 < len(found) else None
-            lines.append(_Line(one, behind))
-        return lines
+        self._reading = _reading(text)
+        self._shared = shared
 
     def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
@@ -361,7 +394,7 @@ class Wording:
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         if not names and fact.polarity == "is":
             return self._names(values, bool(fact.supersedes))
-        if not self._raw:
+        if not self._reading.raw:
             return SILENT
         sought = _sought(names, values, fact.polarity)
         found = SILENT
@@ -388,27 +421,35 @@ class Wording:
         """Of long keys, those words that the text has, if they are most of them."""
         found = []
         for name in sought.names:
-            there = tuple(word for word in name if not self._there.isdisjoint(word))
+            there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
             if len(name) > 2 and 2 <= len(there) < len(name) and 2 * len(there) > len(name):
                 found.append(there)
         return tuple(found)
 
     def _has(self, names: Iterable[tuple[frozenset[object], ...]]) -> bool:
         """Whether all words of a key are there somewhere."""
-        there = self._there
-        return any(all(not there.isdisjoint(word) for word in name) for name in names)
+        there = self._reading.there
+        return any(
+            all(not there.isdisjoint(word) or not _lettered(word) for word in name)
+            for name in names
+        )
 
     def _names(self, values: tuple[str, ...], revises: bool) -> Spoken:
         """What it says of a fact that is known by its value alone."""
         for value in values:
             wanted = normal(value)
-            place = next(occurrences(self._text, wanted), None)
-            if place is None and "/" in wanted and not self._paths.isdisjoint(path_ends(wanted)):
+            place = next(occurrences(self._reading.text, wanted), None)
+            if place is None and "/" in wanted and self._ends(wanted):
                 place = 0
             if place is not None:
-                near = self._text[max(0, place - _NEAR) : place + len(wanted) + _NEAR]
+                near = self._reading.text[max(0, place - _NEAR) : place + len(wanted) + _NEAR]
                 return Spoken(True, True, True, revises and _ORDERS.search(near) is not None)
         return SILENT
+
+    def _ends(self, path: str) -> bool:
+        """Whether the end of a path stands there that no other one has."""
+        ends = self._reading.paths.intersection(path_ends(path))
+        return not ends <= frozenset(self._shared) if ends else False
 
     def holds(self, fact: Fact, part: str) -> bool:
         """Whether the text says one part of a fact that has several.
@@ -420,17 +461,17 @@ class Wording:
         if not sought.values[0]:
             return False
         if not names:
-            return any(line.mentions(sought, self._shared) for line in self._read)
+            return any(line.mentions(sought, self._shared) for line in self._reading.lines)
         keys = sought.names + tuple((head,) for head in sought.heads)
         if not self._has(keys):
             return False
-        for place, line in enumerate(self._read):
+        for place, line in enumerate(self._reading.lines):
             if any(line.homes(name) for name in keys):
                 near = [line]
-                if place + 1 < len(self._read) and self._read[place + 1].goes_on:
-                    near.append(self._read[place + 1])
-                if place and line.goes_on or (place and self._read[place - 1].goes_on):
-                    near.append(self._read[place - 1])
+                if place + 1 < len(self._reading.lines) and self._reading.lines[place + 1].goes_on:
+                    near.append(self._reading.lines[place + 1])
+                if place and line.goes_on or (place and self._reading.lines[place - 1].goes_on):
+                    near.append(self._reading.lines[place - 1])
                 if any(each.mentions(sought, self._shared) for each in near):
                     return True
         return False
@@ -439,7 +480,7 @@ class Wording:
         self, sought: Sought, names: Names, *, bare: bool = False, ban: bool = False
     ) -> Spoken:
         key = stated = intact = ordered = wrong = False
-        for line in self._read:
+        for line in self._reading.lines:
             verdict = line.verdict(sought, names, self._shared, bare=bare)
             if verdict is None or (ban and verdict != "held"):
                 continue
@@ -715,7 +756,8 @@ class _Line:
         subject = [n for n in range(len(self.flat)) if self.of[n] == home and n > max(keys, default=0)]
         return (
             place > home + 1 and not segment.strong and segment.joint == ","
-            and first in _FINITE and not subject and not self.segments[home].joint
+            and first in _FINITE and not subject
+            and self.segments[home].joint in ("", "since", "because", "although")
             and not any(s.joint == ";" for s in self.segments[home + 1 : place])
         )
 
@@ -870,7 +912,7 @@ class _Line:
             return "denied"
         if _DOUBT.search(text) and not _SETTLED.search(text):
             return "denied"
-        if _IF.search(text) and not (sought.conditional or _SETTLED.search(core)):
+        if _IF.search(text) and not (sought.conditional or _SETTLED.search(core) or _AGREED.search(text)):
             return "denied"
         return "newer" if _ORDERS.search(text) else "held"
 
