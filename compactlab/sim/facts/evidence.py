@@ -136,7 +136,8 @@ class Witness:
                 stated |= bit * spoken.stated
                 intact |= bit * spoken.intact
                 ordered |= bit * spoken.ordered
-                wrong |= bit * spoken.wrong
+                # What is said of one part of several is no other value of them all.
+                wrong |= bit * (spoken.wrong and number not in self.ledger.wholes)
         return Evidence(0, key, stated, intact, ordered, wrong)
 
     def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:

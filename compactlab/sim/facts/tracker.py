@@ -150,6 +150,7 @@ class Tracker:
             if self._strips and message.starts_turn and message.id not in self._turns:
                 self._turns.add(message.id)
                 self._dropped |= self._counts[_THOUGHT].bits
+                self._states = None
             self._count(self._evidence(message), Counts.add)
         if system is not self._system:
             self._count(self.witness.parts(self._system), Counts.take)

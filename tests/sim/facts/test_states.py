@@ -69,8 +69,8 @@ def test_a_summary_is_never_verbatim() -> None:
         ("They deploy to eu-west-3.", "intact"),
         ("There is a deploy target.", "key_only"),
         ("deploy target: eu-west-31", "mutated"),
-        ("deploy target " + "x y z " * 14 + "eu-west-3", "key_only"),
-        ("deploy target " + "x y z " * 12 + "eu-west-3", "intact"),
+        ("deploy target " + "foo bar baz " * 14 + "eu-west-3", "key_only"),
+        ("deploy target " + "foo bar baz " * 12 + "eu-west-3", "intact"),
         ("The deploy target is not eu-west-3.", "mutated"),
         ("Is eu-west-3 the deploy target?", "key_only"),
         ("nothing of note", "lost"),
@@ -276,3 +276,46 @@ def test_thinking_states_nothing() -> None:
     )
     spoken = Message("a7", "assistant", parts[1:])
     assert states(talk, spoken)["f"] == "verbatim"
+
+
+THOUGHT = Message("a8", "assistant", (verbatim("a8", "thinking", "The port must be 8123."),))
+MUSED = Fact("mused", "entity", "port", "8123", (Source("a8", 0),))
+MUSING = script(say("u8", "Which port?"), THOUGHT, say("u9", "Go on."), facts=[MUSED])
+
+
+def test_what_was_only_thought_is_gone_once_the_model_drops_its_thinking() -> None:
+    first, later = MUSING.messages[:2], MUSING.messages
+    for strips, states_then in ((False, ["verbatim", "verbatim"]), (True, ["verbatim", "lost"])):
+        tracker = Tracker(ledger_of(MUSING), strips=strips)
+        prompts = [View((), Messages(messages)) for messages in (first, later)]
+        assert [tracker.move(prompt).of(0) for prompt in prompts] == states_then
+
+
+HOST, SCHEMA = say("h1", "The connection goes to db7."), say("h2", "Its schema is ledger.")
+BOTH = Fact(
+    "both",
+    "entity",
+    "connection",
+    "db7, ledger",
+    (Source("h1", 0, 23, 26), Source("h2", 0, 14, 20)),
+    whole=True,
+)
+
+
+def test_a_part_may_be_kept_as_it_was_said_and_another_in_other_words() -> None:
+    talk = script(HOST, SCHEMA, facts=[BOTH])
+    assert states(talk, HOST, SCHEMA)["both"] == "verbatim"
+    assert states(talk, HOST, made("connection: schema ledger", "h2"))["both"] == "intact"
+    assert states(talk, made("The connection is db7, schema ledger.", "h1", "h2"))["both"] == "intact"
+    assert states(talk, HOST, made("connection: some schema", "h2"))["both"] == "key_only"
+    assert states(talk, HOST)["both"] == "lost"
+
+
+def test_a_shortened_path_is_known_by_an_end_that_no_other_has() -> None:
+    one = Fact("one", "artifact", "", "/repo/shop/src/auth.py", (Source("u1"),))
+    two = Fact("two", "artifact", "", "/repo/mail/src/auth.py", (Source("u1"),))
+    told = script(TOLD, facts=[one, two])
+    assert states(told, made("see shop/src/auth.py", "u1")) == {"one": "intact", "two": "lost"}
+    assert states(told, made("see src/auth.py", "u1")) == {"one": "lost", "two": "lost"}
+    assert states(script(TOLD, facts=[one]), made("see src/auth.py", "u1"))["one"] == "intact"
+    assert states(script(TOLD, facts=[one]), made("see auth.py", "u1"))["one"] == "lost"
