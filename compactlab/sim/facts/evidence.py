@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.ledger import Ledger

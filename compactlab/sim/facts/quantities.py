@@ -6,7 +6,7 @@ import re
 import unicodedata
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Token(NamedTuple):
@@ -18,7 +18,7 @@ class Token(NamedTuple):
     """
 
     kind: str  # word, name, number, date, time, code (a path, an identifier) or mark
-    form: object
+    form: Any
     raw: str
     start: int
     end: int
@@ -242,8 +242,15 @@ _UNITS = _units()
 _SHORT = frozenset({"s", "h", "d", "w", "b", "g", "t", "l", "m", "k", "an", "ans", "ore", "ora"})
 
 # Words that are months only with a capital letter.
-_MONTH = r"(?!(?-i:may|march|mar|dec|set|out|mars|jun|sept)\b)(?:" + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True)) + r")\b"
-_DIGITS = r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+_MONTH = (
+    r"(?!(?-i:may|march|mar|dec|set|out|mars|jun|sept)\b)(?:"
+    + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
+    + r")\b"
+)
+_DIGITS = (
+    r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?(?:e[-+]?\d{1,2}(?!\d))?"
+)
 _WORD = r"[^\W\d_]"
 _TOKEN = re.compile(
     rf"""
@@ -262,7 +269,8 @@ _TOKEN = re.compile(
   | (?P<amount>(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?![\w.:@-]*[\w@]|\s?/\s?\d)
         |(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?=(?:[kmgt]i?b?|bn|mn|[nµμ]?s|ms|h|d|w|min|mins|sec|[mck]?m
         |[mk]?g|[mcd]?l|[kmg]?hz|kw|usd|eur|°c|x|-(?:second|minute|hour|day|week|month|year)s?)\b))
-  | (?P<code>[\w\#@$][\w.@\#+:-]*\d[\w.@\#+:-]*(?<![.:,+-])|\#\w[\w-]*\w|\w[\w-]*(?:\.\w[\w-]*)*\.[a-z]\w*
+  | (?P<code>[\w\#@$][\w.@\#+:-]*\d[\w.@\#+:-]*(?<![.:,+-])|\#\w[\w-]*\w
+        |\w[\w-]*(?:\.\w[\w-]*)*\.[a-z]\w*
         |[\w.+-]+@[\w.-]+\w)
   | (?P<word>{_WORD}+(?:'{_WORD}+)?)
   | (?P<blank>\s+)
@@ -270,11 +278,13 @@ _TOKEN = re.compile(
 """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DIGITS_MOST = 40  # digits of a number that are compared
 _PLAIN_NUMBER = re.compile(r"[^\d.e+-]")
 
 
 def _value(text: str) -> Fraction:
-    return Fraction(_PLAIN_NUMBER.sub("", text.casefold()).replace("\u2212", "-").rstrip(".e+-"))
+    plain = _PLAIN_NUMBER.sub("", text.casefold().replace("\u2212", "-")).rstrip(".e+-")
+    return Fraction(plain[:_DIGITS_MOST])
 
 
 def _date(kind: str, text: str) -> object:
@@ -287,8 +297,7 @@ def _date(kind: str, text: str) -> object:
             day, month = month, day
         return ("date", year + 2000 * (year < 100), month, day)
     name = next(w for w in re.findall(rf"{_WORD}+", text.casefold()) if w in _MONTHS)
-    year = numbers[1] if len(numbers) > 1 else None
-    return ("date", year, _MONTHS[name], numbers[0])
+    return ("date", numbers[1] if len(numbers) > 1 else None, _MONTHS[name], numbers[0])
 
 
 def _clock(text: str) -> object | None:
@@ -308,6 +317,9 @@ def _path(text: str) -> str:
     return path.removeprefix("./").rstrip(".")
 
 
+# What is longer than any word, path or number is data: it is cut, or it would be tried out from each
+# of its characters on.
+_LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")
 
 
@@ -322,7 +334,7 @@ def tokens(text: str) -> list[Token]:
     [('date', 2026, 3, 5), 'or', ('date', 2026, 3, 5)]
     """
     text = unicodedata.normalize("NFKC", text.replace("\u2019", "'")).replace("`", "")
-    text = _ESCAPED.sub("  ", text).replace("\\", "/")
+    text = _LONG.sub(r"\g<0> ", _ESCAPED.sub("  ", text).replace("\\", "/"))
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
@@ -331,7 +343,7 @@ def tokens(text: str) -> list[Token]:
     return _measured(found)
 
 
-def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:
+def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # noqa: PLR0911
     tied = text[start - 1 : start] in ("-", "_") and text[start - 2 : start - 1].isalnum()
     ties = text[end : end + 1] in ("-", "_") and text[end + 1 : end + 2].isalnum()
     if kind in ("stamp", "dots", "slashes", "day_month", "month_day"):
@@ -353,7 +365,7 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:
         if kind == "code" and re.fullmatch(r"v\d+(?:\.\d+)*", form):
             form = form[1:]
         if re.fullmatch(r"\d+(?:\.\d+)?", form):
-            number = Fraction(form)
+            number = _value(form)
             return Token("number", ("", number), raw, start, end, number, tied, ties)
         return Token("code", form, raw, start, end, None, tied, ties)
     if kind == "word":
@@ -371,7 +383,7 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:
     return Token("mark", raw, raw, start, end)
 
 
-def _measured(found: list[Token]) -> list[Token]:
+def _measured(found: list[Token]) -> list[Token]:  # noqa: PLR0912, PLR0915
     """Join numbers with the scale, the unit and the currency behind them."""
     done: list[Token] = []
     place = 0
@@ -397,19 +409,32 @@ def _measured(found: list[Token]) -> list[Token]:
                     dimension = "degrees"
                 elif low in ("c", "f", "celsius", "fahrenheit") and dimension == "degrees":
                     dimension = "celsius" if low[0] == "c" else "fahrenheit"
-                elif (low == "and" and place + 1 < len(found) and amount >= 100
-                        and not token.raw[-1].isdigit()
-                        and found[place + 1].raw.casefold() in _NUMBERS):
+                elif (
+                    low == "and"
+                    and place + 1 < len(found)
+                    and amount >= 100
+                    and not token.raw[-1].isdigit()
+                    and found[place + 1].raw.casefold() in _NUMBERS
+                ):
                     place += 1
                     continue
-                elif (behind.kind == "number" and not dimension and not token.raw[-1].isdigit()
-                        and low in _NUMBERS and amount >= 100):
+                elif (
+                    behind.kind == "number"
+                    and not dimension
+                    and not token.raw[-1].isdigit()
+                    and low in _NUMBERS
+                    and amount >= 100
+                ):
                     amount += behind.number or 0
                 elif low in _SHARES and amount == 1 and not dimension:
                     dimension, amount = "percent", Fraction(_SHARES[low])
-                elif token.raw.casefold().split("-")[0] in _TENS and not dimension and amount in (
-                    range(20, 100, 10)
-                ) and behind.number in range(1, 10) and not behind.raw.isdigit():
+                elif (
+                    token.raw.casefold().split("-")[0] in _TENS
+                    and not dimension
+                    and amount in (range(20, 100, 10))
+                    and behind.number in range(1, 10)
+                    and not behind.raw.isdigit()
+                ):
                     amount += behind.number
                 elif low == "hundred" and amount > 1000 and not token.raw[-1].isdigit():
                     amount += (amount % 1000) * 99
@@ -427,14 +452,18 @@ def _measured(found: list[Token]) -> list[Token]:
                     dimension = _CURRENCIES[low]
                 elif low == "m" and not dimension:
                     dimension = "length"
-                elif low in _UNITS and not dimension and (
-                    low not in _SHORT or close or token.raw[-1].isdigit()
+                elif (
+                    low in _UNITS
+                    and not dimension
+                    and (low not in _SHORT or close or token.raw[-1].isdigit())
                 ):
                     dimension, factor = _UNITS[low]
                     amount *= factor
                 else:
                     break
-                token = token._replace(ties=behind.ties, end=behind.end, raw=f"{token.raw} {behind.raw}")
+                token = token._replace(
+                    ties=behind.ties, end=behind.end, raw=f"{token.raw} {behind.raw}"
+                )
                 place += 1
             token = token._replace(form=(dimension, amount))
         done.append(token)
@@ -445,7 +474,7 @@ def _currency(found: list[Token], place: int) -> bool:
     return place < len(found) and found[place].raw.casefold() in _CURRENCIES
 
 
-def same(wanted: Token, said: Token) -> bool:
+def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
     """Whether a token says what another one means.
 
     A bare number is found with any unit behind it but a percent sign; a date without a year in any
@@ -457,16 +486,19 @@ def same(wanted: Token, said: Token) -> bool:
     if not (isinstance(mine, tuple) and isinstance(its, tuple)):
         return False
     if mine[0] == "date" == its[0]:
-        return all(one is None or other is None or one == other for one, other in zip(mine, its))
+        return all(
+            one is None or other is None or one == other
+            for one, other in zip(mine, its, strict=False)
+        )
     if not wanted.kind == said.kind == "number":
         return False
     if mine[0] == "" and its[0] == "percent":
-        return mine[1] < 1 and mine[1] * 100 == its[1]
+        return bool(mine[1] < 1 and mine[1] * 100 == its[1])
     if mine[0] == "" or (its[0] == "degrees" and mine[0] in ("celsius", "fahrenheit")):
         return wanted.number == said.number
     # Where a full stop separates thousands.
     if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):
-        return mine[1] == its[1] * 1000
+        return bool(mine[1] == its[1] * 1000)
     return False
 
 
@@ -481,9 +513,9 @@ def rival(wanted: Token, said: Token) -> bool:
     if wanted.kind != said.kind:
         return wanted.kind == "code" == said.kind
     if wanted.kind == "date":
-        return wanted.form[0] == said.form[0]  # type: ignore[index]
+        return bool(wanted.form[0] == said.form[0])
     if wanted.kind == "number":
-        mine, its = wanted.form[0], said.form[0]  # type: ignore[index]
+        mine, its = wanted.form[0], said.form[0]
         return not mine or mine == its or any({mine, its} <= kin for kin in _KIN)
     return wanted.kind in ("time", "code", "name")
 

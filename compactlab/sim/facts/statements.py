@@ -1,6 +1,4 @@
-"""A text cut into statements: sentences, items of lists and cells of tables, each with what it
-stands under, and in segments between which a value does not wander.
-"""
+"""A text cut into statements: sentences, items of lists, cells of tables, and their segments."""
 
 from __future__ import annotations
 
@@ -78,15 +76,19 @@ class _Layout:
                 self.above = []
                 yield from self._sentences(heading[1] or heading[2], bare=True)
             else:
-                if paragraph and (_ENDS.search(paragraph[-1]) or _begins(line)) and not (
-                    _OPEN.search(paragraph[-1])
+                if (
+                    paragraph
+                    and (_ENDS.search(paragraph[-1]) or _begins(line))
+                    and not (_OPEN.search(paragraph[-1]))
                 ):
                     yield from self._sentences(" ".join(paragraph))
                     paragraph = []
                 paragraph.append(line)
                 nearest = next((each for each in lines[place + 1 :] if each.strip()), "")
-                if len(line.split()) <= 8 and not line.rstrip().endswith((".", "!", "?")) and (
-                    _ITEM.match(nearest) or _ROW.match(nearest)
+                if (
+                    len(line.split()) <= 8
+                    and not line.rstrip().endswith((".", "!", "?"))
+                    and (_ITEM.match(nearest) or _ROW.match(nearest))
                 ):
                     self.heading = tuple(tokens(line))
         yield from self._sentences(" ".join(paragraph))
@@ -128,7 +130,9 @@ def _begins(line: str) -> bool:
 
 # Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence.
 LONGEST = 120
-_SHORTENED = frozenset("dr mr mrs ms prof st no nr vs e.g i.e etc approx ca".split())
+_SHORTENED = frozenset(
+    ["dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "e.g", "i.e", "etc", "approx", "ca"]
+)
 
 
 def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
@@ -152,7 +156,25 @@ def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
 
 _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
 _WEAK = frozenset(
-    {",", "、", "，", "(", ")", "and", "or", "then", "–", "—", "und", "et", "y", "e", "if", "unless", "because"}
+    {
+        ",",
+        "、",
+        "\uff0c",
+        "(",
+        ")",
+        "and",
+        "or",
+        "then",
+        "\u2013",
+        "—",
+        "und",
+        "et",
+        "y",
+        "e",
+        "if",
+        "unless",
+        "because",
+    }
     | {"whenever", "when", "since", "although", "though", "which", "who", "otherwise", "["}
     | {"]", "wenn", "falls", "si", "se", "plus"}
 )
@@ -168,7 +190,12 @@ def segments(said: list[Token]) -> tuple[Segment, ...]:
         cut = word in _STRONG or word in _WEAK
         if token.raw == "-" and token.start and place:
             cut = said[place - 1].end < token.start
-        if cut and token.raw in "-–—" and not found and all(t.kind != "word" for t in piece):
+        if (
+            cut
+            and token.raw in "-\u2013\u2014"
+            and not found
+            and all(t.kind != "word" for t in piece)
+        ):
             cut = False  # a name, and what is said of it
         if not cut:
             if token.kind != "mark" or token.raw not in ".!?\"'*":

@@ -113,8 +113,9 @@ class Tracker:
 
     >>> from compactlab.sim.core.conversation import Conversation
     >>> from compactlab.sim.facts.ledger import ledger_of
-    >>> Tracker(ledger_of(Conversation("c", "native", ()))).states
-    States(verbatim=0, conflict=0, intact=0, stale=0, mutated=0, key_only=0, retrievable=0, unknown=0, lost=0)
+    >>> states = Tracker(ledger_of(Conversation("c", "native", ()))).states
+    >>> {name: facts for name, facts in states._asdict().items() if facts}
+    {}
     """
 
     def __init__(

@@ -17,8 +17,8 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part, Source
 from compactlab.sim.core.stream import stream
-from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.extractive import (
     LONGEST,

@@ -16,6 +16,7 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import View
 from compactlab.sim.facts.wording import Spoken, Wording
 
+
 def said_of(fact: Fact, text: str) -> Spoken:
     """What one text says of one fact: what words mean is tested with labelled sentences."""
     return Wording(text).says(fact)
@@ -65,7 +66,9 @@ def state(fact: Fact, prompt: View, world: World) -> str:
     return in_words(fact, mine, theirs, prompt, world)
 
 
-def in_words(fact: Fact, mine: list[Spoken], theirs: list[Spoken], prompt: View, world: World) -> str:
+def in_words(
+    fact: Fact, mine: list[Spoken], theirs: list[Spoken], prompt: View, world: World
+) -> str:
     """The state of a fact that is not verbatim, by what is said of it and of older ones."""
     older = [f for f in world.talk.facts if f.id in all_older(fact, world.talk)]
     mentioned, ordered = any(s.stated for s in mine), any(s.ordered for s in mine)
@@ -165,16 +168,19 @@ def retrievable(fact: Fact, prompt: View, world: World) -> bool:
     return any(holds(fact, text, world.stands_for(part), world, note=True) for text, part in notes)
 
 
-def holds(
-    fact: Fact, text: str, sources: set[str], world: World, *, note: bool = False
-) -> bool:
+def holds(fact: Fact, text: str, sources: set[str], world: World, *, note: bool = False) -> bool:
     """Whether a stored text gives a fact back, by its own words or by others."""
     quoted = [world.quotes(text, sources, origin) for origin in fact.origin]
     if quoted and (all(quoted) if fact.whole else any(quoted)):
         return True
-    if fact.whole and len(fact.origin) > 1 and note and all(
-        done or (o.id in sources and Wording(text).holds(fact, " ".join(world.span(o))))
-        for done, o in zip(quoted, fact.origin, strict=True)
+    if (
+        fact.whole
+        and len(fact.origin) > 1
+        and note
+        and all(
+            done or (o.id in sources and Wording(text).holds(fact, " ".join(world.span(o))))
+            for done, o in zip(quoted, fact.origin, strict=True)
+        )
     ):
         return True
     states_it = sources & {origin.id for origin in fact.origin}

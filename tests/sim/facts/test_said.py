@@ -54,3 +54,15 @@ def test_a_long_line_of_data_is_read_in_pieces() -> None:
     text = "port " + ", ".join(str(number) for number in range(3_000))
     fact = Fact("f", "entity", "port", "8123")
     assert not Wording(text).says(fact).intact
+
+
+@pytest.mark.parametrize("number", ["77e9999999", "9" * 100_000, "1e-99999999", "12e5" * 1_000])
+def test_no_number_takes_long(number: str) -> None:
+    assert spoken({"key": "port", "value": number}, f"port: {number}").key
+
+
+@pytest.mark.parametrize(
+    "text", ["a-" * 5_000, "a." * 5_000, "_" * 10_000, "1." * 5_000, "/" * 5_000, "Ab1" * 5_000]
+)
+def test_no_text_takes_long(text: str) -> None:
+    assert spoken({"key": "port", "value": "8123"}, f"port {text} port: 8123").key

@@ -119,7 +119,9 @@ RULES = script(NEVER, AT_MOST, facts=[BAN, CAP])
         ("retry limit 7", "lost", "key_only"),
     ],
 )
-def test_a_rule_needs_its_word_and_with_another_one_it_is_mutated(summary: str, ban: str, cap: str) -> None:
+def test_a_rule_needs_its_word_and_with_another_one_it_is_mutated(
+    summary: str, ban: str, cap: str
+) -> None:
     found = states(RULES, made(summary, "u3", "u4"))
     assert found == {"ban": ban, "cap": cap}
 
@@ -306,7 +308,9 @@ def test_a_part_may_be_kept_as_it_was_said_and_another_in_other_words() -> None:
     talk = script(HOST, SCHEMA, facts=[BOTH])
     assert states(talk, HOST, SCHEMA)["both"] == "verbatim"
     assert states(talk, HOST, made("connection: schema ledger", "h2"))["both"] == "intact"
-    assert states(talk, made("The connection is db7, schema ledger.", "h1", "h2"))["both"] == "intact"
+    assert (
+        states(talk, made("The connection is db7, schema ledger.", "h1", "h2"))["both"] == "intact"
+    )
     assert states(talk, HOST, made("connection: some schema", "h2"))["both"] == "key_only"
     assert states(talk, HOST)["both"] == "lost"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.conversation import Fact
+from compactlab.sim.facts.line import WINDOW
 from compactlab.sim.facts.occurrences import normal, occurrences
-from compactlab.sim.facts.wording import WINDOW, Spoken, Wording
+from compactlab.sim.facts.wording import Spoken, Wording
 
 
 def says(text: str, value: str, key: str = "", **more: object) -> bool:
