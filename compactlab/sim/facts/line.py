@@ -185,7 +185,7 @@ class Line:
                 ):
                     return 0
                 place += 1
-                skipped += 1
+                skipped += token.raw not in "-_"
             if place >= len(self.flat):
                 return 0
             place += 1
@@ -225,7 +225,9 @@ class Line:
         keys = {
             n
             for n, t in enumerate(self.flat)
-            if self.of[n] == home and _among(t, name) and not (paths and "/" in str(t.form))
+            if self.of[n] == home
+            and _among(t, name)
+            and not (paths and t.kind == "code" and not any(t.form in word for word in name))
         }
         if not spots and keys and sought.truth:
             # A fact that something is so, or is not.
@@ -248,6 +250,14 @@ class Line:
         within = any(self.of[a] == home for a, _ in spots) or any(
             self.of[n] == home for n in rivals
         )
+        gone = [n for n in rivals if n not in standing and self.of[n] == home]
+        if gone and not bound:
+            # "The port used to be 8123; 9456 is open": what comes first then has taken its place.
+            bound = [
+                spot
+                for spot in spots
+                if spot[0] and self.of[spot[0] - 1] == home == self.of[spot[0]] - 1
+            ]
         if home > 0 and self.segments[home].aside and self._relative(home, keys) and not within:
             # What stands in brackets is said of what stands in front of them.
             bound = [spot for spot in bound if self.of[spot[0]] < home]

@@ -165,7 +165,7 @@ def sought_for(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         last = said[-1].form if said else ""
         if len(said) > 1 and last in vocabulary().light:
             keys.append(words[:-1])
-        if len(said) > 1 and said[0].form in vocabulary().light:
+        if " of " in name and len(said) > 1 and said[0].form in vocabulary().light:
             keys.append(words[1:])
         if len(said) == 2:
             keys.append((frozenset({root(f"{said[0].form}{said[1].raw}")}),))
