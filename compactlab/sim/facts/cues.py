@@ -30,7 +30,7 @@ FORMER = (
 GONE = (
     r"(?:reject\w*|abandon\w*|dropped|discard\w*|removed|replaced|ruled out|wrong|incorrect|false"
     r"|untrue|outdated|obsolete|deprecated|retired|turned down|cancel\w*|revert\w*|superseded"
-    r"|no longer|not|gone|over|rolled back|history|void|off the table|revoked|withdrawn|lifted"
+    r"|no longer|not(?! to\b)|gone|over|rolled back|history|void|off the table|revoked|withdrawn|lifted"
     r"|a mistake"
     r"|an error|vetoed|scrapped|declined|refuted|disproved|denied|abolished|ended)"
 )

@@ -519,7 +519,7 @@ class Line:
             return "asked"
         if any(pattern.search(text) for pattern in DENIALS):
             return "denied"
-        if DOUBT.search(text) and not SETTLED.search(text):
+        if DOUBT.search(text) and not (sought.tentative or SETTLED.search(text)):
             return "denied"
         if IF.search(text) and not (
             sought.conditional or SETTLED.search(core) or AGREED.search(text)

@@ -317,7 +317,7 @@ def _path(text: str) -> str:
     return path.removeprefix("./").rstrip(".")
 
 
-# What is longer than any word, path or number is data: it is cut, or it would be tried out from each
+# What is longer than any word, path or number is data. It is cut: patterns would be tried from each
 # of its characters on.
 _LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")

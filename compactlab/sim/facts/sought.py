@@ -127,6 +127,11 @@ class Sought:
         return any(not _CONDITIONAL.isdisjoint(word) for name in self.names for word in name)
 
     @cached_property
+    def tentative(self) -> bool:
+        """Whether a key speaks of what is not settled."""
+        return any(not _TENTATIVE.isdisjoint(word) for name in self.names for word in name)
+
+    @cached_property
     def telling(self) -> bool:
         """Whether a value is hardly said of anything else: a path, a command, a long number."""
         return any(
@@ -137,6 +142,9 @@ class Sought:
         )
 
 
+_TENTATIVE = frozenset(
+    map(root, ["option", "idea", "candidate", "proposal", "suggestion", "alternative", "draft"])
+)
 _CONDITIONAL = frozenset(
     root(w)
     for w in [
