@@ -17,7 +17,8 @@ NOT = (
     r"|can't|mustn't|shouldn't|hasn't|haven't|hadn't|without|instead of|rather than|in place of"
     r"|in lieu of|den(?:y|ies|ied)|disput\w*|refus\w*|wouldn't|neither|nor|ruled out|ruling out"
     r"|reject\w*|abandon\w*|discard\w*|dropped|gave up"
-    r"|given up|stopped|stop|other than|except|no need|needn't|against|away from|no|nobody|nothing"
+    r"|given up|stopped|stop|other than|except|no need|needn't|against|away from|out of"
+    r"|no|nobody|nothing"
     r"|nicht|kein\w*|nie|niemals|statt|jamais|pas|nunca|ya no|não|mai|non)"
 )
 UNLESS_MORE = r"(?! (?:only|just|exceed\w*|more|less|later|above|below|forget|change|worry|sure)\b)"
@@ -30,8 +31,8 @@ FORMER = (
 GONE = (
     r"(?:reject\w*|abandon\w*|dropped|discard\w*|removed|replaced|ruled out|wrong|incorrect|false"
     r"|untrue|outdated|obsolete|deprecated|retired|turned down|cancel\w*|revert\w*|superseded"
-    r"|no longer|not(?! to\b)|gone|over|rolled back|history|void|off the table|revoked|withdrawn|lifted"
-    r"|a mistake"
+    r"|no longer|not(?! to\b)|gone|over|rolled back|history|void|off the table|revoked"
+    r"|withdrawn|lifted|a mistake"
     r"|an error|vetoed|scrapped|declined|refuted|disproved|denied|abolished|ended)"
 )
 IS_GONE_BY = (
@@ -55,6 +56,10 @@ DENIALS = [
              rf"|it )*{IS_GONE_BY} (?:\w+ )?"
              rf"{GONE}\b"),
     _pattern(r"RIVAL (?:has |have )?(?:replaces|replaced|supersedes|superseded) GAP{0,3}VALUE"),
+    _pattern(r"VALUE (?:was|were) GAP{0,4}(?:last (?:week|month|year|season|time)|before|back then"
+             r"|once) "),
+    _pattern(r"VALUE , which (?:is|was|has been|got) (?:\w+ )?(?:closed|resolved|solved|expired"
+             r"|finished|merged|done) "),
     _pattern(r"VALUE GAP{0,2}(?:until|bis|in favou?r of) "),
     _pattern(r"\b(?:cancell?ed|rejected|dropped|removed|abandoned|discarded|declined|reverted) :"
              r" (?:\S+ )?GAP{0,3}VALUE"),
@@ -67,7 +72,8 @@ DENIALS = [
              r"(?:over|to|against) GAP{0,2}VALUE"),
 ]  # fmt: skip
 DOUBT = re.compile(
-    r"\b(?:probably|possibly|perhaps|maybe|might|could be|likely|presumably|apparently|supposedly"
+    r"\b(?:probably|possibly|perhaps|maybe|might"
+    r"|could (?:still |also |well )?(?:be|become)|likely|presumably|apparently|supposedly"
     r"|not sure|unsure|uncertain|unclear|unconfirmed|tentativ\w*|undecided|not (?:yet )?decided"
     r"|not (?:yet )?(?:confirmed|certain|final|settled|fixed|agreed|signed)|to be (?:decided"
     r"|confirmed)|tbd|tbc|i think|i guess|i believe|we think|seems?|suspect\w*|guess\w*|assum\w*"
@@ -366,7 +372,7 @@ COMMENT = re.compile(
     r"|obsolete"
     r"|rejected|dropped|abandoned|if|unless|in case|maybe|probably|perhaps|tentative\w*"
     r"|unconfirmed"
-    r"|undecided|tbd|tbc|until|only|except\w*|provided|formerly|previously|was|were|no longer"
+    r"|undecided|tbd|tbc|closed|resolved|solved|expired|merged|until|only|except\w*|provided|formerly|previously|was|were|no longer"
     r"|replaced"
     r"|superseded|according|or|now|then|otherwise|preferably|where|when|ideally|possibly|to be"
     r"|subject|pending|pure|just a|still|i think|i guess|we think|as a)\b"

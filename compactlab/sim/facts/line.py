@@ -484,12 +484,17 @@ class Line:
             text = f"{core} ; {text}"
         if sought.polarity == "is":
             return "denied" if VOID.search(above) else self._stated(text, core, sought)
-        verdict = _ruled(text, above + core, sought.polarity)
+        verdict = _ruled(text, above + self._verbs(core, spot), sought.polarity)
         if not name and sought.names and not (BAN.search(above + core) or NONE.search(core)):
             if ALLOWS.search(core) or WEAKENS.search(core):
                 return "denied"
             return "asked"  # of what is done with the object, nothing is said
         return verdict
+
+    def _verbs(self, core: str, spot: tuple[int, int]) -> str:
+        """A clause in which a key with words behind it is no setting with its value."""
+        typed = self.flat[spot[0]].typed or self.flat[spot[0]].kind == "name"
+        return core if typed else core.replace("KEY VALUE", "KEY the VALUE")
 
     def _clause(self, home: int, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> str:
         """The segments of key and value, and those that go on about them."""
