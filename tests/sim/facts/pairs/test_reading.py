@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import pytest
+
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.messages import Messages
