@@ -395,3 +395,18 @@ EXCUSES = re.compile(
     r"|can (?:be )?(?:skip|omit)\w*"
     r"|unless|except|preferabl\w+|if possible|where possible|ideally|nice to have|forbidden)\b"
 )
+
+
+def ruled(text: str, core: str, polarity: str) -> str:
+    """Whether a statement demands or forbids what it speaks of."""
+    if polarity == "must":
+        if IF.search(text) or DOUBT.search(text) or EXCUSES.search(text):
+            return "denied"
+        if re.search(rf"\b{NOT}{UNLESS_MORE} ", core) and not DEMANDS.search(core):
+            return "denied"
+        return "held" if DEMANDS.search(core) or IMPERATIVE.match(core) else "plain"
+    if FORBIDS.search(core):
+        if ALLOWS.search(text) or WEAKENS.search(text) or IF.search(text):
+            return "denied"
+        return "held"
+    return "denied"

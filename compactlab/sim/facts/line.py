@@ -12,37 +12,32 @@ from compactlab.sim.facts.cues import (
     BAN,
     CHOICE,
     COMMENT,
-    DEMANDS,
     DENIALS,
     DOUBT,
-    EXCUSES,
     FINITE,
-    FORBIDS,
     FORMER,
     FRONT,
     IF,
-    IMPERATIVE,
     IS_SAID,
     LINKS,
     MODALS,
     NO,
     NONE,
-    NOT,
     ORDERS,
     PRONOUNS,
     REPORTS,
     RULES,
     SETTLED,
     TOUCH,
-    UNLESS_MORE,
     VAGUE,
     VOID,
     WEAKENS,
     YES,
     plainly,
+    ruled,
 )
-from compactlab.sim.facts.quantities import Token, ends_with, rival, same
-from compactlab.sim.facts.sought import (
+from compactlab.sim.facts.quantities import Token, rival
+from compactlab.sim.facts.sought import alike, among, (
     Names,
     Sought,
     all_senses,
@@ -176,7 +171,7 @@ class Line:
     def _matches(self, value: tuple[Token, ...], start: int, shared: Collection[str]) -> int:
         place, skipped = start, 0
         for wanted in value:
-            while place < len(self.flat) and not _alike(wanted, self.flat[place], shared):
+            while place < len(self.flat) and not alike(wanted, self.flat[place], shared):
                 token = self.flat[place]
                 if (
                     place == start
@@ -201,7 +196,7 @@ class Line:
             for place in range(len(self.segments) if len(value) > 1 else 0):
                 here = [n for n, of in enumerate(self.of) if of == place]
                 found = [
-                    next((n for n in here if _alike(word, self.flat[n], shared)), -1)
+                    next((n for n in here if alike(word, self.flat[n], shared)), -1)
                     for word in value
                 ]
                 if min(found) >= 0:
@@ -221,14 +216,7 @@ class Line:
         if not spots and sought.polarity != "is":
             spots = list(self._scattered(sought.values, shared))
         kind = next((v[0] for v in sought.values if len(v) == 1 and v[0].kind != "word"), None)
-        paths = kind is not None and kind.kind == "code"
-        keys = {
-            n
-            for n, t in enumerate(self.flat)
-            if self.of[n] == home
-            and _among(t, name)
-            and not (paths and t.kind == "code" and not any(t.form in word for word in name))
-        }
+        keys = self._keys(home, name, kind)
         if not spots and keys and sought.truth:
             # A fact that something is so, or is not.
             verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], sought)
@@ -244,23 +232,9 @@ class Line:
             and not any(a <= n < b for a, b in spots)
         ]
         standing = [n for n in rivals if not self._dismissed(home, keys, n, rivals)]
-        bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
+        bound = self._belonging(home, keys, spots, rivals, standing)
         if loose and not bound and not rivals and kind is not None and kind.kind == "code":
             bound = spots
-        within = any(self.of[a] == home for a, _ in spots) or any(
-            self.of[n] == home for n in rivals
-        )
-        gone = [n for n in rivals if n not in standing and self.of[n] == home]
-        if gone and not bound:
-            # "The port used to be 8123; 9456 is open": what comes first then has taken its place.
-            bound = [
-                spot
-                for spot in spots
-                if spot[0] and self.of[spot[0] - 1] == home == self.of[spot[0]] - 1
-            ]
-        if home > 0 and self.segments[home].aside and self._relative(home, keys) and not within:
-            # What stands in brackets is said of what stands in front of them.
-            bound = [spot for spot in bound if self.of[spot[0]] < home]
         if not bound:
             near = [n for n in standing if self._bound(home, keys, (n, n + 1), [])]
             return (
@@ -272,6 +246,41 @@ class Line:
                 return best
         return "key"
 
+    def _keys(self, home: int, name: tuple[frozenset[object], ...], kind: Token | None) -> set[int]:
+        """Where the words of a key stand; what looks like the value is none of them."""
+        codes = kind is not None and kind.kind == "code"
+        return {
+            n
+            for n, t in enumerate(self.flat)
+            if self.of[n] == home
+            and among(t, name)
+            and not (codes and t.kind == "code" and not any(t.form in word for word in name))
+        }
+
+    def _belonging(
+        self,
+        home: int,
+        keys: set[int],
+        spots: list[tuple[int, int]],
+        rivals: list[int],
+        standing: list[int],
+    ) -> list[tuple[int, int]]:
+        """The places of a value at which it is the key's."""
+        bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
+        if not bound and any(self.of[n] == home for n in rivals if n not in standing):
+            # "The port used to be 8123; 9456 is open": what comes first then has taken its place.
+            bound = [
+                spot
+                for spot in spots
+                if spot[0] and self.of[spot[0] - 1] == home == self.of[spot[0]] - 1
+            ]
+        values = {self.of[a] for a, _ in spots} | {self.of[n] for n in rivals}
+        aside = home > 0 and self.segments[home].aside and home not in values
+        if aside and self._relative(home, keys):
+            # What stands in brackets is said of what stands in front of them.
+            bound = [spot for spot in bound if self.of[spot[0]] < home]
+        return bound
+
     def _rivals(self, kind: Token, place: int, sought: Sought) -> bool:
         token = self.flat[place]
         if kind.kind == "name" and token.kind == "name":
@@ -282,7 +291,7 @@ class Line:
         if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
             return False  # its bare name, which may be that of others
         return rival(kind, token) and not any(
-            _alike(w, token, ()) for v in sought.values for w in v
+            alike(w, token, ()) for v in sought.values for w in v
         )
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
@@ -484,7 +493,7 @@ class Line:
             text = f"{core} ; {text}"
         if sought.polarity == "is":
             return "denied" if VOID.search(above) else self._stated(text, core, sought)
-        verdict = _ruled(text, above + self._verbs(core, spot), sought.polarity)
+        verdict = ruled(text, above + self._verbs(core, spot), sought.polarity)
         if not name and sought.names and not (BAN.search(above + core) or NONE.search(core)):
             if ALLOWS.search(core) or WEAKENS.search(core):
                 return "denied"
@@ -580,23 +589,6 @@ class Line:
         return plainly(" ".join(filter(None, words)) + " ")
 
 
-def _alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
-    if same(wanted, said):
-        return True
-    if wanted.kind == said.kind == "code":
-        form = str(said.form)
-        return form not in shared and (
-            ends_with(wanted.form, form) or (form.startswith("/") and ends_with(form, wanted.form))
-        )
-    if {wanted.kind, said.kind} <= {"word", "name"}:
-        return not senses(wanted.form).isdisjoint(senses(said.form))
-    return False
-
-
-def _among(token: Token, name: tuple[frozenset[object], ...]) -> bool:
-    return any(not all_senses((token,)).isdisjoint(word) for word in name)
-
-
 def _answer(statement: Statement | None) -> str:
     """The answer to a question that a statement begins with."""
     if statement is None:
@@ -609,18 +601,3 @@ def _answer(statement: Statement | None) -> str:
 def _goes_on(statement: Statement) -> bool:
     first = statement.segments[0].tokens[0].raw.casefold() if statement.segments else ""
     return first in PRONOUNS or first in ("also", "not")
-
-
-def _ruled(text: str, core: str, polarity: str) -> str:
-    """Whether a statement demands or forbids what it speaks of."""
-    if polarity == "must":
-        if IF.search(text) or DOUBT.search(text) or EXCUSES.search(text):
-            return "denied"
-        if re.search(rf"\b{NOT}{UNLESS_MORE} ", core) and not DEMANDS.search(core):
-            return "denied"
-        return "held" if DEMANDS.search(core) or IMPERATIVE.match(core) else "plain"
-    if FORBIDS.search(core):
-        if ALLOWS.search(text) or WEAKENS.search(text) or IF.search(text):
-            return "denied"
-        return "held"
-    return "denied"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -175,60 +177,7 @@ _CURRENCIES = {
 
 
 def _units() -> dict[str, tuple[str, Fraction]]:
-    table = {
-        "time": {
-            "1/1000000": "us µs μs microsecond microseconds",
-            "1/1000": "ms msec millisecond milliseconds millisekunden",
-            "1": "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos "
-            "secondo secondi",
-            "60": "min mins minute minutes minuten minuto minutos minuti",
-            "3600": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore",
-            "86400": "d day days tag tage tagen jour jours día días dia dias giorno giorni daily",
-            "604800": "w week weeks woche wochen semaine semaines semana semanas settimana "
-            "settimane",
-            "1209600": "fortnight fortnights",
-        },
-        "months": {
-            "1": "month months monat monate monaten mois mes meses mese mesi mês",
-            "3": "quarter quarters",
-            "12": "year years yr yrs jahr jahre jahren an ans année années año años anno anni ano "
-            "anos",
-        },
-        "bytes": {
-            "1": "b byte bytes",
-            "1000": "kb",
-            "1024": "kib ki",
-            "1000000": "mb megabyte megabytes",
-            "1048576": "mib mi",
-            "1000000000": "gb gigabyte gigabytes",
-            "1073741824": "gib gi",
-            "1000000000000": "tb terabyte terabytes",
-            "1099511627776": "tib ti",
-        },
-        "length": {
-            "1/1000": "mm millimetres millimeters",
-            "1/100": "cm centimetres centimeters",
-            "1": "metre metres meter meters mètres metros metri",
-            "1000": "km kilometres kilometers kilometer kilomètres",
-        },
-        "mass": {
-            "1/1000": "mg milligram milligrams milligramm",
-            "1": "g gram grams gramm grammes",
-            "1000": "kg kilo kilos kilogram kilograms",
-            "1000000": "t ton tons tonne tonnes",
-        },
-        "volume": {
-            "1/1000": "ml millilitres milliliters",
-            "1/100": "cl",
-            "1/10": "dl",
-            "1": "l litre litres liter liters",
-        },
-        "hertz": {"1": "hz", "1000": "khz", "1000000": "mhz", "1000000000": "ghz"},
-        "percent": {"1": "% percent per-cent prozent pct pourcent percento"},
-        "celsius": {"1": "°c celsius"},
-        "fahrenheit": {"1": "°f fahrenheit"},
-        "watt": {"1": "w_ watt watts", "1000": "kw", "1000000": "mw"},
-    }
+    table = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))["units"]
     return {
         name: (dimension, Fraction(factor))
         for dimension, units in table.items()
@@ -383,95 +332,99 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # no
     return Token("mark", raw, raw, start, end)
 
 
-def _measured(found: list[Token]) -> list[Token]:  # noqa: PLR0912, PLR0915
+def _measured(found: list[Token]) -> list[Token]:
     """Join numbers with the scale, the unit and the currency behind them."""
     done: list[Token] = []
     place = 0
     while place < len(found):
         token = found[place]
         place += 1
-        if token.kind == "number" and isinstance(token.form, tuple):
-            dimension, amount = token.form
-            # A number in words may go on: twenty-five, three hundred, 1.5 million.
-            while place < len(found):
-                behind = found[place]
-                low = behind.raw.casefold()
-                close = behind.start == token.end
-                if behind.kind == "mark" and low == "-" and place + 1 < len(found):
-                    after = found[place + 1]
-                    ten = token.raw.casefold() in _TENS and after.number in range(1, 10)
-                    unit = after.raw.casefold() in _UNITS and close
-                    if not (ten or unit):
-                        break
-                    place += 1
-                    continue
-                if low in ("°", "degrees", "degree", "grad") and not dimension:
-                    dimension = "degrees"
-                elif low in ("c", "f", "celsius", "fahrenheit") and dimension == "degrees":
-                    dimension = "celsius" if low[0] == "c" else "fahrenheit"
-                elif (
-                    low == "and"
-                    and place + 1 < len(found)
-                    and amount >= 100
-                    and not token.raw[-1].isdigit()
-                    and found[place + 1].raw.casefold() in _NUMBERS
-                ):
-                    place += 1
-                    continue
-                elif (
-                    behind.kind == "number"
-                    and not dimension
-                    and not token.raw[-1].isdigit()
-                    and low in _NUMBERS
-                    and amount >= 100
-                ):
-                    amount += behind.number or 0
-                elif low in _SHARES and amount == 1 and not dimension:
-                    dimension, amount = "percent", Fraction(_SHARES[low])
-                elif (
-                    token.raw.casefold().split("-")[0] in _TENS
-                    and not dimension
-                    and amount in (range(20, 100, 10))
-                    and behind.number in range(1, 10)
-                    and not behind.raw.isdigit()
-                ):
-                    amount += behind.number
-                elif low == "hundred" and amount > 1000 and not token.raw[-1].isdigit():
-                    amount += (amount % 1000) * 99
-                elif low in _SCALES and dimension != "scaled" and (len(low) > 2 or close):
-                    if low in ("cent", "mil"):
-                        break
-                    amount *= _SCALES[low]
-                    if behind.raw == "m" and not dimension and not _currency(found, place + 1):
-                        # 12 m is a length as well; only with money is it a million.
-                        amount = amount / _SCALES[low]
-                        dimension = "length"
-                        place += 1
-                        break
-                elif low in _CURRENCIES and not dimension:
-                    dimension = _CURRENCIES[low]
-                elif low == "m" and not dimension:
-                    dimension = "length"
-                elif (
-                    low in _UNITS
-                    and not dimension
-                    and (low not in _SHORT or close or token.raw[-1].isdigit())
-                ):
-                    dimension, factor = _UNITS[low]
-                    amount *= factor
-                else:
-                    break
-                token = token._replace(
-                    ties=behind.ties, end=behind.end, raw=f"{token.raw} {behind.raw}"
-                )
-                place += 1
-            token = token._replace(form=(dimension, amount))
+        if token.kind == "number":
+            token, place = _grown(token, found, place)
         done.append(token)
     return done
 
 
-def _currency(found: list[Token], place: int) -> bool:
-    return place < len(found) and found[place].raw.casefold() in _CURRENCIES
+Amount = tuple[str, Fraction]
+
+
+def _grown(token: Token, found: list[Token], place: int) -> tuple[Token, int]:
+    """A number with what goes on behind it, and the place behind that."""
+    amount: Amount = token.form
+    while place < len(found):
+        behind = found[place]
+        after = found[place + 1] if place + 1 < len(found) else None
+        if not (after and _joins(token, amount, behind, after)):
+            more = (
+                _spelled(token, amount, behind)
+                or _scaled(token, amount, behind, after)
+                or _unit(token, amount, behind)
+            )
+            if more is None:
+                break
+            amount = more
+            raw = f"{token.raw} {behind.raw}"
+            token = token._replace(ties=behind.ties, end=behind.end, raw=raw)
+        place += 1
+    return token._replace(form=amount), place
+
+
+def _joins(token: Token, amount: Amount, behind: Token, after: Token) -> bool:
+    """Whether a hyphen or an "and" stands inside of a number: twenty-five, 30-day."""
+    low = after.raw.casefold()
+    if behind.raw == "-":
+        ten = token.raw.casefold() in _TENS and after.number in range(1, 10)
+        return ten or (low in _UNITS and behind.start == token.end)
+    words = behind.raw.casefold() == "and" and not token.raw[-1].isdigit()
+    return words and amount[1] >= 100 and low in _NUMBERS
+
+
+def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
+    """A number in words with the next of them: two hundred, one fifth."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if dimension or token.raw[-1].isdigit():
+        return None
+    if low in _SHARES and number == 1:
+        return "percent", Fraction(_SHARES[low])
+    if low == "hundred" and number > 1000:
+        return "", number + number % 1000 * 99
+    tens = number in range(20, 100, 10) and behind.number in range(1, 10)
+    if low in _NUMBERS and (tens or number >= 100):
+        return "", number + _NUMBERS[low]
+    return None
+
+
+def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) -> Amount | None:
+    """A number times a thousand, a million: a small m is one only of money, or it is a metre."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if behind.raw == "m":
+        if dimension in _CURRENCIES.values() or (after and after.raw.casefold() in _CURRENCIES):
+            return dimension, number * 10**6
+        return None if dimension else ("length", number)
+    close = len(low) > 2 or behind.start == token.end
+    if low in _SCALES and low not in ("cent", "mil") and close:
+        return dimension, number * _SCALES[low]
+    return None
+
+
+def _unit(token: Token, amount: Amount, behind: Token) -> Amount | None:
+    """A number with its unit or its currency."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if dimension == "degrees" and low in ("c", "f", "celsius", "fahrenheit"):
+        return ("celsius" if low[0] == "c" else "fahrenheit"), number
+    if dimension:
+        return None
+    if low in ("°", "degrees", "degree", "grad"):
+        return "degrees", number
+    if low in _CURRENCIES:
+        return _CURRENCIES[low], number
+    close = low not in _SHORT or behind.start == token.end or token.raw[-1].isdigit()
+    if low in _UNITS and close:
+        return _UNITS[low][0], number * _UNITS[low][1]
+    return None
 
 
 def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
-from compactlab.sim.facts.quantities import Token, root, tokens
+from compactlab.sim.facts.quantities import Token, ends_with, root, same, tokens
 
 Names = tuple[tuple[frozenset[object], ...], ...]
 
@@ -194,3 +194,22 @@ def sought_for(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         and value[1].kind == "word"
     )
     return Sought(tuple(dict.fromkeys(keys)), tuple(heads), sought, polarity)
+
+
+def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
+    """Whether a token of a text says what one of a value does."""
+    if same(wanted, said):
+        return True
+    if wanted.kind == said.kind == "code":
+        form = str(said.form)
+        return form not in shared and (
+            ends_with(wanted.form, form) or (form.startswith("/") and ends_with(form, wanted.form))
+        )
+    if {wanted.kind, said.kind} <= {"word", "name"}:
+        return not senses(wanted.form).isdisjoint(senses(said.form))
+    return False
+
+
+def among(token: Token, name: tuple[frozenset[object], ...]) -> bool:
+    """Whether a token is a word of a key."""
+    return any(not all_senses((token,)).isdisjoint(word) for word in name)
