@@ -37,10 +37,12 @@ from compactlab.sim.facts.cues import (
     ruled,
 )
 from compactlab.sim.facts.quantities import Token, rival
-from compactlab.sim.facts.sought import alike, among, (
+from compactlab.sim.facts.sought import (
     Names,
     Sought,
+    alike,
     all_senses,
+    among,
     content,
     senses,
     vocabulary,
@@ -290,9 +292,7 @@ class Line:
                 return False
         if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
             return False  # its bare name, which may be that of others
-        return rival(kind, token) and not any(
-            alike(w, token, ()) for v in sought.values for w in v
-        )
+        return rival(kind, token) and not any(alike(w, token, ()) for v in sought.values for w in v)
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
         """Whether words behind a key say something else, where a value is told by no type."""
