@@ -21,7 +21,6 @@ from compactlab.sim.facts.cues import (
     IS_SAID,
     LINKS,
     MODALS,
-    NO,
     NONE,
     ORDERS,
     PRONOUNS,
@@ -47,7 +46,7 @@ from compactlab.sim.facts.sought import (
     senses,
     vocabulary,
 )
-from compactlab.sim.facts.statements import Segment, Statement
+from compactlab.sim.facts.statements import Segment, Statement, answer_in, goes_on
 
 WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
 
@@ -59,12 +58,12 @@ class Line:
         self.statement = statement
         pieces = list(statement.segments)
         self.own = len(pieces)
-        if behind is not None and behind.context == statement.context and _goes_on(behind):
+        if behind is not None and behind.context == statement.context and goes_on(behind):
             first, *rest = behind.segments
             pieces += [Segment(first.tokens, ".", strong=True), *rest]
         self.segments = pieces
         self.asks = statement.asks
-        self.answer = _answer(behind) if statement.asks else ""
+        self.answer = answer_in(behind) if statement.asks else ""
         self.flat = [token for segment in pieces for token in segment.tokens]
         self.of = [n for n, segment in enumerate(pieces) for _ in segment.tokens]
 
@@ -587,17 +586,3 @@ class Line:
             if not (words and words[-1] == word and word.isupper()):
                 words.append(word)
         return plainly(" ".join(filter(None, words)) + " ")
-
-
-def _answer(statement: Statement | None) -> str:
-    """The answer to a question that a statement begins with."""
-    if statement is None:
-        return ""
-    first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
-    word = first.raw.casefold() if first else ""
-    return word if word in YES | NO else ""
-
-
-def _goes_on(statement: Statement) -> bool:
-    first = statement.segments[0].tokens[0].raw.casefold() if statement.segments else ""
-    return first in PRONOUNS or first in ("also", "not")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from compactlab.sim.facts.cues import NO, PRONOUNS, YES
 from compactlab.sim.facts.quantities import Token, tokens
 
 Tokens = tuple[Token, ...]
@@ -211,3 +212,18 @@ def segments(said: list[Token]) -> tuple[Segment, ...]:
     if piece:
         found.append(Segment(tuple(piece), joint, strong, depth > 0))
     return tuple(found)
+
+
+def answer_in(statement: Statement | None) -> str:
+    """The answer to a question that a statement begins with."""
+    if statement is None:
+        return ""
+    first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
+    word = first.raw.casefold() if first else ""
+    return word if word in YES | NO else ""
+
+
+def goes_on(statement: Statement) -> bool:
+    """Whether a sentence begins with what it does not name."""
+    first = statement.segments[0].tokens[0].raw.casefold() if statement.segments else ""
+    return first in PRONOUNS or first in ("also", "not")
