@@ -46,8 +46,8 @@ from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.tokens import forget_counts
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.metrics.decoys import decoys_said
 from compactlab.sim.metrics.fact_timeline import fact_timeline

@@ -57,7 +57,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Role, verbatim
 from compactlab.sim.core.stream import stream
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.facts.evidence import normal
+from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 

@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy

@@ -14,7 +14,7 @@ import pytest
 from compactlab.scenarios.engine.domain import WORDS
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.tokens import encoding
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 from tests.scenarios.made import (
     SIZES,
     STORIES,

@@ -13,7 +13,7 @@ import pytest
 
 from compactlab.scenarios.engine.phrases import POLARITY, Family, Polarity, phrases
 from compactlab.sim.core.conversation import Conversation, Fact, FactType
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 from compactlab.strategies import mechanisms, summarizers
 from tests.scenarios.made import SIZES, STORIES, all_made, made, spans, stated
 

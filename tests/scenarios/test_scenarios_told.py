@@ -15,9 +15,9 @@ from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.facts.ledger import ledger_of
 from compactlab.sim.facts.needs import used
+from compactlab.sim.facts.wording import Wording
 from tests.scenarios.made import (
     FAMILIES,
     SIZES,

@@ -102,14 +102,16 @@ _STATES: Looks = {
         ("conflict", "purple", ""),
         ("stale", "orange", ""),
         ("mutated", "vermillion", ""),
+        ("key_only", "olive", "dotted"),
         ("lost", "grid", ""),
     )
 }
 _STATES_CAPTION = (
     "The states of all facts due at every call of the script: the share of the pairs of a call and "
     "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "
-    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead. Unknown facts "
-    "have no recorded text. Lost facts are gone."
+    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead. Of key_only "
+    "facts the key is left, but not the value. Unknown facts have no recorded text. Lost facts are "
+    "gone."
 )
 
 

@@ -32,7 +32,8 @@ _STATES = {
     "lost": "lost",
     "retrievable": "lost, but it can be fetched again",
     "stale": "only an older value is left",
-    "mutated": "only its key is left, without the value",
+    "mutated": "another value, or the contrary, is left",
+    "key_only": "only its key is left, without the value",
     "conflict": "an older value is there, too",
 }
 

@@ -11,7 +11,8 @@ from functools import cached_property
 from compactlab.reports.score.attribution import Attributed, Copy, count_words, words_of
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.facts.evidence import Wording, normal
+from compactlab.sim.facts.occurrences import normal
+from compactlab.sim.facts.wording import Wording
 
 # A value is beyond chance if few texts of that length would hold it that cannot have it from its
 # origin: at most the first share of them; or at most the second, if at most the third share of

@@ -240,7 +240,8 @@ class _Whereabouts:
             "conflict": lambda shown: shown.stated & (bit | older),
             "intact": lambda shown: shown.intact & bit,
             "stale": lambda shown: (shown.stated | shown.verbatim) & older,
-            "mutated": lambda shown: shown.key & bit,
+            "mutated": lambda shown: shown.wrong & bit,
+            "key_only": lambda shown: shown.key & bit,
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,
         }

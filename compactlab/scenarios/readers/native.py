@@ -17,7 +17,7 @@ from compactlab.scenarios.readers.script import SYSTEM, Format
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 
 
 def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +10,7 @@ from functools import cached_property
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
+from compactlab.sim.facts.occurrences import normal, path_ends
 
 # What a script states, takes back and needs, and when: the same for all replays of it.
 
@@ -123,6 +124,13 @@ class Ledger:
         return bits
 
     @cached_property
+    def shared_ends(self) -> frozenset[str]:
+        """Ends of paths, of two components or more, that several of the facts' paths have."""
+        paths = {normal(value) for fact in self.facts for value in (fact.value, *fact.variants)}
+        ends = Counter(end for path in paths if "/" in path for end in path_ends(path))
+        return frozenset(end for end, times in ends.items() if times > 1)
+
+    @cached_property
     def origins(self) -> dict[str, list[tuple[int, int, Source]]]:
         """By message: the facts that it states, by number, the bit of the origin, and the piece."""
         places: dict[str, list[tuple[int, int, Source]]] = defaultdict(list)
@@ -143,6 +151,18 @@ class Ledger:
                 bits |= bit
             masks[id] = bits
         return masks
+
+    @cached_property
+    def thought(self) -> dict[str, int]:
+        """By message: those of its bits that only its thinking states."""
+        masks: dict[str, int] = defaultdict(int)
+        for id, origins in self.origins.items():
+            parts = self.messages[id].parts if id in self.messages else ()
+            for _, bit, source in origins:
+                stating = parts if source.part < 0 else parts[source.part : source.part + 1]
+                if stating and all(part.type == "thinking" for part in stating):
+                    masks[id] |= bit
+        return dict(masks)
 
     @cached_property
     def messages(self) -> dict[str, Message]:

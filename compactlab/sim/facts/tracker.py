@@ -59,10 +59,14 @@ STATES = (
     "intact",
     "stale",
     "mutated",
+    "key_only",
     "retrievable",
     "unknown",
     "lost",
 )
+
+
+_THOUGHT = Evidence._fields.index("thought")
 
 
 class States(NamedTuple):
@@ -77,7 +81,8 @@ class States(NamedTuple):
     conflict: int = 0
     intact: int = 0  # key, value and polarity stand near each other
     stale: int = 0  # only an older value is there
-    mutated: int = 0  # its key is there, without its value or without its polarity
+    mutated: int = 0  # another value, or the contrary, is stated
+    key_only: int = 0  # its key is there, and its value cannot be read
     retrievable: int = 0  # only a call, a pointer to a file or a note would bring it back
     unknown: int = 0  # what came from it is there as tokens without text
     lost: int = 0  # none of these
@@ -108,12 +113,18 @@ class Tracker:
 
     >>> from compactlab.sim.core.conversation import Conversation
     >>> from compactlab.sim.facts.ledger import ledger_of
-    >>> Tracker(ledger_of(Conversation("c", "native", ()))).states
-    States(verbatim=0, conflict=0, intact=0, stale=0, mutated=0, retrievable=0, unknown=0, lost=0)
+    >>> states = Tracker(ledger_of(Conversation("c", "native", ()))).states
+    >>> {name: facts for name, facts in states._asdict().items() if facts}
+    {}
     """
 
-    def __init__(self, ledger: Ledger, stored: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, stored: Mapping[str, str] | None = None, *, strips: bool = False
+    ) -> None:
         self.ledger = ledger
+        self._strips = strips  # whether the model drops the thinking of earlier turns
+        self._turns: set[str] = set()  # ids of the messages that began one
+        self._dropped = 0  # what was only thought in an earlier one
         self.witness = Witness(ledger, stored)
         self._counts = [Counts() for _ in Evidence._fields]
         self._shown: dict[int, tuple[Message, Evidence]] = {}
@@ -137,6 +148,10 @@ class Tracker:
         for message in gone:
             self._count(self._evidence(message), Counts.take)
         for message in come:
+            if self._strips and message.starts_turn and message.id not in self._turns:
+                self._turns.add(message.id)
+                self._dropped |= self._counts[_THOUGHT].bits
+                self._states = None
             self._count(self._evidence(message), Counts.add)
         if system is not self._system:
             self._count(self.witness.parts(self._system), Counts.take)
@@ -185,6 +200,7 @@ class Tracker:
     def _computed(self) -> States:
         ledger = self.ledger
         bits = Evidence(*(counts.bits for counts in self._counts))
+        bits = bits._replace(verbatim=bits.verbatim | bits.thought & ~self._dropped)
         verbatim = ledger.held(bits.verbatim)
         conflict = stale = 0
         for number, older in ledger.older.items():
@@ -194,17 +210,28 @@ class Tracker:
                 if older & bits.stated:
                     conflict |= fact & bits.stated & ~bits.ordered
         conflict &= ~verbatim
-        intact = bits.intact & ~verbatim & ~conflict
+        conflict &= ~(together := ledger.held(bits.verbatim | bits.parts))
+        intact = (bits.intact | together) & ~verbatim & ~conflict
         rest = self._all & ~verbatim & ~conflict & ~intact
         stale &= rest
         rest &= ~stale
-        mutated = rest & bits.key
+        mutated = rest & bits.wrong
         rest &= ~mutated
+        key_only = rest & bits.key
+        rest &= ~key_only
         retrievable = rest & (bits.handle | self._notes)
         rest &= ~retrievable
         unknown = rest & bits.opaque
         states = States(
-            verbatim, conflict, intact, stale, mutated, retrievable, unknown, rest & ~unknown
+            verbatim,
+            conflict,
+            intact,
+            stale,
+            mutated,
+            key_only,
+            retrievable,
+            unknown,
+            rest & ~unknown,
         )
         # Most sets stay the same from call to call, and those of all calls are kept: once.
         self._last = States(*map(_same, states, self._last))

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.facts.evidence import Wording, normal
 from compactlab.sim.facts.ledger import Ledger, numbers
+from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.tracker import Counts
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics.fact_timeline import fact_timeline, share
 from compactlab.sim.metrics.memory import amnesia
 from compactlab.sim.metrics.metric import Metric

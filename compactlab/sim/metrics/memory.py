@@ -333,7 +333,7 @@ def deletion_leak(data: RunData) -> float | None:
 
 
 def mutation(data: RunData) -> float | None:
-    """Share of due facts that are mutated: the key is there, the value or the polarity is not.
+    """Share of due facts that are mutated: another value, or the contrary, is stated.
 
     All pairs of a call of the script and a due fact, without those whose state is unknown.
     """
@@ -342,7 +342,7 @@ def mutation(data: RunData) -> float | None:
 
 
 def severity(data: RunData) -> float | None:
-    """Mutated facts times 1.5 and lost ones times 1.0, over due facts.
+    """Mutated facts times 1.5, and lost ones and those of state key_only times 1.0, over due facts.
 
     All pairs of a call of the script and a due fact, without those whose state is unknown. Stale,
     conflicting and retrievable facts have no weight. A damaged rule weighs more than a missing one,
@@ -350,7 +350,7 @@ def severity(data: RunData) -> float | None:
     """
     mutated = mutation(data)
     timeline = fact_timeline(data)
-    lost = share((states.lost for states in timeline.states), timeline.known)
+    lost = share((states.lost | states.key_only for states in timeline.states), timeline.known)
     return None if mutated is None or lost is None else MUTATED * mutated + LOST * lost
 
 

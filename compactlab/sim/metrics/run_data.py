@@ -432,7 +432,9 @@ class RunData:
     @cached_property
     def _followed(self) -> tuple[list[States], list[int]]:
         stored: dict[str, str] = {}
-        tracker = Tracker(self.ledger, stored)
+        steps = self.trace.steps
+        strips = bool(self.ledger.thought) and self.model(steps[0].model).strips_thinking
+        tracker = Tracker(self.ledger, stored, strips=strips)
         states, memory = [], []
         for change in self.changes:
             step = change.step

@@ -100,7 +100,8 @@ class Caller:
         self.last = Messages()
         self.actor: Actor | None = None
         if options.loop is not None:
-            self.actor = Actor(options.loop, ledger_of(conversation), chance)
+            strips = self.host.model.strips_thinking
+            self.actor = Actor(options.loop, ledger_of(conversation), chance, strips=strips)
         self.last_model = ""
         if hidden.opening is not None:
             self.session.append(hidden.opening, self.host)

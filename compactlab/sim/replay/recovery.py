@@ -94,11 +94,16 @@ class Actor:
     """The agent in the closed loop."""
 
     def __init__(
-        self, loop: ClosedLoop, ledger: Ledger, chance: Callable[[str], random.Random]
+        self,
+        loop: ClosedLoop,
+        ledger: Ledger,
+        chance: Callable[[str], random.Random],
+        *,
+        strips: bool = False,
     ) -> None:
         self.loop, self.ledger, self.chance = loop, ledger, chance
         self.stored: dict[str, str] = {}
-        self.tracker = Tracker(ledger, self.stored)
+        self.tracker = Tracker(ledger, self.stored, strips=strips)
         self._notes: list[Remembered] = []
         self._acts = 0
 

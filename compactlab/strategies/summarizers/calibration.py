@@ -18,8 +18,9 @@ from compactlab.sim.core.conversation import Compaction, Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.facts.evidence import Witness, normal
+from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import Ledger, ledger_of
+from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.calibrated import (
     PATHS,

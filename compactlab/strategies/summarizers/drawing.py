@@ -13,8 +13,8 @@ from typing import ClassVar, NamedTuple
 
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.stream import stream
-from compactlab.sim.facts.evidence import normal, occurrences
 from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.extractive import filling, written
 from compactlab.strategies.summarizers.statements import summaries

@@ -10,7 +10,8 @@ from operator import or_
 
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness, Wording
+from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.summarize import SummaryRequest
 
 
@@ -113,7 +114,7 @@ def outdated(fact: Fact, older: Fact, given: Container[str]) -> Part:
 
 
 def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | None:
-    """Say a fact with another value, without its value, or without its polarity.
+    """Say a fact with another value, or without its polarity.
 
     None if it cannot be damaged so that its key stays: one without a key, say, or whose key holds
     its value.
@@ -122,14 +123,13 @@ def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | No
     dice.shuffle(lines)
     for line in lines:
         wording = Wording(line).says(fact)
-        if wording.key and not wording.intact:
+        if wording.wrong:
             return Part("text", line, "summary", _sources(fact, given))
     return None
 
 
 def _damages(fact: Fact, dice: random.Random) -> Iterator[str]:
     yield _line(fact, _another(fact.value, dice))
-    yield f"{fact.key}{_POLARITY[fact.polarity]}"
     if fact.polarity != "is":
         yield _line(fact, fact.value, polarity="")
 

@@ -1,8 +1,8 @@
 """States of facts from the whole prompt, in plain Python: one fact after the other, all of it anew.
 
-Written from the project's notes on metrics (section 4) and from what the docstrings promise, for
-the few words that `drawn_facts.py` uses. Texts are compared token by token here, and by patterns
-in the real one.
+Written from the project's notes on metrics (section 4) and from what the docstrings promise. What a
+single text says of a fact is read as the real one reads it (labelled sentences judge that); what
+follows for a prompt of many texts is worked out here.
 """
 
 from __future__ import annotations
@@ -14,67 +14,12 @@ from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import View
-
-NEAR = 40
-DEMANDS, FORBIDS, ORDERS = {"must", "always"}, {"never", "not"}, {"now", "instead", "formerly"}
+from compactlab.sim.facts.wording import Spoken, Wording
 
 
-def tokens(text: str) -> list[str]:
-    """The words of a text, without what makes no difference."""
-    return [word for word in map(plain, text.split()) if word]
-
-
-def plain(word: str) -> str:
-    word = word.lstrip("(`").rstrip(").,;:!?`").casefold().removeprefix("./")
-    digits = word.replace(",", "")
-    return digits if digits.isdigit() else word
-
-
-def places(words: list[str], phrase: str) -> list[tuple[int, int]]:
-    """From where to where a phrase stands."""
-    wanted = tokens(phrase)
-    size = len(wanted)
-    return [(i, i + size) for i in range(len(words) - size + 1) if words[i : i + size] == wanted]
-
-
-@dataclass
-class Said:
-    """What one text says of one fact."""
-
-    key: bool = False
-    stated: bool = False
-    intact: bool = False
-    ordered: bool = False
-
-
-def said_of(fact: Fact, text: str) -> Said:
-    words = tokens(text)
-    keys = [place for name in (fact.key, *fact.aliases) if name for place in places(words, name)]
-    values = [place for name in (fact.value, *fact.variants) for place in places(words, name)]
-    nameless = not any((fact.key, *fact.aliases))
-    found = Said(key=bool(keys) or (nameless and bool(values)))
-    for first, stop in values:
-        for start in range(stop - NEAR, first + 1):
-            inside = range(max(0, start), min(len(words), start + NEAR))
-            named = nameless or any(a in inside and b - 1 in inside for a, b in keys)
-            if named:
-                found.stated = True
-                found.intact = found.intact or rules(fact, words, inside)
-    for first, stop in values:
-        around = range(max(0, stop - NEAR), min(len(words), first + NEAR))
-        named = nameless or any(a in around and b - 1 in around for a, b in keys)
-        if named and any(words[i] in ORDERS for i in around):
-            found.ordered = True
-    return found
-
-
-def rules(fact: Fact, words: list[str], inside: range) -> bool:
-    if fact.polarity == "must_not":
-        return any(words[i] in FORBIDS for i in inside)
-    if fact.polarity == "must":
-        after = [*words[1:], ""]
-        return any(words[i] in DEMANDS and after[i] not in FORBIDS for i in inside)
-    return True
+def said_of(fact: Fact, text: str) -> Spoken:
+    """What one text says of one fact: what words mean is tested with labelled sentences."""
+    return Wording(text).says(fact)
 
 
 @dataclass
@@ -121,16 +66,21 @@ def state(fact: Fact, prompt: View, world: World) -> str:
     return in_words(fact, mine, theirs, prompt, world)
 
 
-def in_words(fact: Fact, mine: list[Said], theirs: list[Said], prompt: View, world: World) -> str:
+def in_words(
+    fact: Fact, mine: list[Spoken], theirs: list[Spoken], prompt: View, world: World
+) -> str:
     """The state of a fact that is not verbatim, by what is said of it and of older ones."""
     older = [f for f in world.talk.facts if f.id in all_older(fact, world.talk)]
     mentioned, ordered = any(s.stated for s in mine), any(s.ordered for s in mine)
     old = any(s.stated for s in theirs) or any(is_verbatim(f, prompt, world) for f in older)
     states = {
-        "conflict": mentioned and any(s.stated for s in theirs) and not ordered,
-        "intact": any(s.intact for s in mine),
+        "conflict": mentioned
+        and any(s.stated for s in theirs)
+        and not (ordered or part_by_part(fact, prompt, world)),
+        "intact": any(s.intact for s in mine) or part_by_part(fact, prompt, world),
         "stale": old and not mentioned,
-        "mutated": any(s.key for s in mine),
+        "mutated": any(s.wrong for s in mine) and not (fact.whole and len(fact.origin) > 1),
+        "key_only": any(s.key for s in mine),
         "retrievable": retrievable(fact, prompt, world),
         "unknown": is_opaque(fact, prompt, world),
         "lost": True,
@@ -159,7 +109,7 @@ def shows(origin: Source, part: Part, world: World) -> bool:
     return held and world.quotes(part.text, world.stands_for(part), origin)
 
 
-def heard(fact: Fact, prompt: View, world: World) -> list[Said]:
+def heard(fact: Fact, prompt: View, world: World) -> list[Spoken]:
     """What all parts say of a fact in other words, that stand for a message which states it."""
     script = {id(message) for message in world.talk.messages}
     changed = [m for m in prompt.messages if id(m) not in script]
@@ -170,6 +120,24 @@ def heard(fact: Fact, prompt: View, world: World) -> list[Said]:
         if states_it and part.kind != "opaque" and not in_its_words:
             found.append(said_of(fact, part.text))
     return found
+
+
+def part_by_part(fact: Fact, prompt: View, world: World) -> bool:
+    """Whether each part of a fact of several stands there, as it was said or in other words."""
+    if not fact.whole or len(fact.origin) < 2:
+        return False
+    return all(
+        origin_stands(origin, prompt, world)
+        or any(retells(fact, origin, part, world) for part in everything(prompt))
+        for origin in fact.origin
+    )
+
+
+def retells(fact: Fact, origin: Source, part: Part, world: World) -> bool:
+    """Whether a part that stands for an origin says its words."""
+    if part.kind == "opaque" or origin.id not in world.stands_for(part):
+        return False
+    return Wording(part.text).holds(fact, " ".join(world.span(origin)))
 
 
 def all_older(fact: Fact, talk: Conversation) -> set[str]:
@@ -197,13 +165,23 @@ def retrievable(fact: Fact, prompt: View, world: World) -> bool:
         ):
             return True
     notes = [(note.text, Part("text", "", "memory", note.sources)) for note in world.notes]
-    return any(holds(fact, text, world.stands_for(part), world) for text, part in notes)
+    return any(holds(fact, text, world.stands_for(part), world, note=True) for text, part in notes)
 
 
-def holds(fact: Fact, text: str, sources: set[str], world: World) -> bool:
+def holds(fact: Fact, text: str, sources: set[str], world: World, *, note: bool = False) -> bool:
     """Whether a stored text gives a fact back, by its own words or by others."""
     quoted = [world.quotes(text, sources, origin) for origin in fact.origin]
     if quoted and (all(quoted) if fact.whole else any(quoted)):
+        return True
+    if (
+        fact.whole
+        and len(fact.origin) > 1
+        and note
+        and all(
+            done or (o.id in sources and Wording(text).holds(fact, " ".join(world.span(o))))
+            for done, o in zip(quoted, fact.origin, strict=True)
+        )
+    ):
         return True
     states_it = sources & {origin.id for origin in fact.origin}
     return bool(states_it) and said_of(fact, text).intact

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import STATES, Tracker, ledger_of, numbers
-from compactlab.sim.facts.evidence import Wording
-from tests.sim.facts.drawn_facts import fact_of, script, session, text
-from tests.sim.facts.reference_states import World, due_at, said_of, state
+from tests.sim.facts.drawn_facts import script, session
+from tests.sim.facts.reference_states import World, due_at, state
 
 # What is drawn is drawn by Python from a seed: quick, and small enough to be read as it is.
 SEEDS = st.integers(0, 2**32 - 1)
@@ -49,17 +48,6 @@ def test_what_is_due_is_what_the_way_to_the_call_tells(seed: int) -> None:
     for at in (*(answer.id for answer in talk.calls), ""):
         moment = ledger.moments[at] if at else ledger.end
         assert {ledger.facts[n].id for n in numbers(moment.due)} == due_at(talk, at)
-
-
-@settings(max_examples=500, deadline=None)
-@given(SEEDS)
-def test_what_words_say_is_what_their_tokens_say(seed: int) -> None:
-    draw = Random(seed)
-    fact = fact_of(draw, "f", ["f"], [])
-    for _ in range(10):
-        words = f"{text(draw)} {text(draw)}"
-        found, wanted = Wording(words).says(fact), said_of(fact, words)
-        assert found == (wanted.key, wanted.stated, wanted.intact, wanted.ordered), words
 
 
 @settings(max_examples=60, deadline=None)

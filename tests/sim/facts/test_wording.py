@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.facts.evidence import WINDOW, Wording, normal, occurrences
+from compactlab.sim.facts.line import WINDOW
+from compactlab.sim.facts.occurrences import normal, occurrences
+from compactlab.sim.facts.wording import Spoken, Wording
 
 
 def says(text: str, value: str, key: str = "", **more: object) -> bool:
@@ -85,14 +87,14 @@ def test_key_and_value_stand_in_one_window_however_they_are_ordered() -> None:
     between = "x " * (WINDOW - 2)
     assert says(f"port {between}8123", "8123", "port")
     assert says(f"8123 {between}port", "8123", "port")
-    assert not says(f"port x {between}8123", "8123", "port")
-    assert not says(f"8123 x {between}port", "8123", "port")
+    assert not says(f"port x x x {between}8123", "8123", "port")
+    assert not says(f"8123 x x x {between}port", "8123", "port")
 
 
 def test_all_words_of_a_value_count_for_the_window() -> None:
     between = "x " * (WINDOW - 4)
     assert says(f"port {between}the old one", "the old one", "port")
-    assert not says(f"port x {between}the old one", "the old one", "port")
+    assert not says(f"port x x x x x {between}the old one", "the old one", "port")
 
 
 def test_the_second_place_of_a_value_may_be_the_right_one() -> None:
@@ -140,10 +142,11 @@ def test_words_that_do_not_forbid(text: str) -> None:
 
 def test_a_key_alone_is_heard_and_a_value_alone_is_not() -> None:
     fact = Fact("f", "entity", "port", "8123")
-    assert Wording("the port").says(fact) == (True, False, False, False)
-    assert Wording("the 8123").says(fact) == (False, False, False, False)
-    assert Wording("the port 8123").says(fact) == (True, True, True, False)
-    assert Wording("the port is now 8123").says(fact) == (True, True, True, True)
+    assert Wording("the port").says(fact) == Spoken(key=True)
+    assert Wording("the 8123").says(fact) == Spoken()
+    assert Wording("the port 8123").says(fact) == Spoken(key=True, stated=True, intact=True)
+    assert Wording("the port is now 8123").says(fact) == Spoken(True, True, True, ordered=True)
+    assert Wording("the port is 8124").says(fact) == Spoken(key=True, wrong=True)
 
 
 def test_what_is_normal_stays_as_it_is() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.message import Message
-from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.trace import Step

@@ -194,10 +194,18 @@ def test_what_was_taken_back_leaks_while_it_is_there(kit: Any, talk: Any) -> Non
 
 def test_a_changed_value_is_worse_than_none(kit: Any, talk: Any) -> None:
     script = talk.script(facts=FACTS[:2])
-    garbles = told(kit, "The color thing is something.")
+    garbles = told(kit, "The color thing is color-8x8.")
     # Due are color and size at the second call and the third; color is mutated, size lost.
     assert figure("mutation", kit, script, garbles) == 2 / 5
     assert figure("severity", kit, script, garbles) == (1.5 * 2 + 2) / 5
+
+
+def test_a_key_without_a_value_is_no_worse_than_nothing(kit: Any, talk: Any) -> None:
+    script = talk.script(facts=FACTS[:2])
+    mentions = told(kit, "The color thing was chosen.")
+    assert figure("mutation", kit, script, mentions) == 0
+    assert figure("occupancy_key_only", kit, script, mentions) == 2 / 5
+    assert figure("severity", kit, script, mentions) == (2 + 2) / 5
 
 
 @pytest.mark.parametrize("polarity", ["must", "must_not"])

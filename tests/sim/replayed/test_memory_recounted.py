@@ -106,7 +106,7 @@ def errors(case: Case) -> None:
         check(name, recount.kept(lambda seen: seen.due and bool(seen.fact.supersedes), [name]))
     check("cascade", recount.cascade())
     check("deletion_leak", recount.leak())
-    mutated, lost = recount.kept(of(), ["mutated"]), recount.kept(of(), ["lost"])
+    mutated, lost = recount.kept(of(), ["mutated"]), recount.kept(of(), ["lost", "key_only"])
     check("mutation", mutated)
     check("severity", None if mutated is None or lost is None else 1.5 * mutated + lost)
 

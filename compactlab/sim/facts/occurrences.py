@@ -1,0 +1,83 @@
+"""Texts as they are compared, and where a phrase stands in one as words of its own."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+_ESCAPED = re.compile(r"\\[nrt\"]")
+_THOUSANDS = re.compile(r"(?<=\d)[,_'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_HERE = re.compile(r"(?<![\w.])\./")
+_BLANKS = re.compile(r"\s+")
+_ROOT = re.compile(r"/|~/|[a-z]:/")
+# What may not stand right before and right after a value: it would be another one. A full stop or
+# a hyphen ends a value only where no word goes on behind it.
+_BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
+_AFTER = re.compile(r"\w|[-.@/]\w|,\d|%")
+
+
+@lru_cache(maxsize=65536)
+def normal(text: str) -> str:
+    """A text as it is compared.
+
+    Examples
+    --------
+    >>> normal("Open  ./SRC/main.py, take 1,500")
+    'open src/main.py, take 1500'
+    """
+    # Separators first: to NFKC, the narrow blanks that some of them are become plain ones.
+    plain = unicodedata.normalize("NFKC", _THOUSANDS.sub("", text)).casefold()
+    plain = _ESCAPED.sub(" ", plain.replace("\u2019", "'")).replace("\\", "/").replace("`", "")
+    return _BLANKS.sub(" ", _HERE.sub("", plain)).strip()
+
+
+def occurrences(text: str, phrase: str) -> Iterator[int]:
+    """Where a phrase stands in a text as words of its own; both are as they are compared.
+
+    Examples
+    --------
+    >>> list(occurrences("eu-west-31, eu-west-3.", "eu-west-3"))
+    [12]
+    >>> list(occurrences("see repo/src/a.py:7 and a.py", "a.py"))
+    [24]
+    >>> list(occurrences("lib/src/a.py and /home/src/a.py", "src/a.py"))
+    [23]
+    """
+    if not phrase:
+        return
+    path = "/" in phrase.strip("/")
+    place = text.find(phrase)
+    while place >= 0:
+        end = place + len(phrase)
+        front = text[max(0, place - 2) : place]
+        inside = front[-1:] == "/" and not (path and _absolute(text, place))
+        # A sign, a digit or a letter in front only matters to what begins with one of them.
+        begins = phrase[0].isalnum() and (inside or _BEFORE.search(front))
+        goes_on = phrase[-1].isalnum() and _AFTER.match(text, end)
+        if not (begins or goes_on):
+            yield place
+        place = text.find(phrase, place + 1)
+
+
+@lru_cache(maxsize=65536)
+def path_ends(path: str) -> tuple[str, ...]:
+    """A path and all its ends of two components or more, the longest first.
+
+    Examples
+    --------
+    >>> path_ends("/home/src/a.py")
+    ('home/src/a.py', 'src/a.py')
+    """
+    pieces = path.strip("/").split("/")
+    return tuple("/".join(pieces[start:]) for start in range(len(pieces) - 1))
+
+
+def _absolute(text: str, place: int) -> bool:
+    """Whether the path in the middle of which a place lies is told from the root on.
+
+    Then it may be the same file; in front of a path, another folder makes it another file.
+    """
+    start = max(text.rfind(blank, 0, place) for blank in " (\"'=<[") + 1
+    return _ROOT.match(text, start, place) is not None

@@ -1,0 +1,486 @@
+"""The words of a text as they are compared: roots, numbers with units, dates, times and paths."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Token(NamedTuple):
+    """A piece of a text.
+
+    ``form`` is what it means: the same for all notations. A number is ``(dimension, amount)`` with
+    the amount in the dimension's base unit, a date ``("date", year, month, day)`` with None for
+    what is not said.
+    """
+
+    kind: str  # word, name, number, date, time, code (a path, an identifier) or mark
+    form: Any
+    raw: str
+    start: int
+    end: int
+    number: Fraction | None = None  # the bare number that stands in it, whatever its unit
+    tied: bool = False  # whether it continues a word in front, by a hyphen or an underscore
+    ties: bool = False  # whether a word behind continues it
+
+    @property
+    def typed(self) -> bool:
+        """Whether it is a value by its looks."""
+        return self.kind in ("number", "date", "time", "code")
+
+
+# Endings of derivation, longest first, with the least that must be left of a word.
+_ENDINGS = {
+    "ization": 3, "isation": 3, "ation": 3, "ition": 4, "ment": 3, "ance": 4,
+    "ence": 4, "ness": 4, "able": 4, "ible": 4, "ity": 4, "ion": 4, "age": 3, "ive": 4, "ure": 4,
+    "ant": 5, "ent": 5, "al": 4, "er": 3, "or": 4,
+}  # fmt: skip
+_VOWEL = re.compile("[aeiouyäöüéèêàáíóúãõ]")
+
+
+@lru_cache(maxsize=65536)
+def root(word: str) -> str:
+    """What a word shares with its inflected and derived forms.
+
+    Examples
+    --------
+    >>> [root(word) for word in ("deploys", "deployed", "deployments")]
+    ['deplo', 'deplo', 'deplo']
+    >>> root("retries") == root("retry"), root("notification") == root("notify")
+    (True, True)
+    >>> root("allergic") == root("allergy"), root("approval") == root("approves")
+    (True, True)
+    """
+    word = word.casefold().removesuffix("'s").removesuffix("'")
+    if word[1:2] == "'":
+        word = word[2:]  # French: l', d', n'
+    if len(word) > 6 and word.endswith("ic"):
+        return word[:-2]
+    word = _single(_inflected(word))
+    for ending, instead in (("fication", "fy"), ("plication", "ply")):
+        if word.endswith(ending):
+            word = word.removesuffix(ending) + instead
+    for ending, least in _ENDINGS.items():
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word.removesuffix(ending)
+            break
+    for ending, least in (("e", 3), ("y", 3), ("i", 3), ("at", 3)):
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word.removesuffix(ending)
+    return _single(word)
+
+
+def _single(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+def _inflected(word: str) -> str:
+    """A word without the endings of plural, tense and adverb."""
+    for ending, instead in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""),
+                            ("edly", ""), ("ed", ""), ("ly", ""), ("s", "")):  # fmt: skip
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= 3 and _VOWEL.search(rest):
+            if ending == "s" and rest[-1] in "su":
+                return word
+            return rest + instead
+    return word
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero gennaio janeiro",
+            "february feb februar février fevrier febrero febbraio fevereiro",
+            "march mar märz maerz mars marzo março",
+            "april apr avril abril aprile",
+            "may mai mayo maggio maio",
+            "june jun juni juin junio giugno junho",
+            "july jul juli juillet julio luglio julho",
+            "august aug août aout agosto",
+            "september sep sept septembre septiembre settembre setembro",
+            "october oct oktober octobre octubre ottobre outubro okt",
+            "november nov novembre noviembre novembro",
+            "december dec dezember décembre decembre diciembre dicembre dezembro dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_NUMBERS = {
+    word: number
+    for number, words in {
+        0: "zero null zéro cero",
+        1: "one",
+        2: "two twice zwei deux dois duas",
+        3: "three thrice drei trois três",
+        4: "four vier quatre cuatro quattro quatro",
+        5: "five fünf cinq cinco cinque",
+        6: "six sechs seis",
+        7: "seven sieben sept siete sette sete",
+        8: "eight acht huit ocho otto oito",
+        9: "nine neun neuf nueve nove",
+        10: "ten zehn dix diez dieci dez",
+        11: "eleven onze undici",
+        12: "twelve zwölf douze doce dodici doze dozen dutzend",
+        13: "thirteen dreizehn",
+        14: "fourteen vierzehn quatorze",
+        15: "fifteen fünfzehn quinze",
+        16: "sixteen sechzehn",
+        17: "seventeen siebzehn",
+        18: "eighteen achtzehn",
+        19: "nineteen neunzehn",
+        20: "twenty zwanzig vingt veinte venti vinte",
+        30: "thirty dreißig trente treinta trenta trinta",
+        40: "forty vierzig quarante cuarenta quaranta quarenta",
+        50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta",
+        60: "sixty sechzig soixante sesenta sessanta sessenta",
+        70: "seventy siebzig",
+        80: "eighty achtzig",
+        90: "ninety neunzig",
+    }.items()
+    for word in words.split()
+}
+_DAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon montag lundi lunes lunedì segunda-feira",
+            "tuesday tue tues dienstag mardi martes martedì",
+            "wednesday wed mittwoch mercredi miércoles mercoledì",
+            "thursday thu thurs donnerstag jeudi jueves giovedì",
+            "friday fri freitag vendredi viernes venerdì",
+            "saturday sat samstag samedi sábado sabato",
+            "sunday sun sonntag dimanche domingo domenica",
+        )
+    )
+    for name in names.split()
+}
+_SHARES = {"half": 50, "quarter": 25, "fifth": 20, "tenth": 10}
+_HOURS = {"noon": 12, "midday": 12, "midnight": 0, "mittag": 12, "mitternacht": 0, "midi": 12}
+_TENS = {word: n for word, n in _NUMBERS.items() if n in range(20, 100, 10)}
+_SCALES = {
+    "hundred": 100, "hundert": 100, "cent": 100, "thousand": 1000, "tausend": 1000, "mille": 1000,
+    "mil": 1000, "million": 10**6, "millions": 10**6, "billion": 10**9, "billions": 10**9,
+    "millionen": 10**6, "k": 1000, "m": 10**6, "mn": 10**6, "mio": 10**6, "bn": 10**9,
+}  # fmt: skip
+_CURRENCIES = {
+    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur",
+    "eur": "eur", "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "gbp",
+    "pounds": "gbp", "chf": "chf", "francs": "chf", "¥": "jpy", "yen": "jpy", "jpy": "jpy",
+}  # fmt: skip
+
+
+def _units() -> dict[str, tuple[str, Fraction]]:
+    table = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))["units"]
+    return {
+        name: (dimension, Fraction(factor))
+        for dimension, units in table.items()
+        for factor, names in units.items()
+        for name in names.split()
+    }
+
+
+_UNITS = _units()
+# A letter that is a unit only right behind its number, or it would be any letter.
+_SHORT = frozenset({"s", "h", "d", "w", "b", "g", "t", "l", "m", "k", "an", "ans", "ore", "ora"})
+
+# Words that are months only with a capital letter.
+_MONTH = (
+    r"(?!(?-i:may|march|mar|dec|set|out|mars|jun|sept)\b)(?:"
+    + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
+    + r")\b"
+)
+_DIGITS = (
+    r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?(?:e[-+]?\d{1,2}(?!\d))?"
+)
+_WORD = r"[^\W\d_]"
+_TOKEN = re.compile(
+    rf"""
+    (?P<stamp>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
+  | (?P<dots>\b\d{{1,2}}\.\s?\d{{1,2}}\.\d{{4}}\b)
+  | (?P<slashes>(?<![\w/])\d{{1,2}}/\d{{1,2}}/\d{{2,4}}(?![\w/]))
+  | (?P<day_month>\b\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?\s(?:de\s|of\s)?{_MONTH}
+        (?:,?\s(?:de\s)?\d{{4}}\b)?)
+  | (?P<month_day>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,?\s\d{{4}}\b)?)
+  | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?|\s?h\s?\d\d\b
+        |\s(?:uhr|o'clock)\b)(?![:\w]))
+  | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/[\w@.*+~=%-]+)+/?
+        |(?<![\w/])[\w.-]*\w/(?!\w))
+  | (?P<option>(?<![\w-])--?[a-z][\w-]*)
+  | (?P<money>(?:us\$|[$€£¥]|\b(?:usd|eur|chf|gbp)\s)\s?(?:{_DIGITS}))
+  | (?P<amount>(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?![\w.:@-]*[\w@]|\s?/\s?\d)
+        |(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?=(?:[kmgt]i?b?|bn|mn|[nµμ]?s|ms|h|d|w|min|mins|sec|[mck]?m
+        |[mk]?g|[mcd]?l|[kmg]?hz|kw|usd|eur|°c|x|-(?:second|minute|hour|day|week|month|year)s?)\b))
+  | (?P<code>[\w\#@$][\w.@\#+:-]*\d[\w.@\#+:-]*(?<![.:,+-])|\#\w[\w-]*\w
+        |\w[\w-]*(?:\.\w[\w-]*)*\.[a-z]\w*
+        |[\w.+-]+@[\w.-]+\w)
+  | (?P<word>{_WORD}+(?:'{_WORD}+)?)
+  | (?P<blank>\s+)
+  | (?P<mark>->|→|=>|\.\.\.|…|[^\w\s])
+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DIGITS_MOST = 40  # digits of a number that are compared
+_PLAIN_NUMBER = re.compile(r"[^\d.e+-]")
+
+
+def _value(text: str) -> Fraction:
+    plain = _PLAIN_NUMBER.sub("", text.casefold().replace("\u2212", "-")).rstrip(".e+-")
+    return Fraction(plain[:_DIGITS_MOST])
+
+
+def _date(kind: str, text: str) -> object:
+    numbers = [int(each) for each in re.findall(r"\d+", text)]
+    if kind == "stamp":
+        return ("date", *numbers)
+    if kind in ("dots", "slashes"):
+        day, month, year = numbers
+        if kind == "slashes" and (month > 12 or day > 31):
+            day, month = month, day
+        return ("date", year + 2000 * (year < 100), month, day)
+    name = next(w for w in re.findall(rf"{_WORD}+", text.casefold()) if w in _MONTHS)
+    return ("date", numbers[1] if len(numbers) > 1 else None, _MONTHS[name], numbers[0])
+
+
+def _clock(text: str) -> object | None:
+    hour, *rest = (int(each) for each in re.findall(r"\d+", text))
+    minute = rest[0] if rest else 0
+    low = text.casefold().replace(".", "")
+    if low.endswith("pm") and hour < 12:
+        hour += 12
+    if low.endswith("am") and hour == 12:
+        hour = 0
+    return ("time", hour, minute) if hour < 25 and minute < 60 else None
+
+
+def _path(text: str) -> str:
+    path = re.sub(r"^[a-z]+://", "", text.casefold())
+    path = re.sub(r"(?:(?::\d+)+|::\w+)$", "", path)
+    return path.removeprefix("./").rstrip(".")
+
+
+# What is longer than any word, path or number is data. It is cut: patterns would be tried from each
+# of its characters on.
+_LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
+_ESCAPED = re.compile(r"\\[nrt\"]")
+
+
+def tokens(text: str) -> list[Token]:
+    """Cut a text into tokens.
+
+    Examples
+    --------
+    >>> [token.form for token in tokens("Retries: twice, within 1,500 ms")]
+    ['retr', ':', ('', Fraction(2, 1)), ',', 'within', ('time', Fraction(3, 2))]
+    >>> [token.form for token in tokens("5 March 2026 or 2026-03-05")]
+    [('date', 2026, 3, 5), 'or', ('date', 2026, 3, 5)]
+    """
+    text = unicodedata.normalize("NFKC", text.replace("\u2019", "'")).replace("`", "")
+    text = _LONG.sub(r"\g<0> ", _ESCAPED.sub("  ", text).replace("\\", "/"))
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind != "blank":
+            found.append(_token(str(kind), match[0], match.start(), match.end(), text))
+    return _measured(found)
+
+
+def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # noqa: PLR0911
+    tied = text[start - 1 : start] in ("-", "_") and text[start - 2 : start - 1].isalnum()
+    ties = text[end : end + 1] in ("-", "_") and text[end + 1 : end + 2].isalnum()
+    if kind in ("stamp", "dots", "slashes", "day_month", "month_day"):
+        return Token("date", _date(kind, raw), raw, start, end)
+    if kind == "clock":
+        form = _clock(raw)
+        if form:
+            return Token("time", form, raw, start, end)
+        return Token("code", raw.casefold(), raw, start, end)
+    if kind == "money":
+        sign = re.split(r"\d", raw, maxsplit=1)[0].strip().casefold()
+        number = _value(raw[len(sign) :])
+        return Token("number", (_CURRENCIES[sign], number), raw, start, end, number)
+    if kind == "amount":
+        number = _value(raw)
+        return Token("number", ("", number), raw, start, end, number, tied, ties)
+    if kind in ("path", "code", "option"):
+        form = _path(raw) if kind == "path" else raw.casefold()
+        if kind == "code" and re.fullmatch(r"v\d+(?:\.\d+)*", form):
+            form = form[1:]
+        if re.fullmatch(r"\d+(?:\.\d+)?", form):
+            number = _value(form)
+            return Token("number", ("", number), raw, start, end, number, tied, ties)
+        return Token("code", form, raw, start, end, None, tied, ties)
+    if kind == "word":
+        low = raw.casefold()
+        if low in _HOURS:
+            return Token("time", ("time", _HOURS[low], 0), raw, start, end)
+        if (low in _DAYS or low.removesuffix("s") in _DAYS) and raw not in ("sat", "sun", "wed"):
+            day = _DAYS.get(low, _DAYS.get(low.removesuffix("s")))
+            return Token("date", ("day", day), raw, start, end)
+        if low in _NUMBERS and low not in ("sept", "un", "um", "second", "mil", "once"):
+            number = Fraction(_NUMBERS[low])
+            return Token("number", ("", number), raw, start, end, number, tied, ties)
+        named = raw[0].isupper()
+        return Token("name" if named else "word", root(raw), raw, start, end, None, tied, ties)
+    return Token("mark", raw, raw, start, end)
+
+
+def _measured(found: list[Token]) -> list[Token]:
+    """Join numbers with the scale, the unit and the currency behind them."""
+    done: list[Token] = []
+    place = 0
+    while place < len(found):
+        token = found[place]
+        place += 1
+        if token.kind == "number":
+            token, place = _grown(token, found, place)
+        done.append(token)
+    return done
+
+
+Amount = tuple[str, Fraction]
+
+
+def _grown(token: Token, found: list[Token], place: int) -> tuple[Token, int]:
+    """A number with what goes on behind it, and the place behind that."""
+    amount: Amount = token.form
+    while place < len(found):
+        behind = found[place]
+        after = found[place + 1] if place + 1 < len(found) else None
+        if not (after and _joins(token, amount, behind, after)):
+            more = (
+                _spelled(token, amount, behind)
+                or _scaled(token, amount, behind, after)
+                or _unit(token, amount, behind)
+            )
+            if more is None:
+                break
+            amount = more
+            raw = f"{token.raw} {behind.raw}"
+            token = token._replace(ties=behind.ties, end=behind.end, raw=raw)
+        place += 1
+    return token._replace(form=amount), place
+
+
+def _joins(token: Token, amount: Amount, behind: Token, after: Token) -> bool:
+    """Whether a hyphen or an "and" stands inside of a number: twenty-five, 30-day."""
+    low = after.raw.casefold()
+    if behind.raw == "-":
+        ten = token.raw.casefold() in _TENS and after.number in range(1, 10)
+        return ten or (low in _UNITS and behind.start == token.end)
+    words = behind.raw.casefold() == "and" and not token.raw[-1].isdigit()
+    return words and amount[1] >= 100 and low in _NUMBERS
+
+
+def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
+    """A number in words with the next of them: two hundred, one fifth."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if dimension or token.raw[-1].isdigit():
+        return None
+    if low in _SHARES and number == 1:
+        return "percent", Fraction(_SHARES[low])
+    if low == "hundred" and number > 1000:
+        return "", number + number % 1000 * 99
+    tens = number in range(20, 100, 10) and behind.number in range(1, 10)
+    if low in _NUMBERS and (tens or number >= 100):
+        return "", number + _NUMBERS[low]
+    return None
+
+
+def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) -> Amount | None:
+    """A number times a thousand, a million: a small m is one only of money, or it is a metre."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if behind.raw == "m":
+        if dimension in _CURRENCIES.values() or (after and after.raw.casefold() in _CURRENCIES):
+            return dimension, number * 10**6
+        return None if dimension else ("length", number)
+    close = len(low) > 2 or behind.start == token.end
+    if low in _SCALES and low not in ("cent", "mil") and close:
+        return dimension, number * _SCALES[low]
+    return None
+
+
+def _unit(token: Token, amount: Amount, behind: Token) -> Amount | None:
+    """A number with its unit or its currency."""
+    dimension, number = amount
+    low = behind.raw.casefold()
+    if dimension == "degrees" and low in ("c", "f", "celsius", "fahrenheit"):
+        return ("celsius" if low[0] == "c" else "fahrenheit"), number
+    if dimension:
+        return None
+    if low in ("°", "degrees", "degree", "grad"):
+        return "degrees", number
+    if low in _CURRENCIES:
+        return _CURRENCIES[low], number
+    close = low not in _SHORT or behind.start == token.end or token.raw[-1].isdigit()
+    if low in _UNITS and close:
+        return _UNITS[low][0], number * _UNITS[low][1]
+    return None
+
+
+def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
+    """Whether a token says what another one means.
+
+    A bare number is found with any unit behind it but a percent sign; a date without a year in any
+    year.
+    """
+    if wanted.form == said.form:
+        return wanted.kind == said.kind or "number" not in (wanted.kind, said.kind)
+    mine, its = wanted.form, said.form
+    if not (isinstance(mine, tuple) and isinstance(its, tuple)):
+        return False
+    if mine[0] == "date" == its[0]:
+        return all(
+            one is None or other is None or one == other
+            for one, other in zip(mine, its, strict=False)
+        )
+    if not wanted.kind == said.kind == "number":
+        return False
+    if mine[0] == "" and its[0] == "percent":
+        return bool(mine[1] < 1 and mine[1] * 100 == its[1])
+    if mine[0] == "" or (its[0] == "degrees" and mine[0] in ("celsius", "fahrenheit")):
+        return wanted.number == said.number
+    # Where a full stop separates thousands.
+    if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):
+        return bool(mine[1] == its[1] * 1000)
+    return False
+
+
+# Dimensions in which one may say another value of the same thing.
+_KIN = (set(_CURRENCIES.values()), {"celsius", "fahrenheit"}, {"time", "months"})
+
+
+def rival(wanted: Token, said: Token) -> bool:
+    """Whether a token is another value of the same sort as one that is looked for."""
+    if same(wanted, said):
+        return False
+    if wanted.kind != said.kind:
+        return wanted.kind == "code" == said.kind
+    if wanted.kind == "date":
+        return bool(wanted.form[0] == said.form[0])
+    if wanted.kind == "number":
+        mine, its = wanted.form[0], said.form[0]
+        return not mine or mine == its or any({mine, its} <= kin for kin in _KIN)
+    return wanted.kind in ("time", "code", "name")
+
+
+def ends_with(path: object, shorter: object) -> bool:
+    """Whether a path goes on in front of a shorter one of two or more components.
+
+    Examples
+    --------
+    >>> ends_with("/home/repo/src/a.py", "src/a.py"), ends_with("/home/repo/src/a.py", "a.py")
+    (True, False)
+    """
+    if not (isinstance(path, str) and isinstance(shorter, str)):
+        return False
+    return "/" in shorter.strip("/") and path.endswith("/" + shorter.lstrip("/"))

@@ -1,0 +1,229 @@
+"""A text cut into statements: sentences, items of lists, cells of tables, and their segments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from compactlab.sim.facts.cues import NO, PRONOUNS, YES
+from compactlab.sim.facts.quantities import Token, tokens
+
+Tokens = tuple[Token, ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of a sentence."""
+
+    tokens: Tokens
+    joint: str = ""  # what stands in front of it: a mark or a conjunction
+    strong: bool = False  # whether only a pronoun carries its subject over that
+    aside: bool = False  # whether it stands in brackets
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence, a list item or a cell of a table."""
+
+    segments: tuple[Segment, ...]
+    context: Tokens = ()  # headings and items above it, or the heads of its row and its column
+    asks: bool = False
+    row: bool = False  # whether it is a cell: its context names it
+
+
+_STRUCK = re.compile(r"~~([^~\n]+)~~")
+_HEADING = re.compile(r"\s*#+\s+(.*)|\s*\*\*([^*]+)\*\*:?\s*\Z")
+_ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
+_TICK = re.compile(r"\[([ xX])\]\s+(.*)")
+_ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z")
+_RULE = re.compile(r"[\s|:-]+\Z")
+_ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
+_OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
+
+
+def statements(text: str) -> list[Statement]:
+    """Cut a text."""
+    return list(_Layout(_STRUCK.sub(r"(formerly \1),", text)).statements())
+
+
+@dataclass
+class _Layout:
+    """Lines, and what stands above them."""
+
+    text: str
+    heading: Tokens = ()
+    above: list[tuple[int, Tokens]] = field(default_factory=list)  # items by how far they stand in
+    head: list[Tokens] = field(default_factory=list)  # of a table
+
+    def statements(self) -> Iterator[Statement]:
+        lines = self.text.split("\n")
+        paragraph: list[str] = []
+        for place, line in enumerate(lines):
+            behind = lines[place + 1] if place + 1 < len(lines) else ""
+            special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
+            if special or not line.strip():
+                yield from self._sentences(" ".join(paragraph))
+                paragraph = []
+            if not line.strip():
+                self.above, self.head = [], []
+            elif _ROW.match(line) and line.count("|") > 1:
+                yield from self._row(line, behind)
+            elif item := _ITEM.match(line):
+                self.head = []
+                yield from self._item(len(item[1].expandtabs(4)), item[2])
+            elif heading := _HEADING.match(line):
+                self.heading = tuple(tokens(heading[1] or heading[2]))
+                self.above = []
+                yield from self._sentences(heading[1] or heading[2], bare=True)
+            else:
+                if (
+                    paragraph
+                    and (_ENDS.search(paragraph[-1]) or _begins(line))
+                    and not (_OPEN.search(paragraph[-1]))
+                ):
+                    yield from self._sentences(" ".join(paragraph))
+                    paragraph = []
+                paragraph.append(line)
+                nearest = next((each for each in lines[place + 1 :] if each.strip()), "")
+                if (
+                    len(line.split()) <= 8
+                    and not line.rstrip().endswith((".", "!", "?"))
+                    and (_ITEM.match(nearest) or _ROW.match(nearest))
+                ):
+                    self.heading = tuple(tokens(line))
+        yield from self._sentences(" ".join(paragraph))
+
+    def _sentences(self, text: str, *, bare: bool = False) -> Iterator[Statement]:
+        if text.strip():
+            context = () if bare else self.heading
+            yield from sentences(tokens(text), context)
+
+    def _item(self, depth: int, text: str) -> Iterator[Statement]:
+        while self.above and self.above[-1][0] >= depth:
+            self.above.pop()
+        done = _TICK.match(text)
+        if done:
+            text = f"{done[2]}: {'done' if done[1].strip() else 'open, not done'}"
+        said = tuple(tokens(text))
+        context = self.heading + tuple(each for _, item in self.above for each in item)
+        yield from sentences(list(said), context)
+        self.above.append((depth, said))
+
+    def _row(self, line: str, behind: str) -> Iterator[Statement]:
+        if _RULE.match(line):
+            return
+        cells = [tuple(tokens(cell)) for cell in line.strip().strip("|").split("|")]
+        if _ROW.match(behind) and _RULE.match(behind):
+            self.head = cells
+            return
+        heads = [*self.head, *[()] * len(cells)]
+        for place, cell in enumerate(cells):
+            if place and cell:
+                yield Statement((Segment(cell),), cells[0] + heads[place], row=True)
+                if cells[0]:
+                    yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
+
+
+def _begins(line: str) -> bool:
+    return line[:1].isupper() or line[:1].isdigit() or ":" in line[:30] or "=" in line[:30]
+
+
+# Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence.
+LONGEST = 120
+_SHORTENED = frozenset(
+    ["dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "e.g", "i.e", "etc", "approx", "ca"]
+)
+
+
+def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
+    """Cut tokens at the ends of sentences."""
+    start = 0
+    for place, token in enumerate(said):
+        last = place + 1 == len(said)
+        spaced = last or said[place + 1].start > token.end or said[place + 1].raw in "\"')]*"
+        ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
+        if ends and token.raw == "." and place:
+            ends = said[place - 1].raw.casefold() not in _SHORTENED
+        if ends and token.raw in "…" and not last:
+            ends = said[place + 1].raw[:1].isupper()
+        ends = ends or place - start >= LONGEST
+        if ends or last:
+            if place >= start:
+                piece = said[start : place + 1]
+                yield Statement(segments(piece), context, token.raw == "?")
+            start = place + 1
+
+
+_STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
+_WEAK = frozenset(
+    {
+        ",",
+        "、",
+        "\uff0c",
+        "(",
+        ")",
+        "and",
+        "or",
+        "then",
+        "\u2013",
+        "—",
+        "und",
+        "et",
+        "y",
+        "e",
+        "if",
+        "unless",
+        "because",
+    }
+    | {"whenever", "when", "since", "although", "though", "which", "who", "otherwise", "["}
+    | {"]", "wenn", "falls", "si", "se", "plus"}
+)
+
+
+def segments(said: list[Token]) -> tuple[Segment, ...]:
+    """Cut a sentence at commas, brackets and conjunctions."""
+    found: list[Segment] = []
+    piece: list[Token] = []
+    joint, strong, depth = "", False, 0
+    for place, token in enumerate(said):
+        word = token.raw.casefold()
+        cut = word in _STRONG or word in _WEAK
+        if token.raw == "-" and token.start and place:
+            cut = said[place - 1].end < token.start
+        if (
+            cut
+            and token.raw in "-\u2013\u2014"
+            and not found
+            and all(t.kind != "word" for t in piece)
+        ):
+            cut = False  # a name, and what is said of it
+        if not cut:
+            if token.kind != "mark" or token.raw not in ".!?\"'*":
+                piece.append(token)
+            continue
+        if piece:
+            found.append(Segment(tuple(piece), joint, strong, depth > 0))
+            joint, strong = "", False
+        depth = max(0, depth + (word == "(") - (word == ")"))
+        piece = []
+        joint = f"{joint} {word}".strip()
+        strong = strong or word in _STRONG
+    if piece:
+        found.append(Segment(tuple(piece), joint, strong, depth > 0))
+    return tuple(found)
+
+
+def answer_in(statement: Statement | None) -> str:
+    """The answer to a question that a statement begins with."""
+    if statement is None:
+        return ""
+    first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
+    word = first.raw.casefold() if first else ""
+    return word if word in YES | NO else ""
+
+
+def goes_on(statement: Statement) -> bool:
+    """Whether a sentence begins with what it does not name."""
+    first = statement.segments[0].tokens[0].raw.casefold() if statement.segments else ""
+    return first in PRONOUNS or first in ("also", "not")

@@ -1,0 +1,206 @@
+"""Whether a text says a fact: its key, its value beside it, and nothing that takes it back.
+
+The value belongs to the nearest key. A text says a fact in a statement (a sentence, an item of a
+list, a cell of a table with its heads) in which the value stands with the key, is not denied,
+doubted, asked for, put under a condition or called former, and has the fact's polarity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.facts.cues import ORDERS
+from compactlab.sim.facts.line import Line
+from compactlab.sim.facts.occurrences import normal, occurrences, path_ends
+from compactlab.sim.facts.quantities import root
+from compactlab.sim.facts.sought import (
+    PARTICLES,
+    RUN,
+    Names,
+    Sought,
+    lettered,
+    senses,
+    sought_for,
+)
+from compactlab.sim.facts.statements import Statement, statements
+
+
+class Spoken(NamedTuple):
+    """What words say of a fact."""
+
+    key: bool = False  # whether its key, or another name of it, occurs; without a key, its value
+    stated: bool = False  # whether the value stands with the key as one that holds
+    intact: bool = False  # whether it does with the fact's polarity, and is not taken back
+    ordered: bool = False  # whether a word puts it behind another value
+    wrong: bool = False  # whether another value or the contrary is stated
+
+
+SILENT = Spoken()
+
+
+class _Reading:
+    """A text, taken to pieces as far as somebody has asked."""
+
+    def __init__(self, text: str) -> None:
+        self.raw = text
+
+    @cached_property
+    def text(self) -> str:
+        """It as it is compared."""
+        return normal(self.raw)
+
+    @cached_property
+    def there(self) -> frozenset[object]:
+        """The senses of all words: what must be among them to be said at all."""
+        words = RUN.findall(self.raw.replace("\u2019", "'"))
+        said = {word.casefold() for word in words}
+        said |= {root(a) + b for a, b in pairwise(words) if b in PARTICLES}
+        return frozenset().union(*map(senses, map(root, said)))
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The relative paths of two or more components."""
+        return frozenset(match[0].rstrip(".") for match in _PATH.finditer(self.text))
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Its statements."""
+        found: list[Statement | None] = [*statements(self.raw), None]
+        return [Line(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
+
+
+# Several strategies keep the same texts, and several readers look at each prompt.
+@lru_cache(maxsize=256)
+def _reading(text: str) -> _Reading:
+    return _Reading(text)
+
+
+class Wording:
+    """A text that is asked about facts.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    shared
+        Ends of paths that several known paths have: they name none of them.
+    """
+
+    def __init__(self, text: str, shared: Collection[str] = ()) -> None:
+        self._reading = _reading(text)
+        self._shared = shared
+
+    def says(self, fact: Fact) -> Spoken:  # noqa: PLR0911
+        """What the text says of a fact."""
+        values = (fact.value, *fact.variants)
+        names = tuple(name for name in (fact.key, *fact.aliases) if name)
+        if not names and fact.polarity == "is":
+            return self._names(values, bool(fact.supersedes))
+        if not self._reading.raw:
+            return SILENT
+        sought = sought_for(names, values, fact.polarity)
+        found = SILENT
+        if self._has(sought.names) or not names:
+            found = self._judged(sought, sought.names or ((),))
+        heads = tuple((head,) for head in sought.heads)
+        if not found.key and self._has(heads):
+            found = self._judged(sought, heads, bare=True)
+        if found.intact or found.wrong:
+            return found
+        if sought.polarity == "is" and sought.names:
+            loose = self._judged(sought, self._most(sought), bare=True)
+            if loose.intact:
+                return loose
+        if found.key and sought.polarity != "must_not":
+            return found
+        if sought.polarity == "must_not" or (sought.telling and sought.polarity == "is"):
+            nameless = self._judged(sought, ((),), ban=sought.polarity != "is")
+            if nameless.intact or nameless.wrong:
+                return nameless
+        return found
+
+    def _most(self, sought: Sought) -> Names:
+        """Of long keys, those words that the text has, if they are most of them."""
+        found = []
+        for name in sought.names:
+            there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
+            if len(name) > 2 and 2 <= len(there) < len(name) and 2 * len(there) > len(name):
+                found.append(there)
+        return tuple(found)
+
+    def _has(self, names: Iterable[tuple[frozenset[object], ...]]) -> bool:
+        """Whether all words of a key are there somewhere."""
+        there = self._reading.there
+        return any(
+            all(not there.isdisjoint(word) or not lettered(word) for word in name) for name in names
+        )
+
+    def _names(self, values: tuple[str, ...], revises: bool) -> Spoken:
+        """What it says of a fact that is known by its value alone."""
+        for value in values:
+            wanted = normal(value)
+            place = next(occurrences(self._reading.text, wanted), None)
+            if place is None and "/" in wanted and self._ends(wanted):
+                place = 0
+            if place is not None:
+                near = self._reading.text[max(0, place - _NEAR) : place + len(wanted) + _NEAR]
+                return Spoken(True, True, True, revises and ORDERS.search(near) is not None)
+        return SILENT
+
+    def _ends(self, path: str) -> bool:
+        """Whether the end of a path stands there that no other one has."""
+        ends = self._reading.paths.intersection(path_ends(path))
+        return not ends <= frozenset(self._shared) if ends else False
+
+    def holds(self, fact: Fact, part: str) -> bool:
+        """Whether the text says one part of a fact that has several.
+
+        Parts may be spread over a sentence, and over the next one that goes on about it.
+        """
+        names = tuple(name for name in (fact.key, *fact.aliases) if name)
+        sought = sought_for(names, (part,), "is")
+        if not sought.values[0]:
+            return False
+        if not names:
+            return any(line.mentions(sought, self._shared) for line in self._reading.lines)
+        keys = sought.names + tuple((head,) for head in sought.heads)
+        if not self._has(keys):
+            return False
+        for place, line in enumerate(self._reading.lines):
+            if any(line.homes(name) for name in keys):
+                near = [line]
+                if place + 1 < len(self._reading.lines) and self._reading.lines[place + 1].goes_on:
+                    near.append(self._reading.lines[place + 1])
+                if (place and line.goes_on) or (place and self._reading.lines[place - 1].goes_on):
+                    near.append(self._reading.lines[place - 1])
+                if any(each.mentions(sought, self._shared) for each in near):
+                    return True
+        return False
+
+    def _judged(
+        self, sought: Sought, names: Names, *, bare: bool = False, ban: bool = False
+    ) -> Spoken:
+        key = stated = intact = ordered = wrong = False
+        for line in self._reading.lines:
+            verdict = line.verdict(sought, names, self._shared, bare=bare)
+            if verdict is None or (ban and verdict != "held"):
+                continue
+            key = True
+            if verdict in ("held", "newer", "plain"):
+                stated = True
+                intact = intact or verdict != "plain"
+                ordered = ordered or verdict == "newer" or line.orders
+            elif verdict == "denied":
+                wrong, intact, stated = True, False, False
+            elif verdict == "other":
+                wrong = True
+        return Spoken(key, stated, intact, ordered, wrong and not intact)
+
+
+_NEAR = 200  # characters around a value in which a word of order is looked for
+_PATH = re.compile(r"(?<![\w/.~-])[\w.@+-]+(?:/[\w.@+-]+)+")
