@@ -128,23 +128,22 @@ def test_what_a_summary_keeps_is_read_with_what_it_depends_on() -> None:
     told = Recording()
     told.say("Please look at build_report, quickly.")
     told.say("I look at build_report.", "assistant")
-    told.say("it prints 4711 and parse_rows and src/long/way/table.py", "tool")
+    told.say("it prints tidal_fork and parse_rows and src/long/way/table.py", "tool")
     told.compact('The user said "Please look at build_report, quickly." It has table.py.')
     told.say("And now?")
     told.say("parse_rows", "assistant")
-    told.say("I edit src/long/way/table.py, parse_rows, build_report, 4711.", "assistant")
+    told.say("I edit src/long/way/table.py, parse_rows, build_report, tidal_fork.", "assistant")
     (found,) = observe(told.told())
     facts = {each.fact.value: each for each in found.facts}
     assert {value: each.kept for value, each in facts.items()} == {
         "build_report": True,
         "parse_rows": False,
-        "4711": False,
+        "tidal_fork": False,
         "src/long/way/table.py": False,
     }
     traits = facts["build_report"].traits
     assert (traits.kind, traits.mentions, traits.messages) == ("entity", 2, ("m0",))
     assert facts["build_report"].quoted
-    assert facts["4711"].traits.kind == "number"
     assert (facts["parse_rows"].traits.kind, facts["parse_rows"].traits.age) == ("tool_detail", 0)
     assert traits.age > 0
     assert facts["src/long/way/table.py"].shown == 1
