@@ -322,8 +322,8 @@ class ObservationMasking(Strategy):
     counts all messages, calls and words among them, and the text is ``<MASKED>``. An event is a
     message here; where a message holds several calls OpenHands has several events. As in its
     conversation memory, what is masked becomes a message of the user, and the agent's message that
-    called for it is left out. If it called several tools, all goes with the first that is masked, and
-    the window reaches a little further back from then on, since what has gone is not counted.
+    called for it is left out. If it called several tools, all goes with the first that is masked,
+    and the window reaches further back from then on, since what has gone is not counted.
 
     A line that takes the place of a very short output is longer than that: so in the originals.
 
