@@ -148,7 +148,7 @@ def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
     assert trap.main([str(path)]) == 0
     told = capsys.readouterr().out
     assert "scaffold openhands" in told
-    assert "+0.0 points of 8 (observation_masking(n=4, system='openhands'), 45 tasks)" in told
+    assert "0.0 points of 8 (observation_masking(n=4, system='openhands'), 45 tasks)" in told
     assert trap.main([str(path), "--scaffold", "swe-agent"]) == 1
 
 
@@ -208,4 +208,5 @@ def test_no_bar_is_missed_on_the_recorded_rows(
     code = trap.main([str(shared / "recorded")])
     said = capsys.readouterr().out
     assert said.count("order raw > summary > mask, observed raw > summary > mask") == 5
+    assert said.count("not judged: OpenHands") == 5
     assert code == 0, said
