@@ -35,14 +35,14 @@ figures, but their outcome was known when it was made. Rows that nobody here has
 Two bars are met narrowly: fitted on halves of the raw tasks, drawn twelve times, masked prompts of
 Gemini's thinking arm are 3.8 to 9.6 points too many, and masked costs 7 to 11 % too low.
 
-The other scaffold. OpenHands' rows are not in the recordings, only five of their ratios are known
-(``ELSEWHERE``), and the script's predictions for them used to be 7 to 37 points too many. Why, by
-OpenHands' code (0336a98): its window counts events, two a step; the call of what is masked is left
-out together with its result; and the line fitted through long tasks gave a first prompt of 16,000
-tokens, where the published templates have some 6,000. ``--scaffold openhands``, or a file so named,
-masks as OpenHands does. ``--first-prompt`` gives what the rows cannot tell. The five ratios are told
-beside what SWE-agent's raw rows of Qwen3-Coder, with OpenHands' mask and 6,000 tokens in the first
-prompt, come to: tasks of another scaffold stand in, so nothing is judged by it.
+The other scaffold. OpenHands' rows are not in the recordings, only a few of their ratios are known,
+and predictions for them were 7 to 36 points too many. Why, by OpenHands' code (at 0336a98): its
+window counts events, two a step; the call of what is masked is left out together with its result;
+and the line through tasks of which none is short gave a first prompt of 16,000 tokens. ``--scaffold
+openhands``, or a file so named, masks as OpenHands does; ``--first-prompt`` gives what its rows
+cannot tell. Five ratios are told beside what SWE-agent's raw rows of Qwen3-Coder come to with
+OpenHands' mask and 6,000 tokens in the first prompt, a rough guess by the published templates, made
+while the ratios were known. Tasks of another scaffold stand in, so nothing is judged by it.
 
 Qwen3-32B without thinking alone can be billed: the rows of the thinking one lack its thinking.
 """
