@@ -40,7 +40,7 @@ and predictions for them were 7 to 36 points too many. Why, by OpenHands' code (
 window counts events, two a step; the call of what is masked is left out together with its result;
 and the line through tasks of which none is short gave a first prompt of 16,000 tokens. ``--scaffold
 openhands``, or a file so named, masks as OpenHands does; ``--first-prompt`` gives what its rows
-cannot tell. Five ratios are told beside what SWE-agent's raw rows of Qwen3-Coder come to with
+cannot tell (6,000 if it is not named). Five ratios are told beside what SWE-agent's raw rows of Qwen3-Coder come to with
 OpenHands' mask and 6,000 tokens in the first prompt, a rough guess by the published templates, made
 while the ratios were known. Tasks of another scaffold stand in, so nothing is judged by it.
 
@@ -287,6 +287,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("the first prompt has a token")
     if options.scaffold is None:
         options.scaffold = SCAFFOLDS["openhands" in options.path.name.lower()]
+    if options.first_prompt is None and options.scaffold == "openhands":
+        options.first_prompt = FIRST
     return options
 
 
@@ -303,7 +305,8 @@ def main(arguments: Sequence[str]) -> int:
         if not any(others for _, others in groups(arms)):
             raise InputError("there is nothing to judge: no masked or summarised rows", str(path))
         print(f"The Complexity Trap, scaffold {options.scaffold}")
-        given = "" if options.first_prompt is None else "; the first prompt is given"
+        first = options.first_prompt
+        given = "" if first is None else f"; {first:,.0f} tokens in the first prompt are given"
         verdict.basis(
             f"the raw rows of each model{given}; the shape was chosen on SWE-agent's",
             "the masked and summarised rows of the same model and scaffold, by their own turns",

@@ -145,11 +145,13 @@ def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
         rows += [raw(turns), (name, "Observation Masking", turns, 0, sum(prompts) / turns, 1)]
     file = Path(table(rows))
     path = file.rename(file.with_name("costs_openhands.csv"))
-    assert trap.main([str(path)]) == 0
+    assert trap.main([str(path), "--first-prompt", str(START)]) == 0
     told = capsys.readouterr().out
     assert "scaffold openhands" in told
+    assert "2,000 tokens in the first prompt are given" in told
     assert "0.0 points of 8 (observation_masking(n=4, system='openhands'), 45 tasks)" in told
     assert trap.main([str(path), "--scaffold", "swe-agent"]) == 1
+    assert trap.options_of([str(path)]).first_prompt == 6_000, "a guess, where none is named"
 
 
 def test_a_first_prompt_that_is_known_need_not_be_fitted(trap: ModuleType, table: Table) -> None:
