@@ -40,9 +40,10 @@ and predictions for them were 7 to 36 points too many. Why, by OpenHands' code (
 window counts events, two a step; the call of what is masked is left out together with its result;
 and the line through tasks of which none is short gave a first prompt of 16,000 tokens. ``--scaffold
 openhands``, or a file so named, masks as OpenHands does; ``--first-prompt`` gives what its rows
-cannot tell (6,000 if it is not named). Five ratios are told beside what SWE-agent's raw rows of Qwen3-Coder come to with
-OpenHands' mask and 6,000 tokens in the first prompt, a rough guess by the published templates, made
-while the ratios were known. Tasks of another scaffold stand in, so nothing is judged by it.
+cannot tell (6,000 if it is not named). Five ratios are told beside what SWE-agent's raw rows of
+Qwen3-Coder come to with OpenHands' mask and 6,000 tokens in the first prompt, a rough guess by the
+published templates, made while the ratios were known. Tasks of another scaffold stand in, so
+nothing is judged by it.
 
 Qwen3-32B without thinking alone can be billed: the rows of the thinking one lack its thinking.
 """
