@@ -61,8 +61,8 @@ class Shape:
     growths: tuple[float, ...]
 
     @classmethod
-    def fit(cls, rows: Sequence[Row]) -> Shape:
-        """Fit the mean prompts of tasks by their turns.
+    def fit(cls, rows: Sequence[Row], first: float | None = None) -> Shape:
+        """Fit the mean prompts of tasks by their turns, with a first prompt if it is known.
 
         The start is that of a line, by least squares with errors that grow with the prompt: each
         task weighs the inverse square of what is expected of it. A group is a tenth of the tasks
@@ -70,6 +70,8 @@ class Shape:
         had.
         """
         start, growth = _line(rows)
+        if first is not None:
+            start = first
         order = sorted(rows, key=lambda row: row.turns)
         ends = sorted({order[len(order) * tenth // 10 - 1].turns for tenth in range(1, 11)})
         growths = []
@@ -226,13 +228,18 @@ class Replays:
         return 1e6 * paid / tokens
 
     def dearer(self, raw: Replays) -> bool:
-        """Whether a token costs more at each call whose prompt is smaller than the raw one."""
+        """Whether a token costs more at each call whose prompt is smaller, and there is one."""
+        smaller = False
         for group, mine in self.known.items():
             its = raw.course(self.shape.ends[group])
-            rows = zip(mine.inputs, mine.prompts, its.inputs, its.prompts, strict=True)
-            if any(paid / own <= cost / whole for paid, own, cost, whole in rows if own < whole):
-                return False
-        return True
+            for paid, own, cost, whole in zip(
+                mine.inputs, mine.prompts, its.inputs, its.prompts, strict=True
+            ):
+                if own < whole:
+                    smaller = True
+                    if paid / own <= cost / whole:
+                        return False
+        return smaller
 
 
 def _course(task: Conversation, spec: str, model: str, tokens: int) -> FactTimeline:

@@ -187,6 +187,10 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     print(f"tau-bench: {len(conversations)} trajectories")
     verdict = Verdict()
+    verdict.basis(
+        "nothing; what counts as a used word was settled before",
+        "all trajectories of the file: that the share rises; its level is told, not judged",
+    )
     judge(rows(conversations), verdict)
     return verdict.code()
 

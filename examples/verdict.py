@@ -11,6 +11,10 @@ class Verdict:
 
     missed: list[str] = field(default_factory=list)
 
+    def basis(self, fitted: str, judged: str) -> None:
+        """Say on which half of the data something was fitted, and which half judges it."""
+        print(f"fitted on: {fitted}\njudged on: {judged}")
+
     def bar(self, text: str, met: bool) -> None:
         """Say what was measured, and whether that is good enough."""
         print(f"  {'met   ' if met else 'MISSED'}  {text}")

@@ -19,6 +19,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.stub import (
     Result,
+    is_stub,
     results_of,
     sources_of,
     unstubbed,
@@ -232,6 +233,36 @@ def mask_window(messages: Messages, window: int) -> Messages:
     return messages.replace({n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
 
 
+def told_as_user(masked: Messages) -> Messages:
+    """What OpenHands' conversation memory sends of masked observations.
+
+    A masked observation has lost the id of its call (openhands-ai 0.62.0): it becomes a message
+    of the user. The agent's message whose call nothing answers any more is left out, with all
+    that it says, and so are results without a call.
+    """
+    unanswered: set[str] = set()
+    sent: list[Message] = []
+    for message in reversed(masked):
+        calls = {part.call_id for part in message.parts if part.type == "tool_call"}
+        hidden = {result[0].call_id for result in results_of(message) if is_stub(result)}
+        unanswered |= hidden
+        if message.role == "assistant" and calls & unanswered:
+            unanswered |= calls
+        elif hidden:
+            told = _with_text(message, MASKED)
+            sent.append(msgspec.structs.replace(told, role="user", origin=OBSERVATION))
+        else:
+            sent.append(message)
+    called = {part.call_id for m in sent for part in m.parts if part.type == "tool_call"}
+    left = [m for m in reversed(sent) if m.role != "tool" or _answers(m) & called]
+    same = next((n for n, (a, b) in enumerate(zip(masked, left, strict=False)) if a is not b), 0)
+    return masked.branch(same, left[same:])
+
+
+def _answers(message: Message) -> set[str]:
+    return {result[0].call_id for result in results_of(message)}
+
+
 def _after(messages: Messages, count: int, total: int) -> int:
     """Index right behind the so-manieth observation."""
     if count <= 0:
@@ -289,9 +320,10 @@ class ObservationMasking(Strategy):
 
     ``system="openhands"`` is ``ObservationMaskingCondenser`` (openhands-ai 0.62.0): the window
     counts all messages, calls and words among them, and the text is ``<MASKED>``. An event is a
-    message here; where a message holds several calls OpenHands has several events. What its
-    conversation memory makes of the masked event afterwards (a message of the user, and the call
-    is left out) is not followed: here the call keeps its result.
+    message here; where a message holds several calls OpenHands has several events. As in its
+    conversation memory, what is masked becomes a message of the user, and the agent's message that
+    called for it is left out. If it called several tools, all goes with the first that is masked,
+    and the window reaches further back from then on, since what has gone is not counted.
 
     A line that takes the place of a very short output is longer than that: so in the originals.
 
@@ -328,7 +360,10 @@ class ObservationMasking(Strategy):
         """Mask what has become old."""
         messages = view.messages
         if self.system == "openhands":
-            return view.with_messages(mask_window(messages, self.n))
+            masked = mask_window(messages, self.n)
+            if masked is messages:
+                return view
+            return view.with_messages(told_as_user(masked))
         task = int(messages.total(starts_turn) > 0)
         return view.with_messages(mask_last_n(messages, self._rule, task))
 

@@ -115,14 +115,71 @@ def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
     assert "+0.0 points of 8 (observation_masking(n=3), 46 tasks)" in capsys.readouterr().out
 
 
+def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prompts so small that nothing is cached cost the same a token, masked or not."""
+    small = [(*row[:4], 200 + 5 * (row[2] - 1), 1) for row in map(raw, range(5, 50))]
+    rows = [*small, *((PLANTED[1], "Observation Masking", *row[2:]) for row in small)]
+    assert trap.main([table(rows)]) == 1
+    told = capsys.readouterr().out
+    assert "MISSED  $/M prompt tokens under a cache must rise: 0.300, masked 0.300, x1.00" in told
+
+
+def test_a_mask_that_never_masks_raises_no_price(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
+    assert trap.main([table(rows), "--mask-keep", "60"]) == 1
+    assert "MISSED  $/M prompt tokens under a cache must rise" in capsys.readouterr().out
+
+
+def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counted on paper: of four events the two newest steps stay, of an older one a word."""
+    rows = []
+    for turns in range(5, 50):
+        prompts = (START + GROWTH * min(done, 2) + 2 * max(0, done - 2) for done in range(turns))
+        name = PLANTED[1].replace("M_3", "M_4")
+        rows += [raw(turns), (name, "Observation Masking", turns, 0, sum(prompts) / turns, 1)]
+    file = Path(table(rows))
+    path = file.rename(file.with_name("costs_openhands.csv"))
+    assert trap.main([str(path), "--first-prompt", str(START)]) == 0
+    told = capsys.readouterr().out
+    assert "scaffold openhands" in told
+    assert "2,000 tokens in the first prompt are given" in told
+    assert "0.0 points of 8 (observation_masking(n=4, system='openhands'), 45 tasks)" in told
+    assert trap.main([str(path), "--scaffold", "swe-agent"]) == 1
+    assert trap.options_of([str(path)]).first_prompt == 6_000, "a guess, where none is named"
+
+
+def test_a_first_prompt_that_is_known_need_not_be_fitted(trap: ModuleType, table: Table) -> None:
+    (arm,) = trap.read(Path(table([raw(turns) for turns in range(30, 60)])))
+    shape = trap.Shape.fit(arm.rows, 1000)
+    assert shape.start == 1000
+    assert all(growth > GROWTH for growth in shape.growths)
+
+
+def test_it_says_on_which_half_it_was_fitted(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
+    trap.main([table(rows)])
+    told = capsys.readouterr().out
+    assert "fitted on: the raw rows of each model" in told
+    assert "judged on: the masked and summarised rows of the same model" in told
+
+
 WRONG = [
     ([raw(3)], COLUMNS.replace("turn_count,", ""), ":1: the CSV has no column turn_count"),
     ([raw(3), ("m", "Raw Agent", "many", 0, 1, 1)], COLUMNS, ":3: one of cost"),
     ([("m", "Raw Agent", 3, 0, "nan", 1)], COLUMNS, ":2: cost, turn_count"),
     ([("m", "Raw Agent", 99999, 0, 5, 1)], COLUMNS, ":2: 99,999 turns are more"),
     ([masked(9)], COLUMNS, "there are no raw rows to fit"),
-    ([raw(3), raw(4)], COLUMNS, "2 raw tasks are of too few lengths"),
-    ([raw(turns, -5) for turns in range(3, 9)], COLUMNS, "raw prompts do not grow"),
+    ([raw(3), raw(4)], COLUMNS, "there is nothing to judge"),
+    ([raw(3), raw(4), masked(4)], COLUMNS, "2 raw tasks are of too few lengths"),
+    ([*(raw(turns, -5) for turns in range(3, 9)), masked(9)], COLUMNS, "raw prompts do not grow"),
 ]
 
 
@@ -153,4 +210,5 @@ def test_no_bar_is_missed_on_the_recorded_rows(
     code = trap.main([str(shared / "recorded")])
     said = capsys.readouterr().out
     assert said.count("order raw > summary > mask, observed raw > summary > mask") == 5
+    assert said.count("not judged: OpenHands") == 5
     assert code == 0, said

@@ -67,3 +67,9 @@ def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
         seeds=settings.seeds,
     ).experiment()
     assert (len(planned.sources), len(planned.conditions)) == (40, 48)
+
+
+def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:
+    for script in (root / "examples").glob("validate_*.py"):
+        assert "verdict.basis(" in script.read_text("utf-8"), script.name
+        assert script.name in (root / "docs" / "validation.md").read_text("utf-8"), script.name

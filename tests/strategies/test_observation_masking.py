@@ -8,7 +8,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.messages import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.openhands import Masking, mask_last_n, mask_window
+from compactlab.strategies.openhands import Masking, mask_last_n, mask_window, told_as_user
 
 
 @pytest.fixture
@@ -73,7 +73,24 @@ def test_openhands_counts_all_messages(tell, masked, play):
     window = ObservationMasking(n=3, system="openhands")
     story = tell("ucrcrcra")
     assert masked(story, window) == ["", "", "", "r3"]
-    assert list(play(story, window).prompts())[-1][2].text == "<MASKED>"
+    assert list(play(story, window).prompts())[-1][1].text == "<MASKED>"
+
+
+def test_openhands_leaves_out_the_call_of_what_it_masks(tell, play):
+    """Its conversation memory keeps no call without a result; `<MASKED>` is the user's message."""
+    story = tell("ucrcrcra")
+    last = list(play(story, ObservationMasking(n=3, system="openhands")).prompts())[-1]
+    assert [(m.id, m.role) for m in last][:3] == [
+        ("u1", "user"),
+        ("r3", "user"),
+        ("c4", "assistant"),
+    ]
+
+
+def test_openhands_leaves_out_all_results_of_a_call_that_is_masked_in_part(tell, play):
+    story = tell("uc2rrcra")
+    prompts = list(play(story, ObservationMasking(n=3, system="openhands")).prompts())
+    assert [m.id for m in prompts[-1]] == ["u1", "r3", "c5", "r6"]
 
 
 def test_a_rewind_takes_the_mask_back(tell, masked):
@@ -114,3 +131,11 @@ def test_a_mask_that_is_kept_is_the_one_that_is_made_anew(data, n, polling, stra
         kept, window = mask_last_n(kept, rule, task), mask_window(window, n)
         assert kept == mask_last_n(said, rule, task)
         assert window == mask_window(said, n)
+
+
+@given(steps=st.integers(0, 12), n=st.integers(0, 9))
+def test_what_openhands_tells_of_a_kept_mask_is_what_it_tells_of_one_made_anew(steps, n, tell):
+    said = window = Messages()
+    for message in tell("u" + "cr" * steps).messages:
+        said, window = said.append(message), told_as_user(mask_window(window.append(message), n))
+        assert window == told_as_user(mask_window(said, n))
