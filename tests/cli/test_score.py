@@ -63,7 +63,7 @@ def test_markdown_has_the_same_tables(files: list[Path], compactlab: Run) -> Non
     original, facts, compacted = files
     told = compactlab("score", original, compacted, "--facts", facts, "--format", "markdown")
     assert told.code == 0
-    assert "| decision | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0% |" in told.out
+    assert "| decision | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0% |" in told.out
     assert told.out.startswith("### `original`\n")
 
 

@@ -152,11 +152,12 @@ class Line:
             return full
         if all(not self.under.isdisjoint(word) for word in name):
             return [-1]
-        every = frozenset().union(self.under, *own)
-        if all(not every.isdisjoint(word) for word in name):
-            return [
-                max(n for n, there in enumerate(own) if any(not there.isdisjoint(w) for w in name))
-            ]
+        clause: list[int] = []
+        for place in range(len(own)):
+            clause = [place] if self.segments[place].strong else [*clause, place]
+            every = frozenset().union(self.under, *(own[n] for n in clause))
+            if all(not every.isdisjoint(word) for word in name):
+                return [n for n in clause if any(not own[n].isdisjoint(word) for word in name)][-1:]
         return []
 
     def _spots(

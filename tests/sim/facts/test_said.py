@@ -66,3 +66,16 @@ def test_no_number_takes_long(number: str) -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     assert spoken({"key": "port", "value": "8123"}, f"port {text} port: 8123").key
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kept"),
+    [
+        ("port", "8123", True),
+        ("port", "15", False),
+        ("limit", "15", True),
+        ("limit", "8123", False),
+    ],
+)
+def test_a_value_belongs_to_the_nearest_key(key: str, value: str, kept: bool) -> None:
+    assert spoken({"key": key, "value": value}, "The port 8123 limit 15 holds.").intact == kept
