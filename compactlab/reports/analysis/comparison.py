@@ -281,7 +281,7 @@ def _wanted_lag(rows: Sequence[Row], window: int, catalogue: Catalogue) -> int:
     used = models(run for row in rows[:1] for run in row.runs)
     windows = [window_of(name, window, catalogue) for name in used]
     tails = [row.value("verbatim_tail_tokens") for row in rows if row.summarises]
-    least = max(_LAG, *(size / 10 for size in windows), *tails)
+    least = max([_LAG, *(size / 10 for size in windows), *tails])
     return max(lag for lag in RECALL if lag <= least)
 
 

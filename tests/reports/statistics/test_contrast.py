@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.contrast import PRIMARY, Contrast, contrasts, reference_of
+from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.run import Run
 
