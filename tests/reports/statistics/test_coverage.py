@@ -72,7 +72,7 @@ def coverage(name: str, count: int, runs: int, tails: Sequence[float] | None = N
         known = np.ones_like(ours, bool)
         figure = mean_of(ours - theirs, known) if name == "shares" else Quotient(ours, theirs)
         plain = None if tails is None else np.tile(tails, (some, 1))
-        low, high, _ = bootstrap.interval_ends(figure, known, plain)
+        low, high = bootstrap.interval_ends(figure, plain)
         held += int(np.sum((low <= truth) & (truth <= high)))
     return held / runs
 
