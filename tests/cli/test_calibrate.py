@@ -12,7 +12,7 @@ from compactlab.strategies.summarizers.calibrated import find_calibration
 from tests.summarizers.recorded import Recording, session
 
 NAMES = (
-    "build_report", "tidal_fork", "amber_gate", "src/long/way/table.py", "RowError", "/srv/app/x.rs",
+    "build_report", "tidal_fork", "amber_gate", "src/long/way/table.py", "RowError", "/srv/a/x.rs",
 )  # fmt: skip
 
 

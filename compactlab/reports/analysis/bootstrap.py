@@ -47,14 +47,14 @@ def carriers(pulls: Floats) -> Floats:
 
     The square of the sum of squares over the sum of fourth powers: n where all deviate alike, about
     n / 3 of normal deviations, and few where most conversations lose nothing and some lose much.
-    Of few, no resample knows how much the others may lose. 0 without deviations.
+    Of few, no resample knows how much the others may lose. 0 without deviations of a share.
 
     Examples
     --------
     >>> carriers(np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 0.0, 0.0, 2.0], [0.0] * 4])).tolist()
     [4.0, 1.0, 0.0]
     """
-    squares = pulls**2
+    squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller ones are rounding
     below = (squares**2).sum(axis=1)
     numbers: Floats = np.divide(
         squares.sum(axis=1) ** 2, below, out=np.zeros(len(pulls)), where=below > 0
@@ -329,7 +329,6 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
 def ends_of(share: Quotient, conversations: int) -> tuple[float, float] | None:
     """The ends of the interval of one share; None where too few conversations deviate."""
     pulls = share.influence(np.array([conversations]))
-    pulls[np.abs(pulls) <= SAME] = 0.0  # by rounding
     if conversations < FEWEST or carriers(pulls)[0] < CARRIERS:
         return None
     low, high = interval_ends(share)

@@ -136,10 +136,11 @@ def _bounded(own: Estimation, ours: Floats, theirs: Floats, known: bool) -> Esti
     both = ~(np.isnan(ours) | np.isnan(theirs))
     if (own.method and known) or both.sum() < bootstrap.FEWEST:
         return own
-    ours, theirs = ours[both], theirs[both]
-    if min(ours.min(), theirs.min()) < 0 or max(ours.max(), theirs.max()) > 1:
-        return own  # no share of anything
-    low, high = betting.interval(ours - theirs, -float(theirs.max()), 1 - float(theirs.min()))
+    differences = ours[both] - theirs[both]
+    if np.abs(differences).max() > 1:
+        return own  # these are no shares
+    # Not bounded by the reference's own values: a conversation like none of these may come.
+    low, high = betting.interval(differences, -1.0, 1.0)
     ends = (settled(end, 1.0) for end in (low, high))
     return replace(own, low=next(ends), high=next(ends), method=betting.METHOD)
 

@@ -25,12 +25,6 @@ def normal_share(points: Floats) -> Floats:
     return shares
 
 
-def normal_quantiles(shares: Floats) -> Floats:
-    """The points below which such shares of a standard normal distribution lie."""
-    points: Floats = np.vectorize(normal_quantile, otypes=[float])(shares)
-    return points
-
-
 def normal_quantile(share: float) -> float:
     """The point below which such a share of a standard normal distribution lies.
 

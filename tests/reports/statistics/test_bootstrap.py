@@ -29,8 +29,9 @@ def skewed(seed: int, count: int) -> tuple[Floats, Floats]:
 
 
 def slowly(above: Floats, below: Floats) -> tuple[float, float]:
-    """Percentiles by their definition, resample by resample, each a list of conversations."""
-    picked = [np.repeat(np.arange(len(above)), times) for times in resamples(len(above))]
+    """Percentiles, resample by resample, each of them a list of conversations."""
+    count = len(above)
+    picked = [np.repeat(np.arange(count), times) for times in resamples(count)]
     draws = np.array([above[some].sum() / below[some].sum() for some in picked])
     low, high = np.quantile(draws, PLAIN[0])
     return float(low), float(high)
@@ -56,7 +57,7 @@ def test_scipy_finds_the_same_intervals_by_its_own_draws(count: int) -> None:
         paired=True,
         vectorized=True,
         n_resamples=20_000,
-        method="percentile",
+        method=bootstrap.PERCENTILE,
         rng=np.random.default_rng(1),
     )
     # An end of 10,000 draws has a standard error of about 3 % of the interval's width: five of
@@ -94,14 +95,10 @@ def test_a_conversation_without_a_value_counts_for_nothing() -> None:
     known = draws.random((1, 60)) < 0.5
     low, high = bootstrap.interval_ends(mean_of(values, known))
     less = values[known][None]
-    near = bootstrap.interval_ends(mean_of(less, np.ones_like(less, bool)))
+    every = np.ones_like(less, bool)
+    near = bootstrap.interval_ends(mean_of(less, every))
     assert (low[0], high[0]) == pytest.approx((near[0][0], near[1][0]), abs=0.1)
     assert low[0] < values[known].mean() < high[0]
-
-
-def test_few_conversations_carry_the_variance_where_most_lose_nothing() -> None:
-    pulls = np.array([[0.9, -0.1, -0.1] * 4, [0.5, -0.5, 0.5] * 4, [11.0] + [-1.0] * 11])
-    assert bootstrap.carriers(pulls).round(1).tolist() == [4.2, 12.0, 1.2]
 
 
 def test_conversations_of_unequal_weight_are_worth_fewer() -> None:
@@ -139,3 +136,29 @@ def test_a_gap_is_worth_the_fewer_and_pulled_by_both() -> None:
     # -1, 0 and 1 around a mean of 2; -2, -2 and 4 around a share of 2, 4 / 3 below each.
     pull = Gap(even, uneven).influence(np.array([3]))
     assert pull.tolist() == [[-1 + 1.5, 1.5, 1 - 3]]
+
+
+def test_rounding_is_no_deviation() -> None:
+    """0.03 more in each: floats that differ in the last digit come from no conversation."""
+    theirs = np.linspace(0.1, 0.6, 12)
+    every = np.ones((1, 12), bool)
+    pulls = mean_of((theirs + 0.03 - theirs)[None], every).influence(np.array([12]))
+    assert pulls.any()
+    assert bootstrap.carriers(pulls).tolist() == [0.0]
+
+
+def test_one_conversation_that_loses_all_carries_the_variance() -> None:
+    values = np.concatenate([np.zeros(39), [1.0]])[None]
+    share = mean_of(values, np.ones_like(values, bool))
+    assert bootstrap.carriers(share.influence(np.array([40])))[0] < 1.2
+    assert bootstrap.ends_of(share, 40) is None
+
+
+def test_shares_that_deviate_in_all_conversations_are_resampled() -> None:
+    values = np.resize([0.4, 0.6], 10)[None]
+    share = mean_of(values, np.ones_like(values, bool))
+    assert bootstrap.carriers(share.influence(np.array([10]))) == pytest.approx([10])
+    ends = bootstrap.ends_of(share, 10)
+    assert ends is not None
+    assert ends[0] < 0.5 < ends[1]
+    assert bootstrap.ends_of(share, 9) is None
