@@ -357,7 +357,7 @@ def test_the_nearest_is_over_the_window_least(make: Make, store: Store) -> None:
 
 def test_only_what_is_determined_is_counted(make: Make, store: Store) -> None:
     runs = []
-    for place in range(12):
+    for place in range(60):
         name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
         runs += [
             make("keep_all()", SHORT, name),
