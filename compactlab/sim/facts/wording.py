@@ -109,7 +109,9 @@ class Wording:
             found = self._judged(sought, sought.names or ((),))
         heads = tuple((head,) for head in sought.heads)
         if not found.key and self._has(heads):
-            found = self._judged(sought, heads, bare=True)
+            # The last word of a key alone is one of anything, unless the value stands with it.
+            by_head = self._judged(sought, heads, bare=True)
+            found = by_head if by_head.stated else SILENT
         if found.intact or found.wrong:
             return found
         if sought.polarity == "is" and sought.names:

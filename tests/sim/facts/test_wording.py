@@ -149,6 +149,13 @@ def test_a_key_alone_is_heard_and_a_value_alone_is_not() -> None:
     assert Wording("the port is 8124").says(fact) == Spoken(key=True, wrong=True)
 
 
+def test_the_last_word_of_a_key_alone_says_nothing_unless_the_value_stands_with_it() -> None:
+    fact = Fact("f", "entity", "booking service port", "8123")
+    assert Wording("a guard at port 730").says(fact) == Spoken()
+    assert Wording("the port is 8123").says(fact).intact
+    assert Wording("the booking service port is 730").says(fact).wrong
+
+
 def test_what_is_normal_stays_as_it_is() -> None:
     for text in ("Open  ./SRC/main.py", "1,500 or 1\u2019500", r"a\nb", "\u2028x\u00a0y"):
         assert normal(normal(text)) == normal(text)
