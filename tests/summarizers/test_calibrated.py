@@ -105,7 +105,7 @@ def test_every_type_has_a_chance_that_is_none_of_the_ends(kind: str) -> None:
 
 def test_what_people_say_goes_by_names_that_people_say() -> None:
     by = find_calibration()
-    for kind in ("decision", "constraint", "prohibition", "preference", "goal", "open_loop"):
+    for kind in ("constraint", "prohibition", "preference", "goal", "open_loop"):
         said = Traits(kind, 3, 900, False, False)
         assert by.chance(said, 3000) == by.chance(said._replace(kind="entity"), 3000)
 

@@ -35,8 +35,8 @@ SHORT = 500  # characters of a message of the user that a summary may quote whol
 _NUMBER = re.compile(r"[\d.,:%+-]+")
 _ROOT = re.compile(r"/|~/|[A-Za-z]:[/\\]")
 _PATHS = ("artifact", "file")
-# By which figures a type goes that the fit did not see: the first that it did. What a person or
-# the agent said goes by the names that they were the first to say, as recordings have no labels.
+# By which figures a type goes that the fit did not see: the first that it did. What a person
+# said goes by the names that people were the first to say, as recordings have no labels.
 _LIKE = {"artifact": ("file",), "tool_detail": ("value",), "value": ("tool_detail",)}
 _SAID = ("entity", "value")
 
