@@ -333,13 +333,17 @@ def main(arguments: Sequence[str]) -> int:
     except CompactlabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    answers = len(halves[1]["score", "few errors", "all"])
     verdict = Verdict()
-    print("thresholds chosen on one half of the conversations; there:")
+    verdict.basis(
+        "every second conversation, on which the thresholds were chosen",
+        f"the others, {answers:,} answers",
+    )
+    print("on the half that it was fitted on:")
     for errors in ERRORS:
         cells = (f"{method} {mcc(halves[0][method, errors, 'all']):.2f}" for method in METHODS)
         verdict.aside(f"{errors}: {', '.join(cells)}")
-    answers = len(halves[1]["score", "few errors", "all"])
-    print(f"judged on the other half, {answers:,} answers:")
+    print("on the other half:")
     judge(halves[1], verdict)
     return verdict.code()
 

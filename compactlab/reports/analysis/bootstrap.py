@@ -38,7 +38,10 @@ FEWEST = 10
 _FARTHEST = 4.0
 
 
-# The variance of a share has to come from so many conversations: measured in docs/statistics.md.
+# A share is resampled from so many conversations on, and if its variance comes from so many of
+# them: else a conversation in ten that loses all may be among none of them, and every resample
+# looks too sure. Measured in docs/statistics.md.
+MANY = 30
 CARRIERS = 5.0
 
 
@@ -326,23 +329,28 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
     return _interval(low[0] * times, high[0] * times, PERCENTILE, size)
 
 
-def ends_of(share: Quotient, conversations: int) -> tuple[float, float] | None:
-    """The ends of the interval of one share; None where too few conversations deviate."""
+def ends_of(
+    share: Quotient, conversations: int, fewest: int = MANY
+) -> tuple[float, float] | None:
+    """The ends of the interval of one share; None where too few conversations tell."""
     pulls = share.influence(np.array([conversations]))
-    if conversations < FEWEST or carriers(pulls)[0] < CARRIERS:
+    if conversations < fewest or carriers(pulls)[0] < CARRIERS:
         return None
     low, high = interval_ends(share)
     return float(low[0]), float(high[0])
 
 
-def row_interval(row: Row, metric: str) -> Interval:
-    """The 95 % interval of a figure of a row, put together as the row's own is."""
+def row_interval(row: Row, metric: str, *, fixed: bool = False) -> Interval:
+    """The 95 % interval of a figure of a row, put together as the row's own is.
+
+    ``fixed``: the conversations are all that is asked about, and stand for no others.
+    """
     sample = Sample([row], [metric])
     if metric not in POOLED:
-        values = sample.values(metric)[0].tolist()
-        return interval_of(values, rule_of(metric), share=METRICS[metric].unit == "share")
-    share = Quotient(*sample.parts(metric))
-    ends = ends_of(share, int((share.below > 0).sum()))
+        values, share = sample.values(metric)[0].tolist(), METRICS[metric].unit == "share"
+        return interval_of(values, rule_of(metric), share=share and not fixed)
+    pooled = Quotient(*sample.parts(metric))
+    ends = ends_of(pooled, int((pooled.below > 0).sum()), FEWEST)
     return Interval() if ends is None else _interval(*ends, PERCENTILE, 1.0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from math import exp, isfinite
 from types import MappingProxyType
 from typing import Literal
@@ -12,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis import betting, bootstrap
+from compactlab.reports.analysis import bootstrap
 from compactlab.reports.analysis.aggregate import POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
 from compactlab.reports.analysis.comparison import ENOUGH, RECALL, WHOLE, Comparison, Row
@@ -70,7 +69,8 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
         money = METRICS[metric].unit == "USD"
         _put(estimates, by_ratio, _ratios(pairs.rows(by_ratio), money))
         rest = np.setdiff1d(plain, by_ratio)
-        _put(estimates, rest, _differences(pairs.rows(rest), METRICS[metric].unit == "share"))
+        shares = METRICS[metric].unit == "share" and not sample.fixed
+        _put(estimates, rest, _differences(pairs.rows(rest), shares))
     return estimates, pairs, flips
 
 
@@ -119,7 +119,7 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
 
 
 def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
-    """Means of the differences; of shares each has an interval, since these are bounded."""
+    """Means of the differences; of shares without an interval where too few conversations tell."""
     sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs))
     largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
     means = mean_of(pairs.differences, pairs.both)
@@ -127,22 +127,13 @@ def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
     estimates = assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
     if not shares:
         return estimates
-    known = bootstrap.carriers(means.influence(pairs.both.sum(axis=1))) >= bootstrap.CARRIERS
-    return [*map(_bounded, estimates, pairs.ours, repeat(pairs.theirs), known)]
-
-
-def _bounded(own: Estimation, ours: Floats, theirs: Floats, known: bool) -> Estimation:
-    """A difference of shares, where too few conversations deviate for resamples to tell how far."""
-    both = ~(np.isnan(ours) | np.isnan(theirs))
-    if (own.method and known) or both.sum() < bootstrap.FEWEST:
-        return own
-    differences = ours[both] - theirs[both]
-    if np.abs(differences).max() > 1:
-        return own  # these are no shares
-    # Not bounded by the reference's own values: a conversation like none of these may come.
-    low, high = betting.interval(differences, -1.0, 1.0)
-    ends = (settled(end, 1.0) for end in (low, high))
-    return replace(own, low=next(ends), high=next(ends), method=betting.METHOD)
+    counts = pairs.both.sum(axis=1)
+    carried = bootstrap.carriers(means.influence(counts)) >= bootstrap.CARRIERS
+    known = carried & (counts >= bootstrap.MANY)
+    return [
+        own if told else replace(own, low=None, high=None, method="")
+        for own, told in zip(estimates, known, strict=True)
+    ]
 
 
 def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
@@ -288,10 +279,13 @@ def contrasts(
     reference: Row,
     metrics: Sequence[str] = (),
     margins: Mapping[str, float] = MARGINS,
+    *,
+    fixed: bool = False,
 ) -> dict[tuple[str, str], Contrast]:
     """Compare every strategy with a reference, conversation by conversation.
 
-    Without metrics, in what the comparison is about: its headline of memory, and cost.
+    Without metrics, in what the comparison is about: its headline of memory, and cost. ``fixed``:
+    the conversations are all that is asked about, and stand for no others like them.
     """
     metrics = metrics or comparison.primary
     for metric in metrics:
@@ -300,7 +294,7 @@ def contrasts(
     rows = [row for row in comparison.rows if row is not reference]
     if not rows:
         return {}
-    sample = Sample([reference, *rows], metrics)
+    sample = Sample([reference, *rows], metrics, fixed=fixed)
     by_metric = {metric: _contrasts(metric, sample, margins.get(metric)) for metric in metrics}
     others = [own for metric, all_of_it in by_metric.items() if metric not in comparison.primary
               for own in all_of_it]  # fmt: skip

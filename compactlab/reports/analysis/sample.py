@@ -56,12 +56,14 @@ class Pairs:
 class Sample:
     """The values of strategies over the same cases by conversation, replays averaged first.
 
-    Conversations are ascending: in this order all draws are made, whatever that of the runs.
+    Conversations are ascending: in this order all draws are made, whatever that of the runs. They
+    stand for others like them, of which some may be like none of these, unless they are ``fixed``.
     """
 
-    def __init__(self, rows: Sequence[Row], metrics: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[Row], metrics: Sequence[str], *, fixed: bool = False) -> None:
         _check(rows)
         self.rows = rows
+        self.fixed = fixed
         self._groups = [replays(sorted(row.runs, key=case_of)) for row in rows]
         self.conversations = [case_of(group[0])[:2] for group in self._groups[0]] if rows else []
         needed = list(dict.fromkeys([*metrics, "overflows", "calls"]))

@@ -78,7 +78,8 @@ def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
 # For a rule on a change, by the paired cluster bootstrap over conversations: what was is taken
 # for given, and the interval is that of the change on top of it. For a rule on where a figure
 # must stand, by the interval of the figure alone. Both are those of
-# :mod:`compactlab.reports.analysis`.
+# :mod:`compactlab.reports.analysis`. A gate asks about its own conversations, not about others like
+# them: what none of them shows is no doubt.
 
 
 def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:
@@ -96,7 +97,7 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
     from compactlab.reports.analysis.contrast import contrasts
 
     comparison = Comparison("", 0, (before, after), (), (), ())
-    contrast = contrasts(comparison, before, [metric])[after.spec, metric]
+    contrast = contrasts(comparison, before, [metric], fixed=True)[after.spec, metric]
     figure = before.figures[metric]
     if figure is None:
         return Span(missing="no value before")
@@ -116,7 +117,7 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
 def _of_figure(metric: str, row: Row) -> Span:
     from compactlab.reports.analysis.bootstrap import row_interval
 
-    interval = row_interval(row, metric)
+    interval = row_interval(row, metric, fixed=True)
     if interval.low is None or interval.high is None:
         return Span(None, None, "", row.conversations, None, _missing(metric, row.conversations))
     detectable = _smallest_distance(metric, row)

@@ -246,10 +246,10 @@ class Remembering(Summarizer):
 class Matched(Summarizer):
     """A control that writes at the length of another summariser, request by request.
 
-    So the prompts of both replays have the same size and the same strategy compacts at the same
-    calls: what differs is the content of the summaries. The control never writes more than the
-    other one did. What the other one would have said before is remembered, so that it carries on
-    its own summary and not the control's.
+    So the prompts of both replays have the same size, to a token or two a summary, and the same
+    strategy compacts at the same calls, or the next one: what differs is the content of the
+    summaries. The control never writes more than the other one did. What the other one would have
+    said before is remembered, so that it carries on its own summary and not the control's.
     """
 
     inner: Summarizer

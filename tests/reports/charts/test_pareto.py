@@ -80,11 +80,11 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
 def test_upright_bars_go_from_the_most_that_may_be_forgotten(
     compared: Compare,
 ) -> None:
-    comparison = compared(12, keep_all={"recall_20k": 1.0}, mine={"recall_20k": 0.75})
+    comparison = compared(36, keep_all={"recall_20k": 1.0}, mine={"recall_20k": 0.75})
     for row in comparison.rows:
         for place, run in enumerate(row.runs):
             if row.name == "mine":
-                run.metrics["recall_20k"] = 0.9 - place / 40
+                run.metrics["recall_20k"] = 0.9 - place / 120
     reference = reference_of(comparison)
     assert reference is not None
     need = contrasts(comparison, reference)["mine()", "recall_20k"]

@@ -155,10 +155,11 @@ def test_one_conversation_that_loses_all_carries_the_variance() -> None:
 
 
 def test_shares_that_deviate_in_all_conversations_are_resampled() -> None:
-    values = np.resize([0.4, 0.6], 10)[None]
+    values = np.resize([0.4, 0.6], 30)[None]
     share = mean_of(values, np.ones_like(values, bool))
-    assert bootstrap.carriers(share.influence(np.array([10]))) == pytest.approx([10])
-    ends = bootstrap.ends_of(share, 10)
+    assert bootstrap.carriers(share.influence(np.array([30]))) == pytest.approx([30])
+    ends = bootstrap.ends_of(share, 30)
     assert ends is not None
     assert ends[0] < 0.5 < ends[1]
-    assert bootstrap.ends_of(share, 9) is None
+    assert bootstrap.ends_of(share, 29) is None
+    assert bootstrap.ends_of(share, 29, fewest=10) == ends
