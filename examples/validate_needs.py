@@ -265,6 +265,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     verdict = Verdict()
+    verdict.basis(
+        "cipher-box, pi-mono and every second session of entireio-cli",
+        "the other sessions of entireio-cli, and oh-my-posh",
+    )
     judge(found, verdict)
     return verdict.code()
 

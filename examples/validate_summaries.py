@@ -207,6 +207,7 @@ def main(arguments: Sequence[str]) -> int:
     count = sum(len(found) for _, found in pairs)
     print(f"{count} summaries of {client} in {len(pairs)} sessions")
     verdict = Verdict()
+    verdict.basis("for each session, all others", "that session")
     judge(pairs, verdict)
     return verdict.code()
 
