@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -171,11 +172,17 @@ def test_a_fact_in_a_quoted_message_is_kept_and_is_not_told_twice() -> None:
     assert sum("eu-west-3" in part.text for part in parts) == 1
 
 
-def paths(count: int) -> Story:
-    """A session of files that are told with three folders each."""
+def words(parts: Sequence[Part]) -> str:
+    return "\n".join(part.text for part in parts)
+
+
+def paths(count: int, roots: Sequence[str] = ("lib/deep",)) -> Story:
+    """A session of files that are told with three folders each; with two roots, two a name."""
     story = Story()
     for n in range(count):
-        value = f"lib/deep/{token(0, f'folder {n}')}/{token(0, f'file {n}')}.py"
+        name = n // len(roots)
+        folder = roots[n % len(roots)]
+        value = f"{folder}/{token(0, f'folder {name}')}/{token(0, f'file {name}')}.py"
         id = story.say(f"It is {value} here.", "tool")
         (message,) = (m for m in story.messages if m.id == id)
         story.facts.append(Fact(f"p{n}", "artifact", "", value, message.parts[0].sources))
@@ -183,7 +190,7 @@ def paths(count: int) -> Story:
 
 
 def test_paths_are_shortened_as_often_as_they_are_in_real_ones() -> None:
-    told = paths(400).told()
+    told = paths(400, ["lib/deep", "old/deep"]).told()
     by = model(Paths(1, 0.0, 1, 0.3, 0.2), all=-20.0)
     lines = [line for part in summarize(by, told) for line in part.text.split("\n")]
     names = {fact.value.rpartition("/")[2] for fact in told.facts}
@@ -192,8 +199,23 @@ def test_paths_are_shortened_as_often_as_they_are_in_real_ones() -> None:
     assert close(len(bare), 400, 0.2)
     assert close(len(several), 400, 0.3)
     assert not any(line.startswith("lib/deep/") for line in several)
-    whole = summarize(model(Paths(1, 0.0, 1, 0.3, 0.2), all=20.0), told)
-    assert kept(told, whole) == {fact.id for fact in told.facts}
+    assert kept(told, summarize(by, told)) == set()
+
+
+def test_a_path_that_is_kept_is_shortened_to_what_tells_it_from_others() -> None:
+    by = model(Paths(1, 0.5, 1, 0.3, 0.2), all=20.0)
+    for told in (paths(60).told(), paths(60, ["lib/deep", "old/flat"]).told()):
+        parts = summarize(by, told)
+        assert kept(told, parts) == {fact.id for fact in told.facts}
+        text = words(parts)
+        assert any(fact.value not in text for fact in told.facts)
+
+
+def test_a_path_that_is_lost_leaves_no_end_that_is_its_own() -> None:
+    parts = summarize(model(Paths(1, 0.0, 1, 0.9, 0.1), all=-20.0), paths(60).told())
+    assert kept(paths(60).told(), parts) == set()
+    assert ".py" in words(parts)
+    assert "/" not in words(parts)
 
 
 def test_what_only_the_summary_before_says_has_a_chance_of_its_own() -> None:

@@ -22,6 +22,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.toml import AMOUNT, NUMBER, SIZE, TEXT, Section, parse_toml, read_toml
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.facts.occurrences import normal, path_ends
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.lossy import audible_at
@@ -386,11 +387,13 @@ class BoundCalibrated(Drawing):
             return fact.value if kept else ""
         paths = self.calibration.paths[PATHS[not is_rooted(fact)]]
         dice = self.dice("path", fact.id, purpose)
-        drawn, names = dice.random(), fact.value.rstrip("/").split("/")
-        several = paths.shortened if kept else paths.several
-        if drawn < several and len(names) > 2:
-            return "/".join(names[-dice.randint(2, len(names) - 1) :])
+        drawn, several = dice.random(), paths.shortened if kept else paths.several
+        # An end that no other path has says which file it is; one that several have does not.
+        shared = self.ledger.shared_ends
+        ends = [end for end in path_ends(fact.value)[1:] if (normal(end) in shared) is not kept]
+        if drawn < several and ends:
+            return dice.choice(ends)
         if kept:
             return fact.value
         base = has_ending(fact) and several <= drawn < several + paths.base
-        return names[-1] if base else ""
+        return fact.value.rstrip("/").rpartition("/")[2] if base else ""
