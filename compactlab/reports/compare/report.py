@@ -25,11 +25,18 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, plain, show
+from compactlab.reports.render.text import (
+    NONE,
+    capitalised,
+    counted,
+    enumerated,
+    lag_from,
+    plain,
+    show,
+)
 from compactlab.sim.metrics import METRICS
 
-_HEADS = ("USD", "bill", "p", "recall", "points", "p", "cheaper / same / more expensive")
-_COLUMNS = (Column("strategy", words=True), *map(Column, _HEADS))
+_BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more expensive")
 # How to read the figures.
 _READING = (
     "Bill and points are differences to the first row, with 95% intervals (bootstrap over "
@@ -56,7 +63,9 @@ def _grouped(matches: Sequence[Match]) -> Iterator[list[Match]]:
 def _group(group: Sequence[Match]) -> Iterator[Block]:
     first = group[0]
     yield Heading(capitalised(scope(first.comparison, name)))
-    yield Table(_COLUMNS, rows([_reference(first), *map(_cells, group)]))
+    heads = (*_BILL, f"recall {lag_from(first.comparison.lag)}", *_MEMORY)
+    columns = (Column("strategy", words=True), *map(Column, heads))
+    yield Table(columns, rows([_reference(first), *map(_cells, group)]))
     statements = [text for match in group for text in statements_of(match)]
     yield sentences([*statements, seen(group), _left_out(group)])
 
@@ -221,6 +230,7 @@ def _match(match: Match) -> dict[str, Any]:
         "window": match.comparison.window,
         "summarizer": match.comparison.summarizer,
         "conversations": match.comparison.conversations,
+        "headline": match.comparison.headline,
         "subject": match.subject.spec,
         "reference": match.reference.spec,
         "contrasts": [

@@ -193,7 +193,9 @@ class Rule:
         if is_ and (was or not self.relative):
             return None
         if not self.relative:
-            why = ": no call needs a fact at so long a lag" if self.metric in RECALL.values() else ""
+            why = (
+                ": no call needs a fact at so long a lag" if self.metric in RECALL.values() else ""
+            )
             return Judgement(Outcome.UNJUDGED, f"it has no value{why}")
         if not was and not is_:
             return Judgement(Outcome.HOLDS, "no value before or now")

@@ -195,3 +195,27 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
     assert others.endswith(" and 2 more.")
     assert "compactions 0 to 40" in others
+
+
+def test_a_match_leads_with_recall_at_the_lag_of_the_comparison(
+    many: Callable[..., Results],
+) -> None:
+    matches = within(many(), ["keep_all", "cut"])
+    assert "| recall ≥20k |" in markdown.write(report(matches))
+    data = json.loads(machine.write(report(matches)))
+    assert {match["headline"] for match in data["matches"]} == {"recall_20k"}
+    near = many()
+    for run in near.runs:
+        run.metrics.update(dict.fromkeys(("recall_10k", "recall_20k", "recall_40k")))
+    matches = within(near, ["keep_all", "cut"])
+    assert "| recall ≥5k |" in markdown.write(report(matches))
+
+
+def test_of_a_store_of_an_earlier_version_its_meaning_is_said(
+    many: Callable[..., Results],
+) -> None:
+    former, today = many(), many(compactlab="0.2.0")
+    [said] = refuse_unlike(("former", former), ("today", today))
+    assert said.startswith("compactlab 0.1.0 meant something else by figures of facts, memory")
+    assert said.endswith(".")
+    assert refuse_unlike(("a", former), ("b", many())) == []
