@@ -15,6 +15,7 @@ from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.strength import bill, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
+from compactlab.reports.gate.record import NEED
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -125,6 +126,13 @@ def statements_of(match: Match) -> Iterator[str]:
             f"{match.comparison.lag:,} tokens or more after they were last stated ({theirs}: "
             f"{show(match.reference.recall, 'share')}){_of(recalled, match)}. Difference in "
             f"points: {_points(recalled)}, {_verdict(recalled, ('better', 'worse'))}."
+        )
+    elif match.subject.figures[NEED] is not None and match.reference.figures[NEED] is not None:
+        # A store of an earlier version has no recall by lag, and in short ones nothing needs it.
+        yield (
+            f"{ours}: recall {lag_from(match.comparison.lag)} is not known of both; miss rate, all "
+            f"needs: {show(match.subject.figures[NEED], 'share')} ({theirs}: "
+            f"{show(match.reference.figures[NEED], 'share')})."
         )
     if text := _facts(match):
         yield text

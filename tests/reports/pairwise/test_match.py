@@ -219,3 +219,15 @@ def test_of_a_store_of_an_earlier_version_its_meaning_is_said(
     assert said.startswith("compactlab 0.1.0 meant something else by figures of facts, memory")
     assert said.endswith(".")
     assert refuse_unlike(("a", former), ("b", many())) == []
+
+
+def test_where_one_store_has_no_recall_all_needs_are_compared(many: Callable[..., Results]) -> None:
+    former = many(need=0.8)
+    for run in former.runs:
+        run.metrics = {n: v for n, v in run.metrics.items() if not n.startswith("recall")}
+    for one, other in ((former, many()), (many(), former)):
+        matches, _ = between(("one", one), [("other", other)], ["cut(most=3)"])
+        said = terminal.write(report(matches))
+        assert "not known of both; miss rate, all needs: " in said
+        assert "cut(most=3) in other recalls" not in said
+    assert "miss rate, all needs: 20.0% (cut(most=3) in one: 10.0%)." in said
