@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.analysis.aggregate import column, figures_of
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.outputs import Words, number
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
-from compactlab.reports.render.text import clean, counted, shorten
+from compactlab.reports.render.text import clean, counted, lag_from, shorten
 from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.experiment.disclosure import Disclosure
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.facts.ledger import ledger_of
+from compactlab.sim.metrics.lag import lag_of
+from compactlab.sim.models.model import tokenizer_of
 
 # What a conversation's facts and messages are called where somebody reads of them.
 
@@ -44,6 +47,13 @@ class Labels:
         """A message by its id in a table: its number, from 1 on, and the id."""
         ids = [self._shown(message.id) for message in self.conversation.messages]
         return f"{ids.index(id) + 1:,} ({id})" if id in ids else id
+
+    def lag(self, id: str, call: int, tokenizer: Tokenizer) -> int | None:
+        """The lag at which a call, from 1 on, needs a fact by its id in a table."""
+        ledger = ledger_of(self.conversation)
+        answer = self.conversation.calls[call - 1].id
+        numbers = (n for n, fact in enumerate(ledger.facts) if self._shown(fact.id) == id)
+        return next((lag_of(ledger, tokenizer, answer, number) for number in numbers), None)
 
     def _stated(self, fact: Fact) -> str:
         key, value = map(self._open, (fact.key, fact.value))
@@ -76,6 +86,7 @@ class Miss(NamedTuple):
     message: str  # number, from 1 on, and id of the one that states it; "" if not known
     call: int  # the first that needed it in vain, from 1 on
     times: int  # how many calls did
+    lag: int | None = None  # of the first need, as the lower end of its step; None: not known
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,7 @@ def misses(experiment: Experiment, results: Results, type: str = "", most: int =
                     by_fact[key] = _both(by_fact[key], row) if key in by_fact else row
     # Of equal ones those of the first conversation, in its order: sorting keeps it.
     rows = sorted(by_fact.values(), key=lambda row: -row.times)
-    listed = tuple(_miss(experiment, row) for row in rows[:most])
+    listed = tuple(_miss(experiment, results, row) for row in rows[:most])
     return Misses(needs, sum(row.times for row in rows), len(rows), listed)
 
 
@@ -128,12 +139,14 @@ def _both(one: _Row, other: _Row) -> _Row:
     return one._replace(call=min(one.call, other.call), times=one.times + other.times)
 
 
-def _miss(experiment: Experiment, row: _Row) -> Miss:
-    text, message = row.fact, row.stated_in
+def _miss(experiment: Experiment, results: Results, row: _Row) -> Miss:
+    text, message, lag = row.fact, row.stated_in, None
     labels = _labels(experiment, row.run)
     if labels is not None:
+        tokenizer = tokenizer_of(next(iter(column(row.run, "model")), ""), results.catalogue)
+        lag = labels.lag(text, row.call, tokenizer)
         text, message = labels.fact(text), labels.message(message)
-    return Miss(row.run.conversation, row.type, text, message, row.call, row.times)
+    return Miss(row.run.conversation, row.type, text, message, row.call, row.times, lag)
 
 
 def _labels(experiment: Experiment, run: Run) -> Labels | None:
@@ -246,6 +259,8 @@ class Trial:
                 yield f"  most: {'; '.join(map(words.moved, finding.moved))}"
         for obstacle in self._verdict.obstacles:
             yield f"cannot judge: {clean(obstacle)}"
+        for remark in self._verdict.remarks:
+            yield f"note: {clean(remark)}"
         for run in (self.results.failed or (self.reference.failed if self.reference else []))[
             :_LISTED
         ]:
@@ -292,4 +307,5 @@ def _line(miss: Miss, several: bool) -> str:
     what = shorten(clean(f"{miss.type} {miss.text}"), _LONGEST)
     stated = f"said in message {miss.message}" if miss.message else "said"
     more = f", and {counted(miss.times - 1, 'time')} more" if miss.times > 1 else ""
-    return f"{where}{what}, {stated}, needed at call {miss.call:,} and gone{more}"
+    lag = f" (lag {lag_from(miss.lag)})" if miss.lag is not None else ""
+    return f"{where}{what}, {stated}, needed at call {miss.call:,}{lag} and gone{more}"

@@ -41,7 +41,7 @@ def test_it_writes_a_file_and_says_what_is_in_it(cli, store, tmp_path):
     file = tmp_path / "baseline.json"
     done = cli("baseline", store, "-o", file)
     assert (done.code, done.err) == (0, "")
-    assert done.out == (f"wrote {file}: 4 runs of 2 strategies, 2 conversations and 14 metrics\n")
+    assert done.out == (f"wrote {file}: 4 runs of 2 strategies, 2 conversations and 17 metrics\n")
     told = json.loads(file.read_text("utf-8"))
     assert len(told["runs"]) == 4
     assert sorted(told["strategies"]) == ["keep_all", "sliding_window(keep=4)"]

@@ -28,7 +28,7 @@ def page(root):
 def test_the_rules_that_the_page_shows_can_be_read(page, tmp_path):
     text, _, shown = page
     (tmp_path / "gate.toml").write_text(shown, "utf-8")
-    assert len(read_rules(tmp_path / "gate.toml")) == 7
+    assert len(read_rules(tmp_path / "gate.toml")) == 8
     grammar = text.partition("## Rules")[2].partition("## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", grammar, re.MULTILINE)
     texts = [each for row in rows for each in re.findall(r"`([^`]+)`", row)]

@@ -45,7 +45,8 @@ def test_it_remembers(compaction):
         "amnesia_need <= 0.05: 1 share",
         "holds: overflows == 0",
         "forgotten: 1 need of 1, of 1 fact:",
-        "decision 'deploy target': 'eu-west-3', said in message 1 (u1), needed at call 4 and gone",
+        "decision 'deploy target': 'eu-west-3', said in message 1 (u1), needed at call 4 (lag <1k) "
+        "and gone",
     ]
     assert cost.startswith("it cost 0.000")
     assert cost.endswith("USD, in 3 compactions")
@@ -109,6 +110,32 @@ def test_goals(compaction):
     assert "amnesia_need == 0 (cannot judge)" in said
 
 
+def test_recall_can_be_asked_for_where_something_is_needed_so_late(
+    agent: Agent, pytester: pytest.Pytester
+) -> None:
+    late = session().replace("And the tests?", "And these tests? " + "one failed, " * 8_000)
+    pytester.mkdir("late").joinpath("talk.jsonl").write_text(late)
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+def test_short(compaction):
+    compaction.holds(recall_20k=">= 0.9")
+
+@pytest.mark.compaction(strategy="keep_none", conversations="late")
+def test_long(compaction):
+    compaction.holds(recall_20k=">= 0.9")
+
+@pytest.mark.compaction(strategy="keep_all", conversations="late")
+def test_kept(compaction):
+    compaction.holds(recall_20k=">= 0.9")
+    compaction.holds(recall_20k="-0.02", than="keep_none")
+""")
+    result.assert_outcomes(passed=1, failed=2)
+    why = "it has no value: no call needs a fact at so long a lag"
+    assert f"recall_20k >= 0.9 (cannot judge): {why}" in said
+    assert "recall_20k >= 0.9: 0 share" in said
+    assert "needed at call 4 (lag ≥20k) and gone" in said
+
+
 @pytest.fixture
 def stored(agent: Agent, pytester: pytest.Pytester) -> Path:
     """A baseline of two strategies over the session."""
@@ -124,6 +151,23 @@ HELD = """
 def test_it_is_as_agreed(compaction):
     compaction.holds(amnesia_need="+0.02", cost_usd="exact", baseline="baseline.json")
 """
+
+
+def test_a_baseline_that_is_older_than_recall_says_how_to_renew_it(
+    agent: Agent, pytester: pytest.Pytester, stored: Path
+) -> None:
+    found = api.run(pytester.path / "sessions", "keep_all", ["claude-sonnet-4-5"])
+    stored.write_text(written(Baseline.of(found, ["cost_usd", "amnesia_need"])))
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_all")
+def test_recall(compaction):
+    compaction.holds(amnesia_need="+0", baseline="baseline.json")
+    compaction.holds(recall_20k="-0.02", baseline="baseline.json")
+""")
+    result.assert_outcomes(failed=1)
+    assert "recall_20k -0.02 (cannot judge): the baseline has no figures of recall_20k" in said
+    assert "note: the baseline lacks recall at a long lag (recall_20k), the headline of" in said
+    assert "compactlab baseline writes it anew" in said
 
 
 def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> None:
@@ -281,7 +325,7 @@ def test_it(compaction):
 """)
     result.assert_outcomes(failed=1)
     assert "forgotten: 3 needs of 3, of 1 fact:" in said
-    assert said.count("needed at call 4 and gone, and 2 times more") == 1
+    assert said.count("needed at call 4 (lag <1k) and gone, and 2 times more") == 1
 
 
 def test_nothing_is_a_command_to_the_machine_that_reads_the_log(

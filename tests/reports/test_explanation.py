@@ -40,6 +40,10 @@ FIGURES = {
     "avoidable_cost_usd": 0.04,
     "ttft_proxy_p50": 0.051,
     "ttft_proxy_p95": 0.62,
+    "amnesia_need": 0.042,
+    "recall_10k": 0.9,
+    "recall_20k": 0.85,
+    "recall_40k": None,
     "cache_miss_cold_start": 10_000.0,
     "cache_miss_append": 2_500.0,
     "cache_miss_compaction": 3_000.0,
@@ -141,6 +145,29 @@ def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) ->
     back = Payback(2, 0.01, 0.02, removed, 3, saved)
     text = explanation(account(changed(CUT, payback=back)))
     assert told in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        (
+            {"recall_20k": 0.85, "recall_10k": 0.9, "recall_40k": 0.7},
+            "fact recall at a lag of 20,000 tokens or more: 85.0% (≥10k 90.0%, ≥40k 70.0%); miss "
+            "rate, all needs: 4.2%",
+        ),
+        (
+            {"recall_5k": 0.95, "recall_2k": 0.99},
+            "fact recall at a lag of 5,000 tokens or more: 95.0%; miss rate, all needs: 4.2%",
+        ),
+        ({}, "fact recall: no fact is needed at a lag of 1,000 tokens; miss rate, all needs: 4.2%"),
+    ],
+)
+def test_after_the_cost_comes_recall_at_a_long_lag(known: dict[str, float], told: str) -> None:
+    recalls = {name: known.get(name) for name in METRICS if name.startswith("recall_")}
+    text = explanation(Account(HEADER, (SESSION[0],), {**FIGURES, **recalls}))
+    assert told in " ".join(text.split())
+    text = explanation(Account(HEADER, (SESSION[0],), {**FIGURES, "amnesia_need": None}))
+    assert "recall" not in text
 
 
 def test_names_from_a_transcript_have_no_power_over_a_terminal() -> None:

@@ -98,6 +98,22 @@ def test_needs_after_the_end_weigh_more_than_those_before() -> None:
     assert score.figures["amnesia_need"] == 0.25
 
 
+def test_needs_after_the_end_have_a_lag_and_the_figures_begin_with_recall_from_there() -> None:
+    long = (*EVENTS, say("u4", "and then some more " * 6_000), say("a4", "Done.", "assistant"))
+    needs = (Need("where", ""), Need("new", ""))
+    facts = (FACTS[0], fact("new", "blue", "u5"))
+    late = (*long, say("u5", "The deployment that is live is the blue one."))
+    original = Conversation("talk", "native", late, facts=facts, needs=needs)
+    score = scored(late[-1], original=original)
+    assert [*score.figures][:4] == ["recall_20k", "recall_10k", "recall_40k", "amnesia_need"]
+    assert (score.figures["recall_20k"], score.figures["recall_40k"]) == (0, None)
+    assert score.figures["amnesia_need"] == 0.5
+    score = scored(say("s", "They deploy to eu-west-3."), late[-1], original=original)
+    assert score.figures["recall_20k"] == 1
+    # Needs of the original have no end to be that far from.
+    assert scored(late[0]).figures["recall_20k"] is None
+
+
 def test_old_values_are_stale_and_both_together_a_conflict() -> None:
     stale, both = scored(EVENTS[2]), scored(say("s", "The limit is 7. The limit is 9."))
     assert states(stale)["nine"] == "stale"

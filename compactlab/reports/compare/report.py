@@ -15,6 +15,7 @@ from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.strength import bill, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
+from compactlab.reports.gate.record import NEED
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -25,11 +26,18 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, plain, show
+from compactlab.reports.render.text import (
+    NONE,
+    capitalised,
+    counted,
+    enumerated,
+    lag_from,
+    plain,
+    show,
+)
 from compactlab.sim.metrics import METRICS
 
-_HEADS = ("USD", "bill", "p", "recall", "points", "p", "cheaper / same / more expensive")
-_COLUMNS = (Column("strategy", words=True), *map(Column, _HEADS))
+_BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more expensive")
 # How to read the figures.
 _READING = (
     "Bill and points are differences to the first row, with 95% intervals (bootstrap over "
@@ -56,7 +64,9 @@ def _grouped(matches: Sequence[Match]) -> Iterator[list[Match]]:
 def _group(group: Sequence[Match]) -> Iterator[Block]:
     first = group[0]
     yield Heading(capitalised(scope(first.comparison, name)))
-    yield Table(_COLUMNS, rows([_reference(first), *map(_cells, group)]))
+    heads = (*_BILL, f"recall {lag_from(first.comparison.lag)}", *_MEMORY)
+    columns = (Column("strategy", words=True), *map(Column, heads))
+    yield Table(columns, rows([_reference(first), *map(_cells, group)]))
     statements = [text for match in group for text in statements_of(match)]
     yield sentences([*statements, seen(group), _left_out(group)])
 
@@ -116,6 +126,13 @@ def statements_of(match: Match) -> Iterator[str]:
             f"{match.comparison.lag:,} tokens or more after they were last stated ({theirs}: "
             f"{show(match.reference.recall, 'share')}){_of(recalled, match)}. Difference in "
             f"points: {_points(recalled)}, {_verdict(recalled, ('better', 'worse'))}."
+        )
+    elif match.subject.figures[NEED] is not None and match.reference.figures[NEED] is not None:
+        # A store of an earlier version has no recall by lag, and in short ones nothing needs it.
+        yield (
+            f"{ours}: recall {lag_from(match.comparison.lag)} is not known of both; miss rate, all "
+            f"needs: {show(match.subject.figures[NEED], 'share')} ({theirs}: "
+            f"{show(match.reference.figures[NEED], 'share')})."
         )
     if text := _facts(match):
         yield text
@@ -221,6 +238,7 @@ def _match(match: Match) -> dict[str, Any]:
         "window": match.comparison.window,
         "summarizer": match.comparison.summarizer,
         "conversations": match.comparison.conversations,
+        "headline": match.comparison.headline,
         "subject": match.subject.spec,
         "reference": match.reference.spec,
         "contrasts": [

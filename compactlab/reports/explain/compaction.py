@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import groupby
 from operator import add
 
-from compactlab.reports.render.text import clean, counted, listed, shorten, show
+from compactlab.reports.render.text import clean, counted, lag_from, listed, shorten, show
 from compactlab.sim.experiment.compaction_diff import STILL, ends
 from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics.lag import LAGS
 
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
@@ -36,6 +37,8 @@ _STATES = {
     "key_only": "only its key is left, without the value",
     "conflict": "an older value is there, too",
 }
+# Lags as the store has them, in words.
+_LAGS = {str(lag): f", lag {lag_from(lag)}" for lag in LAGS}
 
 Texts = Mapping[str, str]
 """What messages that are not of the script say, by the names that the store has for them."""
@@ -48,6 +51,7 @@ class Fact:
     statement: str  # key and value
     state: str  # what is left of it
     missed: int  # the call that needed it; 0: none
+    lag: str = ""  # of that need, in words; "": not known
 
     @property
     def aside(self) -> str:
@@ -60,7 +64,7 @@ class Fact:
         """What became of it, in words."""
         if not self.missed:
             return self.state
-        needed = f"call {self.missed:,} needed it"
+        needed = f"call {self.missed:,} needed it{self.lag}"
         return needed if self.state == _STATES["lost"] else f"{self.state}; {needed}"
 
 
@@ -122,6 +126,7 @@ class ViewRow:
     statements: list[str]
     states: list[str]
     missed_at: list[str]
+    missed_lag: list[str]  # none where an earlier version has written it
 
 
 def sized(tokens: int) -> str:
@@ -166,13 +171,17 @@ def _title(row: ViewRow, name: str) -> str:
 
 def with_facts(piece: Piece, row: ViewRow) -> Piece:
     """A piece with the facts that were lost with it."""
+    lags = row.missed_lag or [""] * len(row.missed_at)
     facts = tuple(
         Fact(
             clean(shorten(fact, _FACT)),
             _STATES.get(state, _STATES["lost"]),
             int(call) if call.isdecimal() else 0,
+            _LAGS.get(lag, ""),
         )
-        for fact, state, call in zip(row.statements, row.states, row.missed_at, strict=True)
+        for fact, state, call, lag in zip(
+            row.statements, row.states, row.missed_at, lags, strict=True
+        )
     )
     more = row.facts_lost - len(facts)
     return replace(piece, facts=facts, more=more, needed=row.facts_missed)
@@ -276,7 +285,8 @@ class View:
 
     def _names(self) -> str:
         missed = [fact for fact in self.facts if fact.missed]
-        phrases = [f"{fact.statement} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
+        first = missed[:_FACTS_NAMED]
+        phrases = [f"{fact.statement} (call {fact.missed:,}{fact.lag})" for fact in first]
         more = self.missed - len(phrases)
         return listed([*phrases, *([f"{more:,} more"] if more > 0 else [])])
 

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.explain.compaction import in_lines, view_of
 from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
@@ -21,7 +22,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, counted, dollars, plain, show
+from compactlab.reports.render.text import NONE, counted, dollars, lag_from, plain, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.compaction_diff import diff_of
@@ -195,6 +196,7 @@ _ACCOUNT_HEADS = [name for name in _plain(_NOTHING) if name != "causes"]
 
 
 MOST = 60
+_LAGS = (20_000, 10_000, 40_000)  # the headline's, and those beside it
 _HEADS = ("call", "gap", "prompt", "read", "written", "uncached", "USD", "total")
 _COLUMNS = (
     *map(Column, _HEADS),
@@ -323,6 +325,8 @@ def _totals(account: Account) -> Iterator[str]:
         f"cost: {of('cost_usd')} USD for {of('calls')} calls; side calls {of('side_cost_usd')} "
         f"USD, of which summaries {of('summary_cost_usd')} USD"
     )
+    if figures["amnesia_need"] is not None:
+        yield f"fact recall{_recall(figures)}; miss rate, all needs: {of('amnesia_need')}"
     yield (
         f"tokens: read {of('tokens_cache_read')}, written {of('tokens_cache_write')}, "
         f"uncached {of('tokens_uncached')}, output {of('tokens_output')}; "
@@ -345,6 +349,17 @@ def _totals(account: Account) -> Iterator[str]:
         f"prefill time, a proxy for time to first token: median {of('ttft_proxy_p50')} s, "
         f"95th percentile {of('ttft_proxy_p95')} s"
     )
+
+
+def _recall(figures: Mapping[str, float | None]) -> str:
+    """Recall at the lag of the headline, or at the longest that there is, and that beside it."""
+    known = {lag: show(figures[n], "share") for lag, n in RECALL.items() if figures[n] is not None}
+    headline = max((lag for lag in known if lag <= _LAGS[0]), default=None)
+    if headline is None:
+        return f": no fact is needed at a lag of {min(RECALL):,} tokens"
+    others = [f"{lag_from(lag)} {known[lag]}" for lag in _LAGS if lag in known and lag != headline]
+    beside = f" ({', '.join(others)})" if others else ""
+    return f" at a lag of {headline:,} tokens or more: {known[headline]}{beside}"
 
 
 def _causes(account: Account) -> Iterator[Sequence[str]]:

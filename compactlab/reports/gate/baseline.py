@@ -12,15 +12,25 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from compactlab.reports.analysis.comparison import Case
-from compactlab.reports.gate.record import REUSE, Record, Subject, brief, record_of, some
+from compactlab.reports.analysis.comparison import RECALL, Case
+from compactlab.reports.gate.record import (
+    BESIDE,
+    HEADLINE,
+    NEED,
+    REUSE,
+    Record,
+    Subject,
+    brief,
+    record_of,
+    some,
+)
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.names import current
+from compactlab.sim.metrics.names import current, other_meaning
 
 T = TypeVar("T")
 
@@ -99,6 +109,18 @@ def other_figures(before: Baseline, after: Baseline) -> Iterator[str]:
         yield f"token counts ({brief(encoding)}) of {number} changed: {some(changed)}"
 
 
+def outdated(before: Baseline, after: Baseline) -> Iterator[str]:
+    """In what a baseline is behind: what its figures meant, and the headline that it lacks."""
+    versions = (str(each.provenance.get("compactlab", "")) for each in (before, after))
+    if meaning := other_meaning(*versions):
+        yield meaning
+    if NEED in before.metrics and not {*before.metrics} & {*RECALL.values()}:
+        yield (
+            f"the baseline lacks recall at a long lag ({HEADLINE}), the headline of memory now: "
+            "only what it holds can be compared; compactlab baseline writes it anew"
+        )
+
+
 def _other(before: Mapping[str, T], after: Mapping[str, T]) -> Iterator[tuple[str, T, T]]:
     """What both have and is not the same."""
     for name in sorted(before.keys() & after.keys()):
@@ -122,7 +144,9 @@ GATED = (
     "calls",
     "compactions",
     "overflows",
-    "amnesia_need",
+    HEADLINE,
+    *BESIDE,
+    NEED,
     "structural_validity",
     "rejected_calls",
 )

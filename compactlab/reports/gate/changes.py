@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
-from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.baseline import Baseline, outdated
 from compactlab.reports.gate.gate import Successors, other_provenance
-from compactlab.reports.gate.record import Record, Subject
+from compactlab.reports.gate.record import BESIDE, HEADLINE, NEED, Record, Subject
 from compactlab.reports.gate.rules import same
 from compactlab.reports.render.document import (
     Block,
@@ -19,20 +19,20 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, enumerated, show
+from compactlab.reports.render.text import counted, enumerated, lag_from, show
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
 
-_FIRST = ("cost_usd", "amnesia_need")
+_COST = "cost_usd"
+# Of memory the first of these that anything is known of on both sides, and its title.
+_MEMORY = {
+    HEADLINE: f"recall {lag_from(20_000)}",
+    BESIDE[0]: f"recall {lag_from(10_000)}",
+    NEED: "miss rate, all needs",
+}
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _LISTED = 4
 _ROWS = 12
-_COLUMNS = (
-    Column("strategy", words=True),
-    Column("USD"),
-    Column("fact miss rate"),
-    Column("also changed", words=True),
-)
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,40 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
 def report(results: Results, before: Baseline) -> Document:
     """What has changed against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
+    behind = map(name, outdated(before, after))
     if other := other_provenance(before, after):
         nothing = "Nothing is compared with the baseline: its figures have another provenance."
-        return _document(nothing, map(name, other))
+        return _document(nothing, (*map(name, other), *behind))
     successors = Successors.of(before, after)
     before = successors.applied(before)
     changed = changes(after, before)
-    remarks = map(name, (*successors.remarks, *successors.doubts))
-    lines = [[name(_named(each, after)), *_cells(each)] for each in changed[:_ROWS]]
+    remarks = (*map(name, (*successors.remarks, *successors.doubts)), *behind)
+    memory = _memory(before, after)
+    columns = (
+        Column("strategy", words=True),
+        Column("USD"),
+        Column(_MEMORY[memory]),
+        Column("also changed", words=True),
+    )
+    lines = [[name(_named(each, after)), *_cells(each, memory)] for each in changed[:_ROWS]]
     more = f"and {len(changed) - _ROWS} more" if len(changed) > _ROWS else ""
-    table = [Table(_COLUMNS, rows(lines))] if changed else []
+    table = [Table(columns, rows(lines))] if changed else []
     return _document(_headline(changed, before, after), remarks, *table, sentences([more]))
+
+
+def _memory(*sides: Baseline) -> str:
+    """The figure of memory that a table leads with."""
+    known = [
+        {
+            metric
+            for held in side.records.values()
+            for record in held.values()
+            for metric, value in record.figures.items()
+            if value is not None
+        }
+        for side in sides
+    ]
+    return next((each for each in _MEMORY if all(each in figures for figures in known)), NEED)
 
 
 def _document(headline: str, remarks: Iterable[str], *blocks: Block) -> Document:
@@ -108,10 +131,11 @@ def _named(change: Change, after: Baseline) -> str:
     return " under ".join([subject.label, *apart])
 
 
-def _cells(change: Change) -> Iterator[str]:
-    for metric in _FIRST:
+def _cells(change: Change, memory: str) -> Iterator[str]:
+    first = _COST, memory
+    for metric in first:
         yield _moved(change, metric) if metric in change.figures else "same"
-    others = [metric for metric in change.figures if metric not in _FIRST]
+    others = [metric for metric in change.figures if metric not in first]
     yield enumerated(others, _LISTED) if others else ""
 
 

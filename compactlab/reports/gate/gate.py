@@ -12,6 +12,7 @@ from compactlab.reports.gate.baseline import (
     Baseline,
     differences,
     other_figures,
+    outdated,
 )
 from compactlab.reports.gate.judging import Judge, Side
 from compactlab.reports.gate.record import Record, Subject, brief, some
@@ -165,6 +166,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
     """What is worth knowing, and decides nothing."""
     if before is None:
         return
+    yield from outdated(before, after)
     was, is_ = before.provenance, after.provenance
     if was.get(ENGINE) != is_.get(ENGINE):
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compactlab.reports.analysis.aggregate import total
-from compactlab.reports.analysis.comparison import Case
+from compactlab.reports.analysis.comparison import RECALL, Case
 from compactlab.reports.render.text import clean, enumerated, shorten
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.tables import CALLS
@@ -39,6 +39,9 @@ Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""
 
 NEED = "amnesia_need"
+# The headline of memory, and what stands beside it; see compactlab.reports.analysis.comparison.
+HEADLINE = RECALL[20_000]
+BESIDE = RECALL[10_000], RECALL[40_000]
 REUSE = "prefix_reuse"
 
 

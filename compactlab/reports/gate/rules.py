@@ -10,7 +10,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from compactlab.reports.analysis.comparison import Case
+from compactlab.reports.analysis.comparison import RECALL, Case
 from compactlab.reports.gate.record import NEED, Record, Subject, brief
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.metrics import METRICS
@@ -193,7 +193,10 @@ class Rule:
         if is_ and (was or not self.relative):
             return None
         if not self.relative:
-            return Judgement(Outcome.UNJUDGED, "it has no value")
+            why = (
+                ": no call needs a fact at so long a lag" if self.metric in RECALL.values() else ""
+            )
+            return Judgement(Outcome.UNJUDGED, f"it has no value{why}")
         if not was and not is_:
             return Judgement(Outcome.HOLDS, "no value before or now")
         if is_:

@@ -117,7 +117,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
         return []
     meanings = {
         OVER: "exceeds the context window on some calls. A provider would reject these calls, so "
-        "its cost and its fact miss rate cannot be attained.",
+        "its cost and its fact recall cannot be attained.",
         NULL: "a control (null strategy), not a candidate.",
         FAULTY: "a provider would reject more of its calls than of keep_all's (without keep_all, "
         f"than of the lowest share), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "

@@ -169,8 +169,9 @@ _NAMED = 20
 _INTRODUCTION = (
     "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
     "compares replays of recorded or synthetic conversations under several strategies. Cost is "
-    "computed from the prompt of each call, with the prompt cache. Fact miss rate is the share of "
-    "the facts that later calls need and that their prompts no longer hold."
+    "computed from the prompt of each call, with the prompt cache. Fact recall is the share of "
+    "the facts that calls need a long time after they were stated, and that their prompts still "
+    "hold."
 )
 _NO_PAIR = (
     "No two comparisons are over the same conversations and differ only in the model or the "

@@ -48,9 +48,9 @@ _READING = (
     "Bold: the best figure of a usable strategy. “Write spike” has no best figure, because a "
     "strategy that compacts at every call has no calls without compaction to compare with.",
     "“reference”: the strategy that the others are compared with. “advised”: the cheapest usable "
-    "strategy whose fact miss rate is at most 3 points above that of the reference. “Pareto "
-    "front”: no other usable strategy is better in cost and in fact recall; of those with an equal "
-    "fact miss rate, to a tenth of a point, the verdict names only the cheapest.",
+    "strategy that costs no more than the reference and is shown to recall enough. “Pareto front”: "
+    "no other usable strategy is better in cost and in fact recall; of those with an equal recall, "
+    "to a tenth of a point, the verdict names only the cheapest.",
     "Recommended are only usable strategies that compacted at least once; controls and "
     "`as_recorded` are excluded.",
 )

@@ -220,6 +220,17 @@ def show(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if unit in _COUNTS else f"{value:,.1f}"
 
 
+def lag_from(lag: int) -> str:
+    """A lag of so many tokens or more, as columns and sentences name it; 0 is the shortest one.
+
+    Examples
+    --------
+    >>> lag_from(20_000), lag_from(0)
+    ('≥20k', '<1k')
+    """
+    return f"\N{GREATER-THAN OR EQUAL TO}{lag // 1000}k" if lag else "<1k"
+
+
 def dollars(value: float) -> str:
     """Dollars to the cent; of less than a dollar, two digits that say something."""
     if value == 0:

@@ -47,6 +47,8 @@ FIGURES = (
     "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
     "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
 )  # fmt: skip
+# Of needs after the end, with the lag of each there.
+RECALL = ("recall_20k", "recall_10k", "recall_40k")
 SYSTEM = "system"  # the place of what stands in the system blocks
 
 
@@ -169,7 +171,8 @@ class Score:
         figures = {name: METRICS[name].compute(self.reading) for name in FIGURES}
         by_type = {f"amnesia_{kind}" for kind in self.states}
         figures |= {n: METRICS[n].compute(self.reading) for n in METRICS if n in by_type}
-        return {"amnesia_need": self.amnesia_need, **figures}
+        recall = {name: METRICS[name].compute(self.reading) for name in RECALL}
+        return {**recall, "amnesia_need": self.amnesia_need, **figures}
 
     @property
     def amnesia_need(self) -> float | None:

@@ -22,6 +22,8 @@ from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import RunData
+from compactlab.sim.metrics.fact_timeline import fact_timeline
+from compactlab.sim.metrics.lag import lag_of
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 
@@ -48,6 +50,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     statement: str  # key and value, shortened
     state: str  # in the prompt after; see compactlab.sim.facts.tracker
     missed: int = 0  # number of the first call that needed it and did not find it; 0: none
+    lag: int | None = None  # of that need, as the lower end of its step; None: none
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -456,10 +459,19 @@ def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
         missed = [number for number in gone if number in loss.missed]
         first = sorted(gone, key=lambda number: number not in loss.missed)
         forgotten = tuple(
-            Forgotten(facts[n].id, statement_of(facts[n]), states.of(n), loss.missed.get(n, -1) + 1)
+            Forgotten(facts[n].id, statement_of(facts[n]), states.of(n), *_need(data, n, loss))
             for n in first[:TOLD]
         )
         lines[place] = replace(lines[place], lost=len(gone), missed=len(missed), facts=forgotten)
+
+
+def _need(data: RunData, fact: int, loss: Loss) -> tuple[int, int | None]:
+    """The number of the call that missed a fact, and the lag of that need."""
+    call = loss.missed.get(fact)
+    if call is None:
+        return 0, None
+    tokenizer = fact_timeline(data).tokenizer
+    return call + 1, lag_of(data.ledger, tokenizer, data.trace.steps[call].answer, fact)
 
 
 def _folded(lines: Sequence[Line]) -> list[Line]:

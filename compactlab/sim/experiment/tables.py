@@ -421,6 +421,9 @@ def columns_of(diff: Diff) -> Columns:
         "statements": [[fact.statement for fact in line.facts] for line in lines],
         "states": [[fact.state for fact in line.facts] for line in lines],
         "missed_at": [[str(fact.missed or "") for fact in line.facts] for line in lines],
+        "missed_lag": [
+            ["" if fact.lag is None else str(fact.lag) for fact in line.facts] for line in lines
+        ],
     }
 
 
@@ -482,6 +485,10 @@ VIEWS = Table(
         "statements": Column("texts", "statement of each of these: key and value, shortened"),
         "states": Column("texts", "state of each after the compaction"),
         "missed_at": Column("texts", "first call that needed each and lacked it; empty: none"),
+        "missed_lag": Column(
+            "texts",
+            "lag of each of these needs: the step's lower end, as in lags; empty: none",
+        ),
     },
     _views_of,
 )

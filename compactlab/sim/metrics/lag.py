@@ -88,6 +88,24 @@ class _Latest:
 _latest = _Latest()
 
 
+def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
+    """The lag of a need, as the lower end of its step; None if the call does not need the fact.
+
+    Parameters
+    ----------
+    ledger
+        Of the script.
+    tokenizer
+        Of the model of the first call.
+    answer
+        Id of the answer that needs it.
+    fact
+        Number of the fact in the ledger.
+    """
+    steps = _latest.get(ledger, tokenizer).get(answer, {})
+    return next((LAGS[place] for place, facts in steps.items() if facts >> fact & 1), None)
+
+
 @dataclass(frozen=True)
 class Recall:
     """Needs by lag, and how many of them the prompts met; a figure for each of :data:`LAGS`."""

@@ -26,7 +26,7 @@ TYPES: tuple[FactType, ...] = get_args(FactType)
 
 
 def amnesia_need(data: RunData) -> float | None:
-    """Share of the needs that the prompt does not meet: the fact miss rate, the headline of memory.
+    """Share of the needs that the prompt does not meet: the fact miss rate.
 
     A need is a fact and a call of the script that uses it, while the fact is due. It is met if the
     fact is verbatim or intact in that call's prompt. If the fact's state is unknown, the need is

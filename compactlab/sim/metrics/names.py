@@ -13,7 +13,7 @@ from compactlab.sim.metrics import FAMILIES, METRICS
 RENAMED: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("compactlab.sim.metrics").joinpath("renamed.toml").read_text(encoding="utf-8")
 )
-"""Of columns and of families: today's names by those of earlier versions."""
+"""Of columns and of families: today's names by those of earlier versions. And what these meant."""
 
 _FAMILIES = {family.name: tuple(m.name for m in family.metrics) for family in FAMILIES}
 
@@ -51,6 +51,18 @@ def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
             raise UsageError(unknown("metric", name, known, "compactlab list metrics"))
         wanted |= {*_FAMILIES.get(family, (metric,))}
     return tuple(name for name in METRICS if name in wanted)
+
+
+def other_meaning(version: str, other: str) -> str:
+    """What one of two versions meant by figures whose names have stayed; "" if nothing else.
+
+    Examples
+    --------
+    >>> other_meaning("0.1.0", "0.1.0")
+    ''
+    """
+    known = RENAMED["meanings"]
+    return "" if version == other else known.get(version) or known.get(other, "")
 
 
 def _renamed(name: str, names: Mapping[str, str]) -> str:

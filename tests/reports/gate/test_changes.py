@@ -46,7 +46,7 @@ def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> Non
     heads, _, row = told.splitlines()[1:]
     assert heads.split("  ")[0] == "strategy"
     assert row.startswith("cut ")
-    assert " 10.0% → 20.0% " in row
+    assert " 90.0% → 80.0% " in row
     # 200 more tokens written in each of two, of 900, beside 30 answered.
     assert "(+19.6%)" in told
     shown = WRITERS["md"](report(after, before))

@@ -195,3 +195,39 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
     assert others.endswith(" and 2 more.")
     assert "compactions 0 to 40" in others
+
+
+def test_a_match_leads_with_recall_at_the_lag_of_the_comparison(
+    many: Callable[..., Results],
+) -> None:
+    matches = within(many(), ["keep_all", "cut"])
+    assert "| recall ≥20k |" in markdown.write(report(matches))
+    data = json.loads(machine.write(report(matches)))
+    assert {match["headline"] for match in data["matches"]} == {"recall_20k"}
+    near = many()
+    for run in near.runs:
+        run.metrics.update(dict.fromkeys(("recall_10k", "recall_20k", "recall_40k")))
+    matches = within(near, ["keep_all", "cut"])
+    assert "| recall ≥5k |" in markdown.write(report(matches))
+
+
+def test_of_a_store_of_an_earlier_version_its_meaning_is_said(
+    many: Callable[..., Results],
+) -> None:
+    former, today = many(), many(compactlab="0.2.0")
+    [said] = refuse_unlike(("former", former), ("today", today))
+    assert said.startswith("compactlab 0.1.0 meant something else by figures of facts, memory")
+    assert said.endswith(".")
+    assert refuse_unlike(("a", former), ("b", many())) == []
+
+
+def test_where_one_store_has_no_recall_all_needs_are_compared(many: Callable[..., Results]) -> None:
+    former = many(need=0.8)
+    for run in former.runs:
+        run.metrics = {n: v for n, v in run.metrics.items() if not n.startswith("recall")}
+    for one, other in ((former, many()), (many(), former)):
+        matches, _ = between(("one", one), [("other", other)], ["cut(most=3)"])
+        said = terminal.write(report(matches))
+        assert "not known of both; miss rate, all needs: " in said
+        assert "cut(most=3) in other recalls" not in said
+    assert "miss rate, all needs: 20.0% (cut(most=3) in one: 10.0%)." in said

@@ -108,7 +108,7 @@ def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: 
     assert rows["facts"][2] == ["size"]
     assert rows["statements"][2] == ["size thing: size-7x7"]
     assert rows["states"][2] == ["lost"]
-    assert rows["missed_at"][2] == ["4"]
+    assert (rows["missed_at"][2], rows["missed_lag"][2]) == (["4"], ["0"])
     assert rows["text"] == [
         "The color thing is color-7x7.", "ok", "The size thing is size-7x7.", "ok", "",
         "The port thing is port-7x7.",
@@ -121,6 +121,16 @@ def test_what_is_forgotten_and_never_needed_is_not_missed(kit: Any, talk: Any) -
     assert rows["facts_lost"] == [1, 0, 0, 0, 0, 0]
     assert sum(rows["facts_missed"]) == 0
     assert (rows["facts"][0], rows["missed_at"][0]) == (["color"], [""])
+    assert rows["missed_lag"][0] == [""]
+
+
+def test_how_late_a_forgotten_fact_was_needed_is_told_by_its_lag(kit: Any, story: Any) -> None:
+    """From its statement to the call 2,500 words are said, so the lag is one of 2,000 or more."""
+    story.user("The size thing is size-7x7.").answer("ok").user("so " * 2_500).answer("ok")
+    story.user("Now build it.").answer("size-7x7, built")
+    talk = story.script(facts=(stated("size", "u1"),), needs=(Need("size", "a3"),))
+    rows = rows_of(RunData(kit.replayed(talk, summed_up(kit, "So far.", at=2)), talk))
+    assert [each for each in rows["missed_lag"] if each] == [["2000"]]
 
 
 def test_what_was_never_sent_is_lost_with_its_message(kit: Any, talk: Any) -> None:

@@ -1,0 +1,177 @@
+"""Gates know the headline of memory, recall at a long lag, and baselines that are older than it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.reports.gate.baseline import GATED, Baseline, parsed, read, written
+from compactlab.reports.gate.changes import report
+from compactlab.reports.gate.gate import gate
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.reports.render.write import WRITERS
+from compactlab.sim.core.errors import RenamedWarning
+from compactlab.sim.experiment.results import Results
+
+Two = Callable[..., Results]
+
+EARLIER = Path(__file__).parent / "earlier.json"
+"""A baseline as compactlab 0.1.0 wrote it: without recall, under its names of metrics."""
+
+RECALL = ("recall_10k", "recall_20k", "recall_40k")
+FORMER = [name for name in GATED if name not in RECALL]
+LACKS = "the baseline lacks recall at a long lag (recall_20k), the headline of memory now"
+MEANT = "compactlab 0.1.0 meant something else by figures of facts, memory and recovery"
+
+
+def demands(**rules: str) -> list[Demand]:
+    return [Demand(Rule.parse(metric, text)) for metric, text in rules.items()]
+
+
+@pytest.fixture
+def earlier() -> Baseline:
+    with pytest.warns(RenamedWarning):
+        return read(EARLIER)
+
+
+@pytest.fixture
+def same_setting(two: Two) -> Results:
+    """Results of today, under what the earlier baseline was made under."""
+    return two(compactlab="0.2.0", loop="")
+
+
+def test_a_baseline_holds_recall_at_long_lags_beside_all_needs(two: Two) -> None:
+    held = Baseline.of(two("a"))
+    assert {*RECALL, "amnesia_need"} <= set(held.metrics)
+    (record,) = next(iter(held.records.values())).values()
+    assert {name: record.figures[name] for name in RECALL} == dict.fromkeys(RECALL, 1.0)
+
+
+def test_what_is_never_needed_so_late_is_no_figure_and_no_change(
+    two: Two, changed: Callable[..., Results]
+) -> None:
+    short = changed(changed(two(), recall_40k=None), "keep_all()", recall_40k=None)
+    text = written(Baseline.of(short))
+    assert "recall_40k" not in json.loads(text)["runs"][0]["figures"]
+    again = parsed(text.encode())
+    verdict = gate(short, again, demands(recall_40k="-0.02"))
+    assert verdict.code == 0
+    assert {finding.reason for finding in verdict.findings} == {"no value before or now"}
+    assert gate(short, again).code == 0
+    assert gate(two(), again, demands(recall_40k="-0.02")).code == 2
+
+
+def test_a_limit_on_recall_that_nothing_asks_for_says_why_it_cannot_be_judged(
+    two: Two, changed: Callable[..., Results]
+) -> None:
+    short = changed(two(), recall_20k=None)
+    verdict = gate(short, None, demands(recall_20k=">= 0.9"))
+    [finding] = [each for each in verdict.findings if not each.holds]
+    assert finding.outcome is Outcome.UNJUDGED
+    assert finding.reason == "it has no value: no call needs a fact at so long a lag"
+
+
+def test_less_recall_is_a_regression_and_more_is_none(
+    two: Two, changed: Callable[..., Results]
+) -> None:
+    held = Baseline.of(changed(two(), recall_20k=0.8))
+    rule = demands(recall_20k="-0.02")
+    for now, code in ((0.9, 0), (0.79, 0), (0.7, 1)):
+        assert gate(changed(two(), recall_20k=now), held, rule).code == code
+
+
+def test_a_baseline_without_recall_is_compared_on_what_both_have(two: Two) -> None:
+    former = Baseline.of(two(), FORMER)
+    verdict = gate(two(), former)
+    assert verdict.code == 0
+    [note] = verdict.remarks
+    assert note.startswith(LACKS)
+    assert "compactlab baseline writes it anew" in note
+    verdict = gate(two(), former, demands(cost_usd="+2%", recall_20k="-0.02"))
+    assert verdict.code == 2
+    assert {f.reason for f in verdict.findings if not f.holds} == {
+        "the baseline has no figures of recall_20k"
+    }
+    assert any(note.startswith(LACKS) for note in verdict.remarks)
+
+
+def test_of_a_baseline_that_is_not_on_memory_nobody_is_told_so(two: Two) -> None:
+    for names in (["cost_usd"], [*GATED], ["amnesia_need", "recall_5k"]):
+        assert gate(two(), Baseline.of(two(), names)).remarks == ()
+
+
+def test_a_baseline_of_an_earlier_version_is_read(earlier: Baseline) -> None:
+    assert earlier.provenance["compactlab"] == "0.1.0"
+    assert earlier.size == 6
+    assert "cost_with_recovery_usd" in earlier.metrics
+
+
+def test_what_an_earlier_version_meant_is_said_where_its_baseline_is_refused(
+    earlier: Baseline, same_setting: Results
+) -> None:
+    verdict = gate(same_setting, earlier, demands(cost_usd="+2%", structural_validity=">= 0.9"))
+    assert verdict.code == 2
+    [obstacle] = verdict.obstacles
+    assert obstacle == "other provenance: the version of compactlab: was '0.1.0', is '0.2.0'"
+    assert [finding.demand.rule.metric for finding in verdict.findings if finding.holds] == [
+        "structural_validity",
+        "structural_validity",
+    ]
+    told = " ".join(verdict.remarks)
+    for words in (MEANT, "amnesia_need", "calibrated", "docs/upgrading.md", LACKS):
+        assert words in told
+
+
+def test_of_the_same_version_nothing_is_said_of_meanings(two: Two, earlier: Baseline) -> None:
+    told = " ".join(gate(two(), earlier).remarks)
+    assert MEANT not in told
+    assert LACKS in told
+
+
+def test_an_unknown_version_is_refused_without_a_word_on_meanings(two: Two) -> None:
+    verdict = gate(two(compactlab="0.2.0"), Baseline.of(two(compactlab="9.9")))
+    assert verdict.code == 2
+    assert verdict.remarks == ()
+
+
+def test_changes_lead_with_cost_and_recall_at_a_long_lag(
+    two: Two, changed: Callable[..., Results]
+) -> None:
+    before = Baseline.of(changed(two(), recall_20k=0.9))
+    after = changed(two(), recall_20k=0.7, amnesia_need=0.25)
+    heads, _, row = WRITERS["table"](report(after, before)).splitlines()[1:]
+    assert heads.split() == ["strategy", "USD", "recall", "≥20k", "also", "changed"]
+    assert row.split()[1:] == ["same", "90.0%", "→", "70.0%", "amnesia_need"]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "title"),
+    [(RECALL[1:], "recall ≥10k"), (RECALL, "miss rate, all needs")],
+)
+def test_where_nothing_is_needed_so_late_changes_are_those_of_nearer_needs(
+    lacking: tuple[str, ...], title: str, two: Two, changed: Callable[..., Results]
+) -> None:
+    def short(**figures: Any) -> Results:
+        results = two()
+        none = dict.fromkeys(lacking)
+        runs = [replace(run, metrics={**run.metrics, **none}) for run in results.runs]
+        return changed(Results(runs, results.manifest), **figures)
+
+    before = Baseline.of(short(recall_10k=0.9 if "recall_10k" not in lacking else None))
+    told = WRITERS["table"](report(short(amnesia_need=0.25), before))
+    assert f"  {title}  " in told.splitlines()[1]
+
+
+def test_changes_against_a_baseline_without_recall_say_so(
+    two: Two, changed: Callable[..., Results], earlier: Baseline, same_setting: Results
+) -> None:
+    after = changed(two(), amnesia_need=0.25)
+    told = WRITERS["md"](report(after, Baseline.of(two(), FORMER)))
+    assert "| miss rate, all needs |" in told
+    assert LACKS in told
+    told = WRITERS["md"](report(same_setting, earlier))
+    assert MEANT in told
+    assert LACKS in told
