@@ -10,7 +10,7 @@ results = compactlab.run(
     window=64_000,
 )
 frame = results.frame()
-print(frame[["strategy", "cost_usd", "prefix_reuse", "amnesia_need"]].round(3).to_string())
+print(frame[["strategy", "cost_usd", "prefix_reuse", "recall_20k"]].round(3).to_string())
 
 session = CodingAgent(turns=12, tokens=60_000).conversation(seed=0)
 for step in compactlab.replay(

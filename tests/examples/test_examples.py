@@ -50,7 +50,7 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
         re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], encoding="utf-8"
     )
     said = run("block.py", cwd=tmp_path)
-    for name in ("label", "cost_usd", "amnesia_need", "prefix_reuse", "over_window"):
+    for name in ("label", "cost_usd", "recall_20k", "prefix_reuse", "over_window"):
         assert name in said
     assert "..." not in said
     assert "keep_none" in run("-m", "compactlab", "report", "my-results", cwd=tmp_path)

@@ -108,13 +108,18 @@ class Advice:
         missing = not any(self.memory(row).conversations for row in comparison.rows)
         if missing or comparison.lag != comparison.wanted_lag:
             return "early"
-        if any(run.labels == "inferred" for row in comparison.rows for run in row.runs):
+        if self.inferred:
             return "inferred"
         if not any(self.memory(row).exposure for row in self.choices):
             return "controls"
         if self._forgetful is None:
             return "null"
         return "" if self.conversations >= self.needed else "few"
+
+    @cached_property
+    def inferred(self) -> bool:
+        """Whether needs are inferred from what recorded agents did."""
+        return any(run.labels == "inferred" for row in self.comparison.rows for run in row.runs)
 
     @cached_property
     def conversations(self) -> int:

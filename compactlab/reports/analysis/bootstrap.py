@@ -38,33 +38,6 @@ FEWEST = 10
 _FARTHEST = 4.0
 
 
-# A share is resampled from so many conversations on, and if its variance comes from so many of
-# them: else a conversation in ten that loses all may be among none of them, and every resample
-# looks too sure. Measured in docs/statistics.md.
-MANY = 30
-CARRIERS = 5.0
-
-
-def carriers(pulls: Floats) -> Floats:
-    """From how many conversations the variance of a figure comes, by strategy.
-
-    The square of the sum of squares over the sum of fourth powers: n where all deviate alike, about
-    n / 3 of normal deviations, and few where most conversations lose nothing and some lose much.
-    Of few, no resample knows how much the others may lose. 0 without deviations of a share.
-
-    Examples
-    --------
-    >>> carriers(np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 0.0, 0.0, 2.0], [0.0] * 4])).tolist()
-    [4.0, 1.0, 0.0]
-    """
-    squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller ones are rounding
-    below = (squares**2).sum(axis=1)
-    numbers: Floats = np.divide(
-        squares.sum(axis=1) ** 2, below, out=np.zeros(len(pulls)), where=below > 0
-    )
-    return numbers
-
-
 def interval_ends(statistic: Statistic, tails: Floats | None = None) -> tuple[Floats, Floats]:
     """The two ends of the 95 % interval of each strategy's figure.
 
@@ -299,12 +272,13 @@ class Interval:
 def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = False) -> Interval:
     """The 95 % interval of a figure that is put together from values of conversations.
 
-    Of shares, which are bounded, one that holds for any distribution where few deviate.
+    Of shares, which are bounded, one that holds for any distribution (:mod:`.betting`): where one
+    conversation in ten loses all, none of 20 shows it with a chance of 12 %, and no resample knows.
 
     Examples
     --------
-    >>> interval_of([0.5] * 12, "mean")
-    Interval(low=0.5, high=0.5, method='percentile')
+    >>> interval_of([2.5] * 12, "mean")
+    Interval(low=2.5, high=2.5, method='percentile')
     >>> interval_of([0.0] * 12, "mean", share=True)
     Interval(low=0.0, high=0.33591913, method='betting')
     >>> interval_of([0.1, 0.9], "mean")
@@ -320,24 +294,12 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
         return _interval(*median_ends(known), MEDIAN_METHOD, size)
     if not np.isfinite(known).all():
         return Interval()
-    mean = mean_of(known[None, :], np.ones((1, count), np.bool_))
-    if share and 0 <= known[0] <= known[-1] <= 1 and ends_of(mean, count) is None:
+    if share and 0 <= known[0] <= known[-1] <= 1:
         return _interval(*betting.interval(known), betting.METHOD, 1.0)
-    low, high = interval_ends(mean)
+    low, high = interval_ends(mean_of(known[None, :], np.ones((1, count), np.bool_)))
     times = count if how == "sum" else 1
     size = float(np.abs(known).max()) * times
     return _interval(low[0] * times, high[0] * times, PERCENTILE, size)
-
-
-def ends_of(
-    share: Quotient, conversations: int, fewest: int = MANY
-) -> tuple[float, float] | None:
-    """The ends of the interval of one share; None where too few conversations tell."""
-    pulls = share.influence(np.array([conversations]))
-    if conversations < fewest or carriers(pulls)[0] < CARRIERS:
-        return None
-    low, high = interval_ends(share)
-    return float(low[0]), float(high[0])
 
 
 def row_interval(row: Row, metric: str, *, fixed: bool = False) -> Interval:
@@ -350,8 +312,10 @@ def row_interval(row: Row, metric: str, *, fixed: bool = False) -> Interval:
         values, share = sample.values(metric)[0].tolist(), METRICS[metric].unit == "share"
         return interval_of(values, rule_of(metric), share=share and not fixed)
     pooled = Quotient(*sample.parts(metric))
-    ends = ends_of(pooled, int((pooled.below > 0).sum()), FEWEST)
-    return Interval() if ends is None else _interval(*ends, PERCENTILE, 1.0)
+    if (pooled.below > 0).sum() < FEWEST:
+        return Interval()
+    low, high = interval_ends(pooled)
+    return _interval(low[0], high[0], PERCENTILE, 1.0)
 
 
 def _interval(low: float, high: float, method: str, size: float) -> Interval:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis import betting, bootstrap
 from compactlab.reports.analysis.aggregate import POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
 from compactlab.reports.analysis.comparison import ENOUGH, RECALL, WHOLE, Comparison, Row
@@ -119,21 +119,22 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
 
 
 def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
-    """Means of the differences; of shares without an interval where too few conversations tell."""
+    """Means of the differences; of shares with intervals that hold for any distribution."""
     sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs))
     largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
     means = mean_of(pairs.differences, pairs.both)
     # Infinite in both is no difference, and no size.
     estimates = assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
-    if not shares:
-        return estimates
-    counts = pairs.both.sum(axis=1)
-    carried = bootstrap.carriers(means.influence(counts)) >= bootstrap.CARRIERS
-    known = carried & (counts >= bootstrap.MANY)
-    return [
-        own if told else replace(own, low=None, high=None, method="")
-        for own, told in zip(estimates, known, strict=True)
-    ]
+    return [*map(_bounded, estimates, pairs.differences, pairs.both)] if shares else estimates
+
+
+def _bounded(own: Estimation, differences: Floats, both: Flags) -> Estimation:
+    """A difference of shares; a conversation like none of these may be the reverse of them."""
+    known = differences[both]
+    if len(known) < bootstrap.FEWEST or np.abs(known).max() > 1:
+        return own  # too few; or these are no shares
+    low, high = (settled(end, 1.0) for end in betting.interval(known, -1.0, 1.0))
+    return replace(own, low=low, high=high, method=betting.METHOD)
 
 
 def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
@@ -244,7 +245,9 @@ class Contrast:
         """Whether there is a difference beyond chance: by the test and by the interval."""
         if self.adjusted is None or self.estimate is None or self.estimate == self.same:
             return False
-        if self.low is not None and self.high is not None and self.low <= self.same <= self.high:
+        # An interval of shares also allows for conversations like none of these; the test does not.
+        told = self.low is not None and self.high is not None and self.method != betting.METHOD
+        if told and (self.low or 0.0) <= self.same <= (self.high or 0.0):
             return False
         if rule_of(self.metric) == "maximum" and self._direction() * self.effect <= 0:
             return False  # One conversation holds the largest; the others tell the reverse.

@@ -15,9 +15,9 @@ import numpy as np
 
 from compactlab.reports.analysis import betting
 from compactlab.reports.analysis.aggregate import JUNK, OWN, missed
-from compactlab.reports.analysis.bootstrap import FEWEST, ends_of, settled
+from compactlab.reports.analysis.bootstrap import FEWEST, settled
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.sample import Floats, Quotient, mean_of
+from compactlab.reports.analysis.sample import Floats
 
 # So many times as much as is exposed may be missed: further no interval is looked for.
 _MOST = 5.0
@@ -78,8 +78,7 @@ class Preservation:
         value = 1 - float(ours.mean()) / float(junk.mean())
         if len(junk) < FEWEST or writer == JUNK:
             return Share(settled(value, 1.0) or 0.0)
-        ends = ends_of(Quotient(ours[None], junk[None]), len(ours))
-        return _settled(value, *((1 - ends[1], 1 - ends[0]) if ends else _surely(ours, junk)))
+        return _settled(value, *_surely(ours, junk))
 
     def p_preserves(self, share: float) -> float:
         """How surely more than a share of what is exposed is preserved: p of the contrary."""
@@ -111,9 +110,7 @@ def _share(values: Floats) -> Share | None:
         return None
     if len(values) < FEWEST:
         return Share(settled(float(values.mean()), 1.0) or 0.0)
-    mean = mean_of(values[None], np.ones((1, len(values)), np.bool_))
-    ends = ends_of(mean, len(values)) or betting.interval(values)
-    return _settled(float(values.mean()), *ends)
+    return _settled(float(values.mean()), *betting.interval(values))
 
 
 def _settled(value: float, low: float, high: float) -> Share:

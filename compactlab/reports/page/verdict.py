@@ -9,6 +9,7 @@ from statistics import fmean
 from compactlab.reports.analysis.advice import CEILING, PRESERVED, Advice
 from compactlab.reports.analysis.aggregate import prompt_tokens, replays
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
+from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
 from compactlab.reports.analysis.tests import ALPHA
 from compactlab.reports.render.document import name
@@ -189,6 +190,9 @@ class _Verdict:
         known = [(row, p) for row in rows if (p := self.advice.memory(row).preserved())]
         if not known:
             return
+        if self.advice.inferred:
+            yield self.told_apart(known)
+            return
         shares = [p.value for _, p in known]
         span = f"{min(shares):.0%}"
         if len(known) > 1:
@@ -206,6 +210,17 @@ class _Verdict:
                 f"Under {enumerated(limited, _LISTED)} an oracle's summaries preserve less than "
                 f"{CEILING:.0%}, too: that loss is the strategy's, not the summary's."
             )
+
+    @staticmethod
+    def told_apart(known: Sequence[tuple[Row, Share]]) -> str:
+        """Of inferred needs: whether summaries are told from such as say nothing, and no more."""
+        told = [name(row.label) for row, p in known if p.low is not None and p.low > 0]
+        rest = [name(row.label) for row, p in known if p.low is None or p.low <= 0]
+        text = "Summaries are not told from summaries without content"
+        if told:
+            text = f"Summaries are told from summaries without content under {listed(told)}"
+            return f"{text}, and not under {listed(rest)}." if rest else f"{text}."
+        return f"{text} under {enumerated(rest, _LISTED)}."
 
     def alike(self) -> Iterator[str]:
         """Who may be as cheap as the one that is advised, for all that is known."""

@@ -136,30 +136,3 @@ def test_a_gap_is_worth_the_fewer_and_pulled_by_both() -> None:
     # -1, 0 and 1 around a mean of 2; -2, -2 and 4 around a share of 2, 4 / 3 below each.
     pull = Gap(even, uneven).influence(np.array([3]))
     assert pull.tolist() == [[-1 + 1.5, 1.5, 1 - 3]]
-
-
-def test_rounding_is_no_deviation() -> None:
-    """0.03 more in each: floats that differ in the last digit come from no conversation."""
-    theirs = np.linspace(0.1, 0.6, 12)
-    every = np.ones((1, 12), bool)
-    pulls = mean_of((theirs + 0.03 - theirs)[None], every).influence(np.array([12]))
-    assert pulls.any()
-    assert bootstrap.carriers(pulls).tolist() == [0.0]
-
-
-def test_one_conversation_that_loses_all_carries_the_variance() -> None:
-    values = np.concatenate([np.zeros(39), [1.0]])[None]
-    share = mean_of(values, np.ones_like(values, bool))
-    assert bootstrap.carriers(share.influence(np.array([40])))[0] < 1.2
-    assert bootstrap.ends_of(share, 40) is None
-
-
-def test_shares_that_deviate_in_all_conversations_are_resampled() -> None:
-    values = np.resize([0.4, 0.6], 30)[None]
-    share = mean_of(values, np.ones_like(values, bool))
-    assert bootstrap.carriers(share.influence(np.array([30]))) == pytest.approx([30])
-    ends = bootstrap.ends_of(share, 30)
-    assert ends is not None
-    assert ends[0] < 0.5 < ends[1]
-    assert bootstrap.ends_of(share, 29) is None
-    assert bootstrap.ends_of(share, 29, fewest=10) == ends
