@@ -138,6 +138,7 @@ def _pair(table: dict[str, Any]) -> Pair:
     table["group"] = table.pop("class")
     table.setdefault("polarity", "is")
     table.setdefault("kind", "entity")
+    table.setdefault("value", "")
     for field in ("aliases", "variants", "parts"):
         table[field] = tuple(table.get(field, ()))
     return Pair(**table)
