@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from mpmath import betainc, findroot
+from mpmath import betainc
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.advice import PRESERVED
 from compactlab.reports.analysis.aggregate import JUNK, OWN
+from compactlab.reports.analysis.betting import LEVEL
 from compactlab.reports.analysis.comparison import ENOUGH
 from compactlab.reports.analysis.preservation import Preservation
 from compactlab.reports.analysis.tests import ALPHA, holm
@@ -114,14 +115,14 @@ def preserving(
 
 def below(count: int, runs: int) -> float:
     """What a share is at most, at 97.5 % (Clopper and Pearson 1934, Biometrika 26:404)."""
-    if count == runs:
-        return 1.0
-    tail = (1 - 0.95) / 2
-    if not count:
-        return float(1 - tail ** (1 / runs))
-    start = (count + 2 * count**0.5) / runs
-    excess = lambda p: betainc(count + 1, runs - count, 0, p, regularized=True) - (1 - tail)  # noqa: E731
-    return float(findroot(excess, start))
+    low, high = count / runs, 1.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if betainc(count + 1, runs - count, 0, middle, regularized=True) < 1 - (1 - LEVEL) / 2:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def wrong(runs: int) -> list[str]:

@@ -30,7 +30,7 @@ Trial = Callable[[Generator, int], tuple[Interval, float]]
 SIZES = (10, 12, 15, 20, 30, 60, 100)
 LOST = 0.2  # of the needs, by the strategy itself
 MORE = 0.1  # of what the reference holds, beside it
-EXPOSED, KEPT = 0.6, 0.5
+EXPOSED = 0.6
 
 
 def cost(spread: float) -> Trial:
@@ -56,13 +56,13 @@ def recall(world: Draw) -> Trial:
     return trial
 
 
-def preserved(world: Draw) -> Trial:
+def preserved(world: Draw, kept: float) -> Trial:
     """Effect preservation: one less misses over misses without content."""
 
     def trial(draws: Generator, number: int) -> tuple[Interval, float]:
-        junk, lost = (world(draws, share, (1, number))[0] for share in (EXPOSED, 1 - KEPT))
+        junk, lost = (world(draws, share, (1, number))[0] for share in (EXPOSED, 1 - kept))
         found = Drawn(junk * lost, junk).preserved()
-        return (None, None) if found is None else (found.low, found.high), KEPT
+        return (None, None) if found is None else (found.low, found.high), kept
 
     return trial
 
@@ -96,20 +96,24 @@ TRIALS: dict[str, Trial] = {
     "cost ratio, even costs": cost(0.5),
     "cost ratio, uneven costs": cost(1.0),
     **{f"recall, {name} losses": recall(world) for name, world in WORLDS.items()},
-    **{f"preservation, {name} losses": preserved(world) for name, world in WORLDS.items()},
+    **{
+        f"preservation of {100 * kept:.0f} %, {name} losses": preserved(world, kept)
+        for kept in (0.5, 0.9)
+        for name, world in WORLDS.items()
+    },
     **{f"difference of recall, {name} losses": difference(world) for name, world in WORLDS.items()},
 }
 
 
 def coverage(name: str, number: int, runs: int) -> float | None:
-    """In which share of experiments the interval holds the truth; None if there is never one."""
+    """In which share of printed intervals the truth lies; None if under a tenth is printed."""
     draws = np.random.default_rng([list(TRIALS).index(name), number])
     held = [
         low <= truth <= high
         for (low, high), truth in (TRIALS[name](draws, number) for _ in range(runs))
         if low is not None and high is not None
     ]
-    return sum(held) / len(held) if held else None
+    return sum(held) / len(held) if 10 * len(held) >= runs else None
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,12 +15,15 @@ import numpy as np
 
 from compactlab.reports.analysis import betting
 from compactlab.reports.analysis.aggregate import JUNK, OWN, missed
-from compactlab.reports.analysis.bootstrap import FEWEST, settled
+from compactlab.reports.analysis.bootstrap import FEWEST, interval_ends, settled
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.sample import Floats
+from compactlab.reports.analysis.sample import SAME, Floats, Quotient
 
 # So many times as much as is exposed may be missed: further no interval is looked for.
 _MOST = 5.0
+# The variance of what is preserved has to come from so many conversations for resamples to tell it,
+# and an interval that is wider than this tells nothing: docs/statistics.md.
+_CARRIERS, _WIDEST = 5.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,9 @@ class Preservation:
             return None
         value = 1 - float(ours.mean()) / float(junk.mean())
         if len(junk) < FEWEST or writer == JUNK:
-            return Share(settled(value, 1.0) or 0.0)
-        return _settled(value, *_surely(ours, junk))
+            return _settled(value)
+        low, high = _resampled(ours, junk) or _surely(ours, junk)
+        return _settled(value, low, high) if high - low <= _WIDEST else _settled(value)
 
     def p_preserves(self, share: float) -> float:
         """How surely more than a share of what is exposed is preserved: p of the contrary."""
@@ -90,6 +94,21 @@ class Preservation:
     def p_recalls(self, share: float) -> float:
         """How surely more than a share of the needs is met: p of the contrary."""
         return betting.p_at_least(self.missed(), 1 - share)
+
+
+def _resampled(ours: Floats, junk: Floats) -> tuple[float, float] | None:
+    """The interval by the bootstrap; None where few conversations make all the difference.
+
+    From how many it comes: the square of the sum of squares over the sum of fourth powers, which is
+    n where all deviate alike, and few where most lose nothing and some lose much.
+    """
+    quotient = Quotient(ours[None], junk[None])
+    pulls = quotient.influence(np.array([len(ours)]))[0]
+    squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller ones are rounding
+    if squares.sum() ** 2 < _CARRIERS * (squares**2).sum() or not squares.any():
+        return None
+    low, high = interval_ends(quotient)
+    return 1 - float(high[0]), 1 - float(low[0])
 
 
 def _surely(ours: Floats, junk: Floats) -> tuple[float, float]:
@@ -109,11 +128,13 @@ def _share(values: Floats) -> Share | None:
     if not len(values):
         return None
     if len(values) < FEWEST:
-        return Share(settled(float(values.mean()), 1.0) or 0.0)
+        return _settled(float(values.mean()))
     return _settled(float(values.mean()), *betting.interval(values))
 
 
-def _settled(value: float, low: float, high: float) -> Share:
+def _settled(value: float, low: float | None = None, high: float | None = None) -> Share:
+    if low is None or high is None:
+        return Share(settled(value, 1.0) or 0.0)
     ends = (settled(each, 1.0) for each in (value, min(low, value), max(high, value)))
     return Share(*(each or 0.0 for each in ends))
 

@@ -124,7 +124,8 @@ def _significance(advice: Advice, number: int) -> str:
     reference = advice.reference
     assert reference is not None
     words = (
-        f"Brackets show 95% confidence intervals (costs: bootstrap, recall: betting) over {number:,} conversations. "
+        "Brackets show 95% confidence intervals (costs: bootstrap, recall: betting) over "
+        f"{number:,} conversations. "
         f"Compared with {name(reference.label)}, the differences in {_share(spent)} "
         "costs"
     )

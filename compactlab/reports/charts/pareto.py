@@ -52,7 +52,8 @@ _CAPTION = (
 _BARS = (
     "Bars are 95 % confidence intervals, paired by conversation with {reference}: horizontal, of "
     "the ratio of costs times the cost of {reference}; vertical, of the difference in fact recall, "
-    "for any distribution of losses. They compare a strategy with {reference}, not two other strategies with each other."
+    "for any distribution of losses. They compare a strategy with {reference}, not two other "
+    "strategies with each other."
 )
 _COST = "cost of all conversations, USD (less is better"
 _NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."

@@ -40,9 +40,9 @@ from compactlab.sim.metrics import METRICS
 _BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more expensive")
 # How to read the figures.
 _READING = (
-    "Bill and points are differences to the first row, with 95% intervals (of bills by "
-    "bootstrap over conversations, of points for any distribution). p comes from sign-flip tests, after Holm over the strategies of a table, or "
-    "over all comparisons of stores."
+    "Bill and points are differences to the first row, with 95% intervals (of bills by bootstrap "
+    "over conversations, of points for any distribution). p comes from sign-flip tests, after Holm "
+    "over the strategies of a table, or over all comparisons of stores."
 )
 # So many of the other figures are named.
 _OTHERS = 8
