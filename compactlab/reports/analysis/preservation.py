@@ -34,6 +34,19 @@ class Share:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def rest(self) -> Share:
+        """What it is a share of, less it.
+
+        Examples
+        --------
+        >>> Share(0.25, 0.0, 0.5).rest
+        Share(value=0.75, low=0.5, high=1.0)
+        """
+        if self.low is None or self.high is None:
+            return _settled(1 - self.value)
+        return _settled(1 - self.value, 1 - self.high, 1 - self.low)
+
 
 @dataclass(frozen=True)
 class Preservation:

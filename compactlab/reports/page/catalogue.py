@@ -8,7 +8,9 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
+from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import page
+from compactlab.reports.page.preserved import preserved_data
 from compactlab.reports.page.table import markdown, table
 from compactlab.reports.render.text import harmless, plain
 from compactlab.sim.core.errors import UsageError, unknown
@@ -55,7 +57,11 @@ def as_json(results: Results) -> str:
         name: {"unit": metric.unit, "better": metric.better, "meaning": metric.meaning}
         for name, metric in METRICS.items()
     }
-    data = {"metrics": metrics, "runs": [_run(run) for run in results.runs]}
+    data = {
+        "metrics": metrics,
+        "memory": [preserved_data(comparison) for comparison in comparisons(results)],
+        "runs": [_run(run) for run in results.runs],
+    }
     return json.dumps(data, indent=2, allow_nan=False)
 
 

@@ -37,14 +37,15 @@ _WORDS, _COST_WORDS = ("better", "worse"), ("cheaper", "more expensive")
 _READING = (
     "Pairs are conversations: each strategy is compared with the reference on the same "
     "conversations. The difference in cost is a ratio of sums, in percent; that in recall is in "
-    "points. The 95% confidence interval comes from a bootstrap by conversation; it needs at "
-    "least 10 conversations. Where few conversations differ, a share has an interval that holds "
-    "for any distribution, and cost has none.",
+    "points. Intervals of 95% need at least 10 conversations: of cost by a bootstrap over "
+    "conversations, of recall one that holds for any distribution, also if a conversation like "
+    "none of these comes.",
     "p is that of a sign-flip test, after Holm for the number of strategies. A finding is "
-    "statistically significant if p is below 0.05 and the interval excludes no difference. "
+    "statistically significant if p is below 0.05 and the interval of cost excludes no difference. "
     "Better, same and worse count conversations.",
-    "“Non-inferior” means that the strategy is not worse by more than the margin: the interval "
-    "ends within the margin, for each strategy by itself. “Not shown” does not mean that it is "
+    "“Non-inferior” means that the strategy is not worse by more than the margin: in cost "
+    "the interval ends within the margin, in recall a test for any distribution shows it, for each "
+    "strategy by itself. “Not shown” does not mean that it is "
     "worse.",
     "The minimum detectable difference is the smallest difference that 80 of 100 such experiments "
     "would detect, before Holm; the verdict states it for the strategy that it advises, or else "

@@ -16,6 +16,7 @@ from compactlab.reports.page.conversations import BUDGET, Pane, conversations, p
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.notes import notes
+from compactlab.reports.page.preserved import preserved
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.page.views import BUDGET as ROOM
 from compactlab.reports.page.views import Compactions, views
@@ -203,6 +204,7 @@ def _memory(
         yield Heading(title, anchor=f"{anchor}-memory", label="Fact recall")
         yield figures(comparison, colours, shown, roles(advice))
         yield sentences([_RECOVERY], "quiet", bullets=False)
+        yield from preserved(comparison, colours)
 
 
 def _causes(comparison: Comparison) -> Iterator[Block]:

@@ -19,6 +19,7 @@ from compactlab.reports.page.notes import (
     summaries,
     unfinished,
 )
+from compactlab.reports.page.preserved import preserved
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.render import markdown as md
 from compactlab.reports.render import terminal
@@ -89,6 +90,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
             for row in comparison.rows
         ]
         yield Table((Column("strategy", words=True), *heads), tuple(lines), stacked=True)
+        yield from preserved(comparison)
     yield sentences([*verdict(comparison), *notes(comparison)])
 
 
