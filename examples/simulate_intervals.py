@@ -120,10 +120,12 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args(arguments).runs
+    parser.add_argument("--like", default="", help="only kinds of intervals with this in the name")
+    given = parser.parse_args(arguments)
+    runs = given.runs
     print("| interval, conversations: | " + " | ".join(map(str, SIZES)) + " |")
     print("|---" * (1 + len(SIZES)) + "|")
-    for name in TRIALS:
+    for name in (name for name in TRIALS if given.like in name):
         shares = (coverage(name, number, runs) for number in SIZES)
         cells = ("none" if share is None else f"{100 * share:.1f}" for share in shares)
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -21,9 +21,11 @@ from compactlab.reports.analysis.sample import SAME, Floats, Quotient
 
 # So many times as much as is exposed may be missed: further no interval is looked for.
 _MOST = 5.0
-# The variance of what is preserved has to come from so many conversations for resamples to tell it,
-# and an interval that is wider than this tells nothing: docs/statistics.md.
-_CARRIERS, _WIDEST = 5.0, 1.0
+# Resamples tell how much is preserved if there are so many conversations, and the variance comes
+# from so many of them: one summary in twenty that fails may be in none of 30 (docs/statistics.md).
+_MANY, _CARRIERS = 60, 5.0
+# An interval that is wider than this tells nothing.
+_WIDEST = 1.0
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,13 @@ class Preservation:
 
 
 def _resampled(ours: Floats, junk: Floats) -> tuple[float, float] | None:
-    """The interval by the bootstrap; None where few conversations make all the difference.
+    """The interval by the bootstrap; None where few conversations may make all the difference.
 
     From how many it comes: the square of the sum of squares over the sum of fourth powers, which is
     n where all deviate alike, and few where most lose nothing and some lose much.
     """
+    if len(ours) < _MANY:
+        return None
     quotient = Quotient(ours[None], junk[None])
     pulls = quotient.influence(np.array([len(ours)]))[0]
     squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller ones are rounding
