@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate calibration clean docs picture
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate simulations calibration clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -116,6 +116,10 @@ validate: $(READY) ## hold what is replayed against published figures, RECORDED=
 	@failed=0; for script in examples/validate_*.py; do \
 		echo "== $$script"; $(BIN)/python $$script $(RECORDED) || failed=1; \
 	done; exit $$failed
+
+simulations: $(READY) ## how often intervals hold the truth and advice is wrong: tables of docs/statistics.md
+	$(BIN)/python examples/simulate_intervals.py
+	$(BIN)/python examples/simulate_advice.py
 
 calibration: $(READY) ## fit the summariser `calibrated` anew, RECORDED=the recordings' folder
 	$(BIN)/compactlab calibrate $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
