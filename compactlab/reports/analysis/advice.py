@@ -87,13 +87,17 @@ class Advice:
 
     @cached_property
     def best_recall(self) -> Row | None:
-        """The cheapest choice with the highest recall, to a tenth of a point."""
+        """The cheapest choice with the highest recall, to a tenth of a point; if known."""
+        if self.silent == "controls":
+            return None
         known = [row for row in self.choices if row.recall is not None]
         return max(known, key=lambda row: round(row.recall or 0.0, 3), default=None)
 
     @cached_property
     def steps(self) -> list[Row]:
         """The Pareto front; of equal recall, to a tenth of a point, the cheapest."""
+        if self.silent == "controls":
+            return []
         by_share: dict[float, Row] = {}
         for row in self.comparison.front:
             by_share.setdefault(round(row.recall or 0.0, 3), row)
@@ -108,10 +112,10 @@ class Advice:
         missing = not any(self.memory(row).conversations for row in comparison.rows)
         if missing or comparison.lag != comparison.wanted_lag:
             return "early"
-        if self.inferred:
-            return "inferred"
         if not any(self.memory(row).exposure for row in self.choices):
             return "controls"
+        if self.inferred:
+            return "inferred"
         if self._forgetful is None:
             return "null"
         return "" if self.conversations >= self.needed else "few"

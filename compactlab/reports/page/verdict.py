@@ -95,6 +95,11 @@ class _Verdict:
                 f"that compacts costs less. The cheapest of these is {self.offer(cheapest)}."
             )
             return
+        if self.advice.silent == "controls":
+            # Nothing tells remembering from forgetting, so recall is no argument.
+            yield self.recommendation()
+            yield f"The cheapest usable strategy is {self.price(cheapest)}."
+            return
         yield self.front(cheapest)
         yield self.recommendation()
         yield from self.alike()
@@ -254,6 +259,13 @@ class _Verdict:
 
     def offer(self, row: Row) -> str:
         """A strategy with its price and what one gets."""
+        words = self.price(row)
+        if row.recall is None:
+            return words
+        return f"{words}{self.recall_of(row)}{self.recall(row)}"
+
+    def price(self, row: Row) -> str:
+        """A strategy with its bill, beside that of the reference and the recorded one."""
         words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
         if text := bill(self.advice.cost(row), self.than):
             words += f", {text}"
@@ -261,9 +273,7 @@ class _Verdict:
         other = reference is None or reference.label != "as_recorded"
         if share is not None and self.comparison.recorded and other:
             words += f", {times(share)} as_recorded"
-        if row.recall is None:
-            return words
-        return f"{words}{self.recall_of(row)}{self.recall(row)}"
+        return words
 
     def recall(self, row: Row) -> str:
         """The recall of the reference, and between which bounds the difference lies."""
