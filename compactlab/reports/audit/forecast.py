@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.sizes import (
     REBUILD,
@@ -15,11 +15,12 @@ from compactlab.reports.audit.sizes import (
     exchanges,
 )
 from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
+from compactlab.sim.cache.anthropic import Anthropic
 from compactlab.sim.cache.causes import explain
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call
+from compactlab.sim.core.message import Call, Message, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
@@ -28,6 +29,9 @@ from compactlab.sim.replay.client import Client
 # Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
 # prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
 _FORKS = {"claude-code"}
+# What such a request says instead of the user: it begins a turn, so models that drop the thinking
+# of earlier turns drop it there already, and the mark of the cache stands before it.
+_SUGGESTION = Message("suggestion", "user", (plain(""),))
 # Clients whose tools and system prompt other sessions of the same user keep alive, where entries
 # live an hour: 125 of 202 first calls of Claude Code read them, and two thirds of the calls that
 # came after more than an hour.
@@ -84,6 +88,7 @@ class Forecast:
     before: int  # tokens that the last call of this model left in the cache, as recorded
     had: int  # the same, as expected
     system: int  # tokens of tools and system prompt, as far as known
+    shared: int  # those of them that all sessions of the client share
 
     @property
     def read(self) -> int:
@@ -133,12 +138,16 @@ class _ModelCache:
         self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
         self._front = Front(blocks, conversation, sizes)
+        if conversation.format in _SHARES and isinstance(policy, Anthropic):
+            # What sessions share ends at a mark of its own.
+            policy = replace(policy, marks=("tools", *policy.marks))
         self._cache: Cache = policy.open()
+        self._lifetime = policy.lifetime
         self._before = self._had = 0
         self._ttl = ""
         self._last: Exchange | None = None
         self._settings = Settings()
-        self._images = False
+        self._expired = False
 
     def ask(
         self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
@@ -146,6 +155,8 @@ class _ModelCache:
         """Forecast a call, and do to the cache what it did."""
         settings = habits.settings(exchange.call)
         self._ttl = exchange.call.ttl or self._ttl
+        idle = exchange.time - self._last.time if self._last else 0.0
+        self._expired = idle > self._lifetime(self._ttl)
         self._front.measure(exchange, self._prompt)
         self._between(exchange, clock, habits, last)
         if habits.shares_system(self._ttl):
@@ -156,12 +167,14 @@ class _ModelCache:
         reason = self._reason(exchange, shared, settings, last)
         causes = explain(self._prompt, lookup, arrived if reason != "append" else (), reason)
         self._prompt.mark_sent()
-        self._settings, self._images = settings, bool(self._prompt.images)
+        self._settings = settings
         recorded = self._sizes == "recorded"
         tokens = exchange.usage.prompt if recorded else self._prompt.tokens
         had, self._had = self._had, self._prompt.tokens
+        front = self._front
         return Forecast(
-            exchange, self.model, tokens, lookup, causes, self._before, had, self._front.system
+            *(exchange, self.model, tokens, lookup, causes),
+            *(self._before, had, front.system, front.shared),
         )
 
     def _reason(
@@ -174,9 +187,9 @@ class _ModelCache:
             "compaction": exchange.compacted is not None,
             "model_switch": last is not self,
             "rewind": exchange.rewound,
+            "client_restart": exchange.call.restarted,
             "client_upgrade": settings.system != self._settings.system,
-            "settings_changed": settings != self._settings
-            or self._images != bool(self._prompt.images),
+            "settings_changed": settings != self._settings,
             "history_edit": shared < len(before) or self._front.edited,
             "thinking_strip": self._front.stripped is not None,
         }
@@ -202,6 +215,7 @@ class _ModelCache:
             context, time = exchange.compacted
         elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
             context, time = exchange.context[: len(last.context) + 1], last.answer.time
+            context = context.append(_SUGGESTION)
         else:
             return None
         return Uncounted(context, max(time, last.time))
@@ -216,6 +230,7 @@ class _ModelCache:
         if settings != self._settings:  # then it was sent under these, as has just been learned
             self._send(self._prompt, self._front.view(exchange.context), clock, settings)
             self._settings = settings
-        self._front.learn(exchange, self._before)
+        anew = exchange.call.restarted or self._expired
+        self._front.learn(exchange, self._before, anew)
         self._before = exchange.cached
         self._last = exchange

@@ -8,7 +8,7 @@ from math import exp, fsum, lgamma, log, log1p
 from typing import Literal, NamedTuple
 
 from compactlab.reports.audit.forecast import Forecast
-from compactlab.reports.audit.sizes import REBUILD, Exchange
+from compactlab.reports.audit.sizes import REBUILD, SLACK, Exchange
 
 # A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
 # of the log alone, and not of the forecast.
@@ -20,7 +20,7 @@ class Signs:
     def __init__(self) -> None:
         self._last: Exchange | None = None
         self._model = self._ttl = ""
-        self._images = self._thought = False
+        self._thought = False
 
     def of(self, forecast: Forecast) -> list[str]:
         """The causes that the log speaks of, the gravest first; none for a first call."""
@@ -34,11 +34,11 @@ class Signs:
         signs = {
             "compaction": exchange.compacted is not None,
             "model_switch": forecast.model.name != self._model,
+            "client_restart": call.restarted,
             "client_upgrade": _differ(call.version, before.version),
             "ttl_expired": exchange.time - last.time > lifetime,
             "settings_changed": _differ(call.thinking, before.thinking)
-            or call.skill != before.skill
-            or (_shows(exchange) and not self._images),
+            or call.skill != before.skill,
             "rewind": exchange.rewound,
             "thinking_strip": strips,
             "history_edit": smaller,
@@ -50,7 +50,6 @@ class Signs:
         exchange = forecast.exchange
         self._last, self._model = exchange, forecast.model.name
         self._ttl = exchange.call.ttl or self._ttl
-        self._images |= _shows(exchange)
         if exchange.opens_turn:
             self._thought = False
         self._thought |= any(part.type == "thinking" for part in exchange.answer.parts)
@@ -61,19 +60,12 @@ def _differ(one: str, other: str) -> bool:
     return bool(one and other) and one != other
 
 
-def _shows(exchange: Exchange) -> bool:
-    """Whether an image came before a call."""
-    return any(part.type == "image" for message in exchange.arrived for part in message.parts)
-
-
 # A forecast may look only at what came before a call. Here everything may be looked at, what was
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
 
 Ground = Literal["log", "read", "pattern", "none"]
 """The evidence for a cause: the log, what was read, when such losses happen; or none."""
 
-# Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
-_SLACK = 64
 # A loss by chance does not care who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
 # Causes of a forecast that give no reason for a loss.
@@ -174,12 +166,12 @@ class _Memory:
             return causes[0], "log"
         if read and grid:
             return "eviction", "read"
-        if abs(read - forecast.system) <= _SLACK or self._ends_at(read):
+        if read > forecast.shared + SLACK:
             return "history_edit", "read"
         return ("system_changed", "read") if read else ("unexplained", "none")
 
     def _ends_at(self, read: int) -> bool:
-        return any(abs(end - read) <= _SLACK for end in self.ends)
+        return any(abs(end - read) <= SLACK for end in self.ends)
 
     def keep(self, forecast: Forecast) -> None:
         usage = forecast.exchange.usage

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.core.blocks import Blocks, Group
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.core.message import FAILED, INTERRUPTED, Call, Message, Part, Usage
@@ -259,10 +259,14 @@ Sizes = Literal["recorded", "rebuilt"]
 # Tools and system prompt of a coding agent in tokens, until something is known of a client's own:
 # median of what was read after a compaction (80 compactions of Claude Code, 2026-11; 17 to 34 K).
 TOOLS_AND_SYSTEM = 28_000
+# How much of that no two sessions share (project, environment), until something is known of it.
+OWN_SYSTEM = 6_500
 # A whole first prompt, for logs that begin in the middle (median of the same 202 sessions).
 FIRST_PROMPT = 42_000
 # Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
 REBUILD = 4_000
+# Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
+SLACK = 64
 # What is read of a prompt that was stored is at most so much smaller (OpenAI's grid).
 GRID = 128
 
@@ -275,7 +279,9 @@ class Front:
         self._written = conversation.system
         self._inside = conversation.starts_inside
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
-        self.system = self._context = self._edits = 0  # system: tokens of tools and system prompt
+        # Tokens of tools and system prompt, and of what of them all sessions have in common.
+        self.system = self.shared = 0
+        self._context = self._edits = 0
         # Whether the last prompt was smaller than the log adds up to: the client has removed
         # something silently, as those do that clear old results.
         self.edited = False
@@ -291,15 +297,16 @@ class Front:
     def view(self, messages: Messages) -> View:
         """Messages as a whole prompt."""
         behind = Part("text", str(self._edits), "opaque", (), CLIENT_CONTEXT, size=self._context)
-        return View((self._system, behind, *self._written), messages)
+        own = Part("text", "", "opaque", (), "system prompt", size=self.system - self.shared)
+        return View((self._common, own, behind, *self._written), messages)
 
     def alone(self) -> View:
         """Only what every session of the client has in front."""
-        return View((self._system,))
+        return View((self._common,))
 
     @property
-    def _system(self) -> Part:
-        return Part("text", "", "opaque", (), "tools and system prompt", size=self.system)
+    def _common(self) -> Part:
+        return Part("text", "", "opaque", (), TOOLS, size=self.shared)
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
         """See how large the prompt of a call was, before it is sent."""
@@ -329,7 +336,8 @@ class Front:
         all = range(len(context))
         shown = sum(self._counts(context, all))
         hidden = max(0, whole - shown - self._counted)
-        self.system = min(TOOLS_AND_SYSTEM, hidden)
+        self.shared = min(TOOLS_AND_SYSTEM, hidden)
+        self.system = min(self.shared + OWN_SYSTEM, hidden)
         self._context = hidden - self.system
         if self._sizes == "recorded":
             self._share(context, all, min(shown, max(0, whole - self._counted)))
@@ -392,6 +400,7 @@ class Front:
             left += self._shrink(context, old, -left)
         taken = min(self.system, max(0, -left))
         self.system -= taken
+        self.shared = min(self.shared, self.system)
         return max(0, left + taken)
 
     def _counts(self, context: Messages, places: Iterable[int]) -> list[int]:
@@ -414,8 +423,12 @@ class Front:
         self._share(context, places, whole - taken)
         return taken
 
-    def learn(self, exchange: Exchange, before: int) -> None:
-        """Look at what was read: where the messages are not found, only what stands before them."""
+    def learn(self, exchange: Exchange, before: int, anew: bool) -> None:
+        """Look at what was read: where the messages are not found, only what stands before them.
+
+        After a start of the client, or after the lifetime of its entries (``anew``), that is what
+        all sessions share; else it is the session's own tools and system prompt.
+        """
         read, whole = exchange.usage.cache_read, exchange.usage.prompt
         if exchange.compacted is not None and self._sizes == "rebuilt":
             shown = sum(map(self._blocks.tokens, exchange.context)) + self._counted
@@ -425,7 +438,18 @@ class Front:
         is_front = lost and not any(0 <= total - read <= GRID for total in self._totals)
         self._totals.add(exchange.cached)
         if is_front and known_start and 0 < read < min(self._first, whole) - REBUILD:
-            context = self._context + self.system - read
-            if context < 0 and self._sizes == "recorded":
-                self._shrink(self._last, range(len(self._last)), -context)
-            self._context, self.system = max(0, context), read
+            shared = anew or not before or read <= self.shared + SLACK
+            if exchange.compacted is None and shared:
+                self._set_fronts(read, max(self.system, read) if before else read + OWN_SYSTEM)
+            else:
+                self._set_fronts(min(self.shared, read), read)
+
+    def _set_fronts(self, shared: int, system: int) -> None:
+        """Set what is shared and what is the system prompt; the rest of the front gives or takes.
+
+        What is too much for that was taken for messages.
+        """
+        context = self._context + self.system - system
+        if context < 0 and self._sizes == "recorded":
+            self._shrink(self._last, range(len(self._last)), -context)
+        self._context, self.shared, self.system = max(0, context), shared, system

@@ -31,7 +31,14 @@ from compactlab.scenarios.readers.script import (
 )
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import INTERRUPTED, Call, Source, Usage, verbatim
+from compactlab.sim.core.message import (
+    INTERRUPTED,
+    Call,
+    Diagnosis,
+    Source,
+    Usage,
+    verbatim,
+)
 
 
 class Written(msgspec.Struct):
@@ -50,6 +57,20 @@ class Counts(msgspec.Struct):
     cache_creation_input_tokens: Tokens | None = None
     cache_creation: Written | None = None
     speed: str | None = None
+    service_tier: str | None = None
+
+
+class Missed(msgspec.Struct):
+    """Why the provider did not read all that it had stored."""
+
+    type: str | None = None
+    cache_missed_input_tokens: Tokens | None = None
+
+
+class Diagnostics(msgspec.Struct):
+    """What the provider says of a request."""
+
+    cache_miss_reason: Missed | None = None
 
 
 class Body(msgspec.Struct):
@@ -59,6 +80,7 @@ class Body(msgspec.Struct):
     model: str | None = None
     content: Given = msgspec.UNSET
     usage: Counts | None = None
+    diagnostics: Diagnostics | None = None
 
 
 class Kept(msgspec.Struct, rename="camel"):
@@ -84,6 +106,18 @@ class Node(msgspec.Struct, rename="camel"):
     logical_parent_uuid: str | None = None
     is_sidechain: bool | None = None
     agent_id: str | None = None
+
+
+class Hook(msgspec.Struct, rename="camel"):
+    """What a line tells of a hook that ran."""
+
+    hook_name: Any = None
+
+
+class Progress(msgspec.Struct):
+    """A line of progress that tells of a hook."""
+
+    data: Hook | None = None
 
 
 class Line(Node, rename="camel"):
@@ -204,7 +238,12 @@ _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
 _SKILL = "Base directory for this skill:"
 
 
-_NODE, _LINE = decoder(Node), decoder(Line)
+_NODE, _LINE, _PROGRESS = decoder(Node), decoder(Line), decoder(Progress)
+# The hooks of a client that has been started anew, in the middle of a session; and the command by
+# which it was left. Other starts of a session are its compactions and its clearings.
+_STARTS = ("SessionStart:resume", "SessionStart:startup")
+_STARTED = b"SessionStart:"
+_LEFT = ("<command-name>/exit", "<command-name>/quit")
 # The lines that must hold something, and where; what is spoken has content there.
 _HOLDERS = {
     "user": "message",
@@ -218,6 +257,7 @@ _READ = {*_SAID, "system"}
 _HANGING = {*_READ, "progress"}  # the lines of the tree; all others are bookkeeping
 # The speed at which a request is billed at the list price, and how others are told.
 _USUAL_SPEED = "standard"
+_USUAL_TIER = "standard"
 
 
 def sniff(first: list[Any]) -> bool:
@@ -250,7 +290,10 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             tree.hang(node.uuid, node.parent_uuid)
             line = jsonl.decode(data, _LINE) if node.type in _READ else node
             key = _thread_key(node, thread_of)
-            threads.setdefault(key, _Thread()).take(line)
+            thread = threads.setdefault(key, _Thread())
+            if node.type == "progress" and _STARTED in data:
+                thread.starts.saw(_hook_of(jsonl.decode(data, _PROGRESS)))
+            thread.take(line)
             thread_of[node.uuid] = key
     main = threads.pop("")
     sidechains = {f"#sidechain-{n}": thread for n, thread in enumerate(threads.values(), 1)}
@@ -279,6 +322,54 @@ def _thread_key(node: Node, thread_of: dict[str, str]) -> str:
     return node.agent_id or thread_of.get(node.parent_uuid or "") or node.uuid or ""
 
 
+def _hook_of(line: Progress) -> Any:
+    return line.data.hook_name if line.data else None
+
+
+class _Starts:
+    """Whether the client was started anew since the last answer.
+
+    A new process makes the system prompt anew, so what a request finds again ends before it. It
+    shows in one of three ways: a hook for the start of a session has run; the client was left by a
+    command; or a person speaks after a finished answer, and the hooks that run when the agent
+    stops have left no line since, though they did so before in this session: a client that was
+    closed had no time to write it.
+    """
+
+    def __init__(self) -> None:
+        self._anew = self._stops = self._stopped = self._finished = False
+
+    def saw(self, hook: Any) -> None:
+        """Take the name of a hook that has run."""
+        self._anew |= hook in _STARTS
+
+    def left(self) -> None:
+        """The client was left by a command."""
+        self._anew = True
+
+    def stopped(self) -> None:
+        """The hooks have run that run when the agent stops."""
+        self._stops = self._stopped = True
+
+    def broken_off(self) -> None:
+        """The agent was interrupted: then no such hook runs."""
+        self._finished = False
+
+    def spoken(self) -> None:
+        """A person has spoken."""
+        self._anew |= self._finished and self._stops and not self._stopped
+
+    def answered(self) -> bool:
+        """Tell at the first line of an answer whether the client was started anew before it."""
+        anew = self._anew
+        self._anew = self._stopped = self._finished = False
+        return anew
+
+    def finish(self, asks: bool) -> None:
+        """Take what a line of an answer says: whether it asks for a tool."""
+        self._finished = not asks
+
+
 class _Thread:
     """One conversation of the file: where its lines hang, and what is still growing."""
 
@@ -290,6 +381,7 @@ class _Thread:
         self._boundary: Boundary | None = None
         self._thinking = ""
         self._skill = False
+        self.starts = _Starts()
 
     def take(self, line: Node) -> None:
         """Take the next line of this conversation."""
@@ -307,10 +399,13 @@ class _Thread:
             elif line.subtype == "compact_boundary":
                 self._open_boundary(line)
                 here = self.script.last
+            elif line.subtype == "stop_hook_summary":
+                self.starts.stopped()
         self._at[line.uuid or ""] = here
 
     def _assistant(self, line: Line, parent: Draft | None) -> Draft | None:
         if line.is_api_error_message:
+            self.starts.broken_off()
             return parent  # shown to the user; never sent to the model
         body = _body(line)
         key = (body.id or line.uuid or "", line.request_id or "")
@@ -325,7 +420,8 @@ class _Thread:
                 usage = _largest(draft.call.usage, usage)
             if draft.call and draft.call.model.startswith(f"{model}+"):
                 model = draft.call.model  # not all lines of a call need tell its speed
-            draft.call = self._call(line, model, usage)
+            draft.call = self._call(line, model, usage, draft.call)
+            self.starts.finish(any(part.type == "tool_call" for part in (*draft.parts, *spoken)))
         elif not spoken:
             return parent
         draft.parts += spoken
@@ -337,10 +433,23 @@ class _Thread:
             self.script.add(draft)
         return draft
 
-    def _call(self, line: Line, model: str, usage: Usage) -> Call:
+    def _call(self, line: Line, model: str, usage: Usage, before: Call | None) -> Call:
+        """The request of an answer, of which an earlier line may have told."""
         version = f"claude-code {line.version}" if line.version else ""
         thinking = compact(line.effort) if line.effort is not None else self._thinking
-        return Call(model, usage, _ttl(usage), version, thinking, self._skill)
+        body = line.message or Body()
+        tier = (body.usage or Counts()).service_tier or ""
+        return Call(
+            model,
+            usage,
+            _ttl(usage),
+            version,
+            thinking,
+            self._skill,
+            before.restarted if before else self.starts.answered(),
+            _diagnosis(body) or (before.diagnosis if before else None),
+            "" if tier == _USUAL_TIER else tier,
+        )
 
     def _user(self, line: Line, parent: Draft | None) -> Draft | None:
         blocks, time = listed(_body(line).content), seconds(line.timestamp)
@@ -365,7 +474,9 @@ class _Thread:
         meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or _sent_by_client(line.origin)
         draft = self.script.draft("user", line.uuid, time, meta)
         draft.parts = parts(blocks, draft.id)
-        draft.origin = INTERRUPTED if text.startswith(_BROKEN_OFF) else ""
+        if text.startswith(_BROKEN_OFF):
+            draft.origin = INTERRUPTED
+            self.starts.broken_off()
         self._heed(line, text, meta)
         if not draft.parts:
             return parent
@@ -386,10 +497,14 @@ class _Thread:
             self._skill = True
         elif not meta:
             self._skill = False
+            self.starts.spoken()
+        if text.startswith(_LEFT):
+            self.starts.left()
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
         if line.attachment is None:
             raise InputError("a line of type 'attachment' has no attachment")
+        self.starts.saw(line.attachment.get("hookName"))
         text, typed = attached_text(line.attachment)
         if not text:
             return parent
@@ -455,6 +570,14 @@ def _body(line: Line) -> Body:
     body = line.message or Body()
     given(body.content, f"the message of a line of type {line.type!r}")
     return body
+
+
+def _diagnosis(body: Body) -> Diagnosis | None:
+    """Why the cache missed, as the provider says."""
+    missed = body.diagnostics.cache_miss_reason if body.diagnostics else None
+    if missed is None or not missed.type:
+        return None
+    return Diagnosis(missed.type, missed.cache_missed_input_tokens or 0)
 
 
 def _at_speed(model: str, speed: str | None) -> str:

@@ -61,6 +61,7 @@ _NOT_TYPED = (
 class _Counts(msgspec.Struct):
     input_tokens: Tokens = 0
     cached_input_tokens: Tokens = 0
+    cache_write_input_tokens: Tokens = 0
     output_tokens: Tokens = 0
     reasoning_output_tokens: Tokens = 0
     total_tokens: Tokens = 0
@@ -241,7 +242,9 @@ class _Rollout:
             answer.call = self._call(None)
             return
         read = min(last.cached_input_tokens, last.input_tokens)
-        usage = Usage(last.input_tokens - read, read, output=last.output_tokens)
+        written = min(last.cache_write_input_tokens, last.input_tokens - read)
+        plain = last.input_tokens - read - written
+        usage = Usage(plain, read, written, output=last.output_tokens)
         answer.call = self._call(usage)
         answer.parts = _sized(answer, last)
 

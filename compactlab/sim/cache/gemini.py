@@ -150,7 +150,7 @@ class _Named(Cache):
         self._policy = policy
         self._clients: dict[Prompt, _Client] = {}
         self._owed = 0.0  # token-seconds, a part of one
-        self._salt = Salt(images=False)
+        self._salt = Salt()
 
     def request(self, request: Request) -> Lookup:
         """Look for a cache, and make one if there is none, or too short a one."""

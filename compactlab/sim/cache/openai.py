@@ -129,7 +129,7 @@ class _Endings(Cache):
         self._ends: dict[int, set[int]] = {}
         # Of each prompt that was sent, the last end that was written, and its key.
         self._tips: dict[Prompt, tuple[int, int]] = {}
-        self._salt = Salt(images=False)
+        self._salt = Salt()
         self._name: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
 
     def request(self, request: Request) -> Lookup:

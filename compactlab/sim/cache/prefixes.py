@@ -80,7 +80,7 @@ class Prefixes:
         # Tips by the time of their touch. An entry is void if the node was touched again, or has
         # children: then its turn comes when it is a leaf.
         self._queue: deque[tuple[_Touch, _Node]] = deque()
-        self._salt = Salt(images=False)
+        self._salt = Salt()
         self.name: _Name = int  # of the prompt that was sent last
         self._requests = self._size = 0
 

@@ -8,7 +8,6 @@ a cache asks for it, which of most blocks none ever does.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache, partial
 from itertools import accumulate, chain
@@ -56,7 +55,6 @@ class Prompt:
         # How many blocks stand before what a client adds to each session (see CLIENT_CONTEXT).
         self.front = self.tools = 0
         self.starts: list[int] = []  # index of the first block of each message
-        self.images: list[int] = []  # indices of the messages that hold an image
         # The prompt that was last sent: the first so many blocks of this one, and these symbols.
         self._agreed = 0
         self._rest: list[int] = []
@@ -101,8 +99,6 @@ class Prompt:
         if new:
             self.starts += self._push(self.blocks.of(new))
         self.view = view
-        if self.blocks.pictures:
-            self._find_images(0 if anew else same)
         self.stripped = None
         thinks = self._strips and self.blocks.thoughts
         # A turn that goes on takes nothing out, and nearly every call goes on with one.
@@ -117,13 +113,6 @@ class Prompt:
         names = [part.name for part in system]
         self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
         self.tools = names.count(TOOLS)
-
-    def _find_images(self, same: int) -> None:
-        """Of the messages from an index on, which hold an image; of those before it is known."""
-        pictures, messages = self.blocks.pictures, self.view.messages
-        del self.images[bisect_left(self.images, same) :]
-        later = enumerate(messages.between(same), same)
-        self.images += [index for index, message in later if id(message) in pictures]
 
     def _strip(self, edit: Edit, known: int, anew: bool) -> None:
         """Drop the thinking of earlier turns; what was there is looked at where that is new."""

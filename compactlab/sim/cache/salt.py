@@ -10,36 +10,28 @@ from compactlab.sim.cache.prompt import Prompt
 
 
 class Salt:
-    """Numbers that differ where settings do, for the blocks of the prompt last taken.
+    """Numbers that differ where settings do, for the blocks of the prompt last taken."""
 
-    An image anywhere in a prompt is a setting of its messages: adding the first one, or removing
-    the last one, invalidates what was stored of them (Anthropic's page on prompt caching).
-    """
-
-    def __init__(self, *, images: bool = True) -> None:
-        self._images = images
-        self._known: dict[tuple[Settings, bool], tuple[int, int, int]] = {}
+    def __init__(self) -> None:
+        self._known: dict[Settings, tuple[int, int, int]] = {}
         self._now = (0, 0, 0)
         self._tools = self._front = 0
         self._settings: Settings | None = None
-        self._image = False
         self.plain = True  # whether no setting is anything but what it was at first
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
         """Turn to a request: its settings and its prompt."""
-        image = self._images and bool(prompt.images)
         self._tools, self._front = prompt.tools, prompt.front
-        if settings is self._settings and image is self._image:
+        if settings is self._settings:
             return
-        self._settings, self._image = settings, image
-        key = (settings, image)
-        now = self._known.get(key)
+        self._settings = settings
+        now = self._known.get(settings)
         if now is None:
             tools, system, messages = settings
-            now = self._known[key] = (
+            now = self._known[settings] = (
                 _number(tools),
                 _number(tools, system),
-                _number(tools, system, messages, "image" if key[1] else ""),
+                _number(tools, system, messages),
             )
         self._now = now
         self.plain = not any(now)

@@ -29,7 +29,6 @@ class Blocks:
         self._system: tuple[tuple[Part, ...], int] = ((), 0)
         # The message is held too: an id may be given again once its object is gone.
         self._known: dict[int, tuple[Message, Group, int]] = {}
-        self.pictures: set[int] = set()  # ids of the known messages that hold an image
         # Of those that hold thinking, by their ids, what is left without it.
         self.thoughts: dict[int, Group] = {}
 
@@ -61,8 +60,6 @@ class Blocks:
         known = message, blocks, sum(blocks[1])
         self._known[id(message)] = known
         types = [part.type for part in message.parts]
-        if "image" in types:
-            self.pictures.add(id(message))
         if "thinking" in types:
             spoken = [type != "thinking" for type in types]
             symbols, tokens = (tuple(compress(of, spoken)) for of in blocks)

@@ -136,6 +136,21 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+class Diagnosis(msgspec.Struct, frozen=True, gc=False):
+    """Why a request missed the cache, as the provider itself says.
+
+    Parameters
+    ----------
+    reason
+        The provider's word, such as ``system_changed`` or ``tools_changed``.
+    tokens
+        Tokens that it says were missed; 0 where it says no number.
+    """
+
+    reason: str
+    tokens: int = 0
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """What a recording tells of the request that an assistant message answers.
 
@@ -153,6 +168,13 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         Thinking mode, budget or effort, as the recording writes it; "" where not known.
     skill
         Whether it was made in the turn of a skill, under which a client may ask otherwise.
+    restarted
+        Whether the client was started anew since the request before: it then makes its system
+        prompt anew (date, environment, servers of tools).
+    diagnosis
+        Why the cache missed, as the provider says; None where it says nothing.
+    tier
+        The service tier that the provider billed, if that is not its usual one.
     """
 
     model: str = ""
@@ -161,6 +183,9 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     version: str = ""
     thinking: str = ""
     skill: bool = False
+    restarted: bool = False
+    diagnosis: Diagnosis | None = None
+    tier: str = ""
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):

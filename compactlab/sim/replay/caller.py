@@ -71,7 +71,6 @@ class Caller:
         # Read at every call, so found here once: options are no part of what is compiled.
         self.churns = options.churn is not None
         self.as_recorded = options.model == RECORDED
-        self.images = False
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
         self.models: dict[str, Model] = {}
@@ -259,11 +258,7 @@ class Caller:
 
     def _unasked(self) -> str:
         """Why a prompt that only grew is another one to the provider; ``append`` if it is not."""
-        meter, model = self.meter, self.host.model
-        before, self.images = self.images, meter.images(model)
-        if self.images != before:
-            return "settings_changed"
-        return "thinking_strip" if meter.stripped(model) else "append"
+        return "thinking_strip" if self.meter.stripped(self.host.model) else "append"
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""

@@ -112,27 +112,34 @@ class Client:
         self._churn, self._rng = churn, rng
         self._first = {"version": "", "thinking": ""}
         self._now = dict(self._first)
-        self._fronts = self._messages = 0
+        self._fronts = self._messages = self._starts = 0
+        self._version = ""
         self._last: Settings | None = None
         self._told: tuple[str, str] | None = None
 
     def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
         """The settings of the next call, and the cause of what they lose; ``append`` if nothing."""
         recorded = call.version, call.thinking
-        if recorded == self._told and self._churn is None and self._last is not None:
+        same = recorded == self._told and self._churn is None and not call.restarted
+        if same and self._last is not None:
             return "append", self._last
         self._told = recorded
-        version = self._changed("version", call.version)
+        anew = call.restarted and self._last is not None
+        self._starts += anew
+        before, version = self._version, self._changed("version", call.version)
+        self._version = version
         thinking = self._changed("thinking", call.thinking)
         churned = self._draw(id, opens_turn)
         settings = Settings(
             tools=f"churn {self._fronts}" if self._fronts else "",
-            system=version,
+            system=version + (f" start {self._starts}" if self._starts else ""),
             messages=thinking + (f"churn {self._messages}" if self._messages else ""),
         )
         last, self._last = self._last or settings, settings
         if churned:
             return "churn", settings
+        if anew and version == before:
+            return "client_restart", settings
         if settings.system != last.system:
             return "client_upgrade", settings
         return "append" if settings == last else "settings_changed", settings

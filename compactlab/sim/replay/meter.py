@@ -72,10 +72,6 @@ class Meter:
         line.stripped |= line.main.stripped is not None
         return line.main.tokens
 
-    def images(self, model: Model) -> bool:
-        """Whether the prompt that was last measured holds an image."""
-        return bool(self._line(model).main.images)
-
     def stripped(self, model: Model) -> bool:
         """Whether the model has dropped thinking of earlier turns since the last request."""
         return self._line(model).stripped
