@@ -109,7 +109,7 @@ RECORDED ?= ../shared/recorded
 figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5
 	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
 
-bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder
+bars: $(READY) ## cross-validate the bill over recorded sessions, RECORDED=their folders
 	$(BIN)/python examples/bars.py $(RECORDED)
 
 validate: $(READY) ## hold what is replayed against published figures, RECORDED=the recordings' folder

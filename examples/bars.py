@@ -1,178 +1,301 @@
-"""Hold the cache model against recorded sessions: how far off it is, and how far it may be.
+"""Cross-validate the bill's forecast over recorded sessions, by client and repository.
 
-Usage: python examples/bars.py [FOLDER]. The folder holds recordings of Claude Code, pi and Codex.
+Usage: python examples/bars.py [FOLDER...]. A folder holds recordings of Claude Code, pi and Codex,
+a folder inside for each repository. What is fitted (churn, how much sessions differ, what rules
+leave open) is fitted without the repository of a session; of a client with one repository, without
+the session. Rules are code: nothing of them is fitted here, and docs/validation.md says on which
+repositories each was made.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from compactlab.reports.audit.audit import Audited, audit, name_by_pattern, sessions_of
-from compactlab.reports.audit.churning import halvings
-from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes
+from compactlab.reports.audit.audit import Audited, audit, name_by_pattern
+from compactlab.reports.audit.bill import Bill, bill
+from compactlab.reports.audit.churning import churn_of
+from compactlab.reports.audit.inquest import REASONS, agreed, agreement
+from compactlab.reports.audit.tally import Pair, Rebuilds
 from compactlab.scenarios.readers.transcript import find, read
+from compactlab.sim.core.stream import stream
 
-FOLDER = "../shared/recorded"
-CLAUDE, PI, CODEX = "claude-code", "pi", "codex"
-# Of fewer sessions a half is no sample: what is measured is told and not judged.
-ENOUGH = 4
+FOLDERS = ("../shared/recorded", "../shared/recorded-more")
+CLIENTS = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
+# A figure of fewer cases is told with its interval, and judged by nothing.
+ENOUGH = 30
+_DRAWS = 2_000
+
+
+@dataclass(frozen=True)
+class Held:
+    """A session, and its bill as forecast without its repository, or without itself."""
+
+    repository: str
+    session: str
+    audited: Audited
+    bill: Bill | None
+
+    @property
+    def version(self) -> str:
+        """The client's version, without its last number."""
+        calls = (finding.forecast.exchange.call for finding in self.audited.findings)
+        told = next((call.version for call in calls if call.version), "")
+        return told.rpartition(" ")[2].rpartition(".")[0] or "?"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What was measured, as a share, and what it must and should be: at most, or at least."""
+    """A figure as a share, its interval over sessions, how many cases it has, and its limits."""
 
     name: str
-    must: float | None
-    aim: float | None
-    measured: float | None
-    remark: str = ""
-    least: bool = False
+    value: float | None
+    interval: tuple[float, float] | None
+    cases: int
+    least: float | None = None
+    most: float | None = None
 
-    def meets(self, limit: float | None) -> bool | None:
-        if limit is None or self.measured is None:
+    @property
+    def met(self) -> bool | None:
+        """Whether it is within its limits; None where nothing is judged."""
+        if self.value is None or self.cases < ENOUGH or self.least is self.most is None:
             return None
-        return self.measured >= limit if self.least else self.measured <= limit
+        low = -1e9 if self.least is None else self.least
+        high = 1e9 if self.most is None else self.most
+        return low <= self.value <= high
 
 
-def bars(audits: Sequence[Audited]) -> Iterator[Bar]:
-    """All bars, in the order in which they were set."""
-    claude = [each for each in audits if each.client == CLAUDE]
-    billed = [each for each in audits if each.client in (CLAUDE, PI)]
-    codex = [each for each in audits if each.client == CODEX]
-    yield from _costs("Claude Code, recorded sizes: session input cost off by", claude)
-    written = total(each.recorded.written for each in claude)
-    name = "Claude Code: total cache writes off by, rules alone"
-    yield Bar(name, 0.30, 0.20, absolute(written.error))
-    for client, title in ((CLAUDE, "Claude Code"), (PI, "pi")):
-        yield _churn(title, client, audits)
-    yield from _rebuilds("Claude Code and pi", billed)
-    yield from _named("Claude Code and pi", billed)
-    yield from _named("Claude Code alone", claude)
-    sizes = [each.rebuilt.prompt_error for each in billed]
-    name = "Claude Code and pi, rebuilt sizes: prompt size off by, median of sessions"
-    yield Bar(name, 0.04, 0.03, middle(sizes))
-    costs = cost_errors(each.rebuilt for each in billed)
-    name = "Claude Code and pi, rebuilt sizes: session input cost off by, median"
-    yield Bar(name, 0.09, 0.07, middle(costs))
-    yield from _codex(codex)
+Figure = Callable[[Sequence[Held]], float | None]
 
 
-def _costs(name: str, audits: Sequence[Audited]) -> Iterator[Bar]:
-    errors = cost_errors(each.recorded for each in audits)
-    yield Bar(f"{name}, median", 0.05, 0.03, middle(errors))
-    yield Bar(f"{name}, worst", 0.25, 0.15, errors[-1] if errors else None)
+def held_out(sessions: Sequence[tuple[str, str, Audited]]) -> Iterator[Held]:
+    """Forecast the bill of each session of one client, with churn from the others."""
+    alone = len({repository for repository, _, _ in sessions}) == 1
+    for repository, session, audited in sessions:
+        others = [
+            other.findings
+            for where, which, other in sessions
+            if (which != session if alone else where != repository)
+        ]
+        churn = churn_of(audited.client, others)
+        yield Held(repository, session, audited, bill(session, audited.findings, churn))
 
 
-def _churn(title: str, client: str, audits: Sequence[Audited]) -> Bar:
-    sessions = sessions_of(client, audits)
-    name = f"{title}: total cache writes off by, with churn of other sessions, median of halvings"
-    errors = halvings(client, sessions)
-    if not errors:
-        return Bar(name, 0.20, 0.10, None, f"{len(sessions)} sessions")
-    spread = f"{len(errors)} halvings, from {errors[0]:+.1%} to {errors[-1]:+.1%}"
-    off = median(map(abs, errors))
-    if len(sessions) < ENOUGH:
-        return Bar(name, None, None, off, f"{spread}; not judged: {len(sessions)} sessions")
-    return Bar(name, 0.20, 0.10, off, spread)
+def bars(sessions: Sequence[Held]) -> Iterator[Bar]:
+    """All figures of the sessions of one client."""
+    billed = [each for each in sessions if each.bill]
+    some = len(billed)
+    yield _bar("session cost off by, rules alone: median", billed, _median(_rules), some, 0.035)
+    yield _bar("session cost off by, with chance: median", billed, _median(_expected), some)
+    yield _bar("session cost off by, rules alone: worst", billed, _worst(_rules), some, 0.18)
+    yield _bar("session cost off by, with chance: worst", billed, _worst(_expected), some)
+    name = "uncached tokens in all"
+    yield _bar(f"{name}, rules alone", sessions, _uncached(chance=False), len(sessions))
+    many = len(billed)
+    yield _bar(f"{name}, with chance", billed, _uncached(chance=True), many, 0.15, -0.15)
+    sums = _rebuilds(sessions)
+    name = "losses that follow from the log"
+    yield _bar(f"{name}: found", sessions, _found, sums.follow, None, 0.93)
+    yield _bar(f"{name}: invented", sessions, _invented, sums.found + sums.invented, 0.04)
+    _, said = agreed(_pairs(sessions))
+    yield _bar("cause as the provider names it", sessions, _agreed, said, None, 0.80)
+    yield _bar("lost tokens whose cause the log tells", sessions, _logged, len(sessions))
+    yield _bar("interval of 90 % holds the bill", billed, _coverage, some, 0.95, 0.85)
 
 
-def _rebuilds(title: str, audits: Sequence[Audited]) -> Iterator[Bar]:
-    sums = sum((each.recorded.rebuilds for each in audits), Rebuilds())
-    name = f"{title}: rebuilds that follow from the log"
-    told = f"{sums.found} of {sums.follow}; {sums.recorded} in all"
-    yield Bar(f"{name}: found", 0.90, 0.97, share(sums.found, sums.follow), told, least=True)
+def _bar(
+    name: str, sessions: Sequence[Held], figure: Figure, cases: int, *limits: float | None
+) -> Bar:
+    """A figure, with what it must be at most, and at least."""
+    most, least = (*limits, None, None)[:2]
+    value = figure(sessions) if cases else None
+    if value is None:
+        return Bar(name, None, None, cases, least, most)
+    rng, drawn = stream(0, name, "bars"), []
+    for _ in range(_DRAWS):
+        again = figure(rng.choices(sessions, k=len(sessions)))
+        if again is not None:
+            drawn.append(again)
+    drawn.sort()
+    interval = drawn[int(0.025 * len(drawn))], drawn[int(0.975 * len(drawn)) - 1]
+    return Bar(name, value, interval, cases, least, most)
+
+
+def _rules(bill: Bill) -> float:
+    return bill.rules
+
+
+def _expected(bill: Bill) -> float:
+    return bill.expected
+
+
+def _errors(sessions: Iterable[Held], pick: Callable[[Bill], float]) -> list[float]:
+    bills = (each.bill for each in sessions if each.bill)
+    return [abs(pick(bill) / bill.recorded - 1) for bill in bills]
+
+
+def _median(pick: Callable[[Bill], float]) -> Figure:
+    return lambda sessions: median(_errors(sessions, pick))
+
+
+def _worst(pick: Callable[[Bill], float]) -> Figure:
+    return lambda sessions: max(_errors(sessions, pick))
+
+
+def _uncached(*, chance: bool) -> Figure:
+    def figure(sessions: Sequence[Held]) -> float | None:
+        total = Pair(0.0, 0.0)
+        for each in sessions:
+            written = each.audited.recorded.written
+            expected = each.bill.tokens if chance and each.bill else written.expected
+            total += Pair(expected, written.recorded)
+        return total.error
+
+    return figure
+
+
+def _rebuilds(sessions: Iterable[Held]) -> Rebuilds:
+    return sum((each.audited.recorded.rebuilds for each in sessions), Rebuilds())
+
+
+def _found(sessions: Sequence[Held]) -> float | None:
+    sums = _rebuilds(sessions)
+    return sums.found / sums.follow if sums.follow else None
+
+
+def _invented(sessions: Sequence[Held]) -> float | None:
+    sums = _rebuilds(sessions)
     expected = sums.found + sums.invented
-    told = f"{sums.invented} of {expected} that were expected"
-    yield Bar(f"{name}: invented", 0.05, 0.02, share(sums.invented, expected), told)
+    return sums.invented / expected if expected else None
 
 
-def _named(title: str, audits: Sequence[Audited]) -> Iterator[Bar]:
-    found = causes(finding for each in audits for finding in each.findings)
-    whole = sum(found.values())
-    bare = sum(tokens for (_, ground), tokens in found.items() if ground == "none")
-    guessed = sum(tokens for (_, ground), tokens in found.items() if ground == "pattern")
-    told = f"unexplained {bare:,} of {whole:,}; by pattern alone {guessed:,}"
-    name = f"{title}: write tokens with a named cause"
-    yield Bar(name, 0.90, 0.97, share(whole - bare, whole), told, least=True)
+def _pairs(sessions: Iterable[Held]) -> dict[tuple[str, str], int]:
+    return agreement(finding for each in sessions for finding in each.audited.findings)
 
 
-def _codex(audits: Sequence[Audited]) -> Iterator[Bar]:
-    findings = [finding for each in audits for finding in each.findings]
-    errors = [abs(f.forecast.read / f.read - 1) for f in findings if f.read]
-    told = f"{len(findings) - len(errors)} calls that read nothing left out" if findings else ""
-    yield Bar("Codex: cached tokens off by, median of calls", 0.003, 0.002, middle(errors), told)
-    pair = total(each.recorded.read for each in audits)
-    yield Bar("Codex: cached tokens off by, in total", 0.08, 0.05, absolute(pair.error))
+def _agreed(sessions: Sequence[Held]) -> float | None:
+    right, of = agreed(_pairs(sessions))
+    return right / of if of else None
 
 
-def cost_errors(tallies: Iterable[Tally]) -> list[float]:
-    """By how much the input cost of each session is off; without those that have no price."""
-    errors = (each.cost.error for each in tallies if each.cost is not None)
-    return sorted(abs(error) for error in errors if error is not None)
+def _logged(sessions: Sequence[Held]) -> float | None:
+    lost = [finding for each in sessions for finding in each.audited.findings if finding.lost]
+    whole = sum(finding.lost for finding in lost)
+    return sum(finding.lost for finding in lost if finding.logged) / whole if whole else None
 
 
-def total(pairs: Iterable[Pair]) -> Pair:
-    return sum(pairs, Pair(0.0, 0.0))
+def _coverage(sessions: Sequence[Held]) -> float | None:
+    return sum(each.bill.held for each in sessions if each.bill) / len(sessions)
 
 
-def middle(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
+def audits_of(folders: Iterable[Path]) -> list[tuple[str, str, Audited]]:
+    """The audits of all recordings below some folders, each with its repository and its name."""
+    found = []
+    for folder in folders:
+        for file in find([folder])[0]:
+            for conversation in read(file):
+                audited = audit(conversation)
+                if audited is not None:
+                    found.append((file.parent.name, file.stem, audited))
+    named = name_by_pattern([audited for _, _, audited in found])
+    return [(where, which, one) for (where, which, _), one in zip(found, named, strict=True)]
 
 
-def absolute(error: float | None) -> float | None:
-    return None if error is None else abs(error)
-
-
-def share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def audits_of(folder: Path) -> list[Audited]:
-    """The audits of all recordings below a folder."""
-    files, _ = find([folder])
-    audited = (audit(conversation) for file in files for conversation in read(file))
-    return name_by_pattern([each for each in audited if each is not None])
-
-
-def table(found: Sequence[Bar]) -> str:
-    """Set the bars as a table in plain text."""
-    heads = ("bar", "must", "aim", "measured", "met", "aim met", "")
-    rows = [heads, *(_row(bar) for bar in found)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(heads))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    return "\n".join(lines)
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Set rows as a table in plain text."""
+    lines = [tuple(heads), *map(tuple, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
 
 
 def _row(bar: Bar) -> tuple[str, ...]:
-    yes = {True: "yes", False: "NO", None: "-"}
-    limits = (_percent(bar.must), _percent(bar.aim), _percent(bar.measured))
-    return (bar.name, *limits, yes[bar.meets(bar.must)], yes[bar.meets(bar.aim)], bar.remark)
+    met = {True: "yes", False: "NO", None: "-"}[bar.met]
+    interval = "-" if bar.interval is None else "{} to {}".format(*map(_percent, bar.interval))
+    limits = [
+        f"{word} {_percent(limit)}"
+        for word, limit in (("at least", bar.least), ("at most", bar.most))
+        if limit is not None
+    ]
+    return bar.name, _percent(bar.value), interval, str(bar.cases), ", ".join(limits) or "-", met
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.3g} %"
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _by(sessions: Sequence[Held], key: Callable[[Held], str]) -> Iterator[tuple[str, ...]]:
+    for name in sorted({key(each) for each in sessions}):
+        own = [each for each in sessions if key(each) == name]
+        billed = [each for each in own if each.bill]
+        sums = _rebuilds(own)
+        errors = _errors(billed, _rules)
+        yield (
+            name,
+            str(len(own)),
+            _percent(median(errors) if errors else None),
+            _percent(max(errors, default=None)),
+            _percent(_uncached(chance=False)(own)),
+            _percent(_uncached(chance=True)(billed) if billed else None),
+            f"{sums.found} of {sums.follow}",
+            f"{sums.invented} of {sums.found + sums.invented}",
+            f"{sum(each.bill.held for each in billed if each.bill)} of {len(billed)}",
+        )
+
+
+_PARTS = (
+    *("sessions", "cost: median", "worst", "uncached: rules", "with chance"),
+    *("found", "invented", "held"),
+)
+
+
+def told(title: str, sessions: Sequence[Held], found: Sequence[Bar]) -> Iterator[str]:
+    """All of one client, in words and tables."""
+    repositories = {each.repository for each in sessions}
+    left = "repository" if len(repositories) > 1 else "session"
+    yield f"{title}: {len(sessions)} sessions, leaving out one {left} at a time\n"
+    heads = ("figure", "value", "95 % over sessions", "cases", "limit", "met")
+    yield table(heads, map(_row, found)) + "\n"
+    yield table(("repository", *_PARTS), _by(sessions, lambda each: each.repository)) + "\n"
+    yield table(("version", *_PARTS), _by(sessions, lambda each: each.version)) + "\n"
+    pairs = _pairs(sessions)
+    if pairs:
+        rows = [
+            (said, guess, str(count), _verdict(said, guess))
+            for (said, guess), count in pairs.items()
+        ]
+        yield table(("the provider says", "rules say", "calls", ""), rows) + "\n"
+
+
+def _verdict(said: str, guess: str) -> str:
+    if said not in REASONS:
+        return "names no cause"
+    return "agree" if guess in REASONS[said] else "differ"
 
 
 def main(arguments: Sequence[str]) -> int:
-    folder = Path(arguments[0] if arguments else FOLDER)
-    if not folder.is_dir():
-        print(f"skipped: there is no folder {folder} with recordings; name one")
+    folders = [Path(each) for each in arguments or FOLDERS]
+    there = [folder for folder in folders if folder.is_dir()]
+    if not there:
+        print(f"skipped: there is no folder {folders[0]} with recordings; name one")
         return 0
-    audits = audits_of(folder)
+    audits = audits_of(there)
     if not audits:
-        print(f"skipped: no session below {folder} has recorded usage")
+        print(f"skipped: no session below {there[0]} has recorded usage")
         return 0
-    found = list(bars(audits))
-    print(table(found))
-    return int(any(bar.meets(bar.must) is False for bar in found))
+    failed = False
+    for client, title in CLIENTS.items():
+        sessions = [*held_out([each for each in audits if each[2].client == client])]
+        if sessions:
+            found = [*bars(sessions)]
+            failed |= any(bar.met is False for bar in found)
+            print("\n".join(told(title, sessions, found)))
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -68,14 +68,13 @@ def ends_of(view: View) -> dict[str, int]:
 def sent_under(view: View, settings: Settings) -> list[Block]:
     """Each block with all settings that its being found again depends on."""
     ends = ends_of(view)
-    image = any(part.type == "image" for message in view.messages for part in message.parts)
     blocks: list[Block] = []
     for index, block in enumerate(blocks_of(view)):
         under: Block = (settings.tools,)
         if index >= ends["tools"]:
             under = (settings.tools, settings.system)
         if index >= ends["system"]:
-            under = (*settings, image)
+            under = (*settings,)
         blocks.append((block, under))
     return blocks
 

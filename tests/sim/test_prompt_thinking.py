@@ -25,7 +25,6 @@ def shape(prompt: Prompt) -> tuple[object, ...]:
         prompt.starts,
         prompt.front,
         prompt.tools,
-        prompt.images,
     )
 
 
@@ -105,15 +104,6 @@ def test_stripped_is_the_first_message_that_lost_or_regained_its_thinking(
 def turn_of(view: View) -> int:
     """Where the last turn starts; 0 if there is none."""
     return max((i for i, m in enumerate(view.messages) if m.starts_turn), default=0)
-
-
-@given(views(12), st.booleans())
-def test_images_are_those_that_a_scan_finds(steps: list[View], strips: bool) -> None:
-    prompt = Prompt(QUICK, strips=strips, blocks=Blocks(QUICK))
-    for view in steps:
-        prompt.move(view)
-        messages = enumerate(view.messages)
-        assert prompt.images == [i for i, m in messages if any(p.type == "image" for p in m.parts)]
 
 
 # What the last move took out

@@ -17,6 +17,7 @@ from compactlab.sim.models.pricing import prices_of
 
 # The evidence for a cause.
 GROUNDS = {
+    "provider": "the provider",
     "log": "log",
     "read": "tokens read",
     "pattern": "only at new turns",
@@ -30,7 +31,9 @@ WORDS = {
     "ttl_expired": "rebuilds after cache expiry",
     "compaction": "rebuilds after compactions",
     "history_edit": "rebuilds after the client changed earlier messages",
-    "system_changed": "rebuilds after the client changed its tools or system prompt",
+    "system_changed": "rebuilds after the client changed its system prompt",
+    "tools_changed": "rebuilds after the client changed its tools",
+    "client_restart": "rebuilds after a restart of the client",
     "settings_changed": "rebuilds after a change of thinking mode, effort or skill",
     "client_upgrade": "rebuilds after an update of the client",
     "thinking_strip": "rebuilds after earlier thinking was dropped",

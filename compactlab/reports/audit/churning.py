@@ -1,4 +1,4 @@
-"""Measures how often a client changed its prompt unasked, and what that explains of other sessions.
+"""Measures how often a client changed its prompt unasked.
 
 A call counts if it could have read what the one before had left, by all that the log says. Then
 whatever was not read is due to the client or the provider, and no rule predicted it.
@@ -6,24 +6,31 @@ whatever was not read is due to the client or the provider, and no rule predicte
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from itertools import combinations
-from math import comb, sqrt
+from math import fsum, sqrt
 from operator import add
+from statistics import pstdev
+
+import msgspec
 
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.sizes import REBUILD
-from compactlab.reports.audit.tally import Pair
+from compactlab.reports.audit.tally import input_costs
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
 from compactlab.sim.core.stream import stream
-from compactlab.sim.replay.client import Churn, Rate
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.client import Churn, Rate, Step
 
 Session = Sequence[Finding]
 _KINDS = (True, False)  # whether a call opens a turn
 _DRAWS = 2_000
-# Of more sessions than have so many halvings, so many are drawn.
-HALVINGS = 1_000
 _NORMAL = 1.959964  # 97.5 % of a normal distribution lie below
+# Steps of the curve, in seconds since the request before. Each must have calls enough to count: of
+# 5,800 calls of Claude Code within 30 s 10 were lost, of 11 new turns after 20 min 2.
+GAPS = (0.0, 60.0, 120.0, 300.0)
 
 
 @dataclass(frozen=True)
@@ -42,43 +49,67 @@ class _Count:
         return self.front + self.messages
 
 
+_Curve = list[_Count]  # a count for each of GAPS
+
+
 def churn_of(client: str, sessions: Sequence[Session]) -> Churn:
-    """Measure the churn of one client."""
+    """Measure the churn of one client, with intervals."""
+    found = losses_of(client, sessions)
     turn, call = (
-        _rate(counts, *_interval(client, counts))
-        for counts in ([_count(session, opening) for session in sessions] for opening in _KINDS)
+        _bounded(client, rate, [sum(_curve(session, opening), _Count()) for session in sessions])
+        for opening, rate in zip(_KINDS, (found.turn, found.call), strict=True)
     )
-    return Churn(client, turn, call, len(sessions))
+    return msgspec.structs.replace(found, turn=turn, call=call)
 
 
-def _rate(counts: Sequence[_Count], low: float = 0.0, high: float = 1.0) -> Rate:
-    total = sum(counts, _Count())
-    front, messages = round(total.front, 6), round(total.messages, 6)
-    return Rate(total.calls, front, messages, round(low, 6), round(high, 6))
+def losses_of(client: str, sessions: Sequence[Session]) -> Churn:
+    """Measure the churn of one client, as far as a forecast needs it: without intervals."""
+    turn, call = (_rate([_curve(session, opening) for session in sessions]) for opening in _KINDS)
+    bare = Churn(client, turn, call, len(sessions))
+    spread, error = _spread(bare, sessions), _error(sessions)
+    return Churn(client, turn, call, len(sessions), round(spread, 6), round(error, 6))
 
 
-def _warm(session: Session, opening: bool) -> Iterator[Finding]:
+def warm(session: Session) -> Iterator[Finding]:
+    """The calls that could have read what the one before had left."""
     for finding in session:
         forecast = finding.forecast
         could = forecast.before >= REBUILD and finding.expected_lost < REBUILD
-        exchange = forecast.exchange
-        if could and exchange.compacted is None and exchange.opens_turn == opening:
+        if could and forecast.exchange.compacted is None:
             yield finding
 
 
-def _count(session: Session, opening: bool) -> _Count:
-    total = _Count()
-    for finding in _warm(session, opening):
-        if finding.lost < REBUILD:
-            total += _Count(1)
-            continue
-        system, before = finding.forecast.system, finding.forecast.before
-        behind = max(1, before - system)
-        if finding.read < system // 2:
-            total += _Count(1, 1.0)
-        else:
-            total += _Count(1, 0.0, min(1.0, finding.lost / behind))
-    return total
+def _curve(session: Session, opening: bool) -> _Curve:
+    counts = [_Count()] * len(GAPS)
+    for finding in warm(session):
+        exchange = finding.forecast.exchange
+        if exchange.opens_turn == opening:
+            counts[bisect_right(GAPS, max(0.0, exchange.gap)) - 1] += _count(finding)
+    return counts
+
+
+def _count(finding: Finding) -> _Count:
+    if finding.lost < REBUILD:
+        return _Count(1)
+    system, before = finding.forecast.system, finding.forecast.before
+    if finding.read < system // 2:
+        return _Count(1, 1.0)
+    return _Count(1, 0.0, min(1.0, finding.lost / max(1, before - system)))
+
+
+def _rate(curves: Sequence[_Curve]) -> Rate:
+    steps = [sum((curve[index] for curve in curves), _Count()) for index in range(len(GAPS))]
+    curve = tuple(Step(after, *_figures(count)) for after, count in zip(GAPS, steps, strict=True))
+    return Rate(*_figures(sum(steps, _Count())), curve=curve)
+
+
+def _bounded(client: str, rate: Rate, counts: Sequence[_Count]) -> Rate:
+    low, high = _interval(client, counts)
+    return msgspec.structs.replace(rate, low=round(low, 6), high=round(high, 6))
+
+
+def _figures(count: _Count) -> tuple[int, float, float]:
+    return count.calls, round(count.front, 6), round(count.messages, 6)
 
 
 def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
@@ -118,63 +149,54 @@ def _wilson(hits: float, of: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-@dataclass(frozen=True)
-class _Half:
-    """What of a session, or of several, is needed to fit churn on it, and to try it there."""
-
-    counts: tuple[_Count, _Count]  # at calls that open a turn, and at others; so below
-    kept: tuple[int, int]  # tokens expected to be read
-    behind: tuple[int, int]  # those of them behind tools and system prompt
-    expected: int  # cache-miss tokens by the rules
-    recorded: int  # cache-miss tokens
-
-    def under(self, turn: Rate, call: Rate) -> Pair:
-        """Its cache-miss tokens: expected by the rules and, on the average, by churn; recorded."""
-        expected = float(self.expected)
-        for rate, read, behind in zip((turn, call), self.kept, self.behind, strict=True):
-            expected += rate.share("front") * read + rate.share("messages") * behind
-        return Pair(expected, float(self.recorded))
+def expected_losses(churn: Churn, session: Session) -> list[tuple[Finding, float, float]]:
+    """Of each call that could have read everything: how probable it is to lose front, messages."""
+    found = []
+    for finding in warm(session):
+        exchange = finding.forecast.exchange
+        rate = churn.turn if exchange.opens_turn else churn.call
+        shares = rate.share("front", exchange.gap), rate.share("messages", exchange.gap)
+        found.append((finding, *shares))
+    return found
 
 
-def _half(session: Session) -> _Half:
-    warm = [[finding.forecast for finding in _warm(session, opening)] for opening in _KINDS]
-    turn, call = ([(f.read, max(0, f.read - f.system)) for f in kind] for kind in warm)
-    return _Half(
-        (_count(session, True), _count(session, False)),
-        (sum(read for read, _ in turn), sum(read for read, _ in call)),
-        (sum(behind for _, behind in turn), sum(behind for _, behind in call)),
-        sum(finding.forecast.cache_misses for finding in session),
-        sum(finding.cache_misses for finding in session),
-    )
+def _spread(churn: Churn, sessions: Sequence[Session]) -> float:
+    """How much sessions differ beyond chance: the method of moments for gamma-Poisson counts.
+
+    With rates that are the mean rate times a number of mean 1 and of this variance, the count of a
+    session with the expectation e has the variance e + spread e^2.
+    """
+    beyond = squares = 0.0
+    for session in sessions:
+        expected = fsum(front + messages for _, front, messages in expected_losses(churn, session))
+        lost = fsum(_count(finding).lost for finding in warm(session))
+        beyond += (lost - expected) ** 2 - expected
+        squares += expected**2
+    return max(0.0, beyond / squares) if squares else 0.0
 
 
-def with_churn(churn: Churn, session: Session) -> Pair:
-    """Cache misses of a session: expected by the rules and, on the average, by churn; recorded."""
-    return _half(session).under(churn.turn, churn.call)
-
-
-def halvings(client: str, sessions: Sequence[Session]) -> list[float]:
-    """By how much the cache misses of one half are off with the churn measured on the other."""
-    halves = [_half(session) for session in sessions]
-    everyone = range(len(halves))
+def _error(sessions: Sequence[Session]) -> float:
+    """What the rules leave open of a session's bill once its losses are known, as a share."""
     errors = []
-    for chosen in _halves(client, len(halves)):
-        rest = [index for index in everyone if index not in chosen]
-        ways = [(chosen, rest)] if len(halves) % 2 == 0 else [(chosen, rest), (rest, chosen)]
-        errors += [_off(halves, fitted, tried) for fitted, tried in ways if fitted and tried]
-    return sorted(errors)
+    for session in sessions:
+        try:
+            costs = [input_costs(finding.forecast) for finding in session]
+            lost = [loss_cost(f, f.lost) for f in warm(session) if f.lost >= REBUILD]
+        except ModelError:
+            continue
+        recorded = fsum(cost for _, cost in costs)
+        if recorded:
+            errors.append((fsum(cost for cost, _ in costs) + fsum(lost)) / recorded - 1)
+    return pstdev(errors, 0.0) if errors else 0.0
 
 
-def _halves(client: str, sessions: int) -> Iterator[Collection[int]]:
-    half = sessions // 2
-    if comb(sessions, half) <= HALVINGS:
-        return map(frozenset, combinations(range(sessions), half))
-    rng = stream(0, client, "churn", "halvings")
-    return (frozenset(rng.sample(range(sessions), half)) for _ in range(HALVINGS))
-
-
-def _off(halves: Sequence[_Half], fitted: Iterable[int], tried: Iterable[int]) -> float:
-    counts = [halves[index].counts for index in fitted]
-    turn, call = (_rate([each[kind] for each in counts]) for kind in (0, 1))
-    nothing = Pair(0.0, 0.0)
-    return sum((halves[index].under(turn, call) for index in tried), nothing).error or 0.0
+def loss_cost(finding: Finding, tokens: int) -> float:
+    """Dollars that it costs more to write so many tokens than to read them."""
+    exchange, lookup = finding.forecast.exchange, finding.forecast.lookup
+    rates = prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
+    usage = Usage(tokens)
+    if lookup.write_1h or exchange.call.ttl == "1h":
+        usage = Usage(cache_write_1h=tokens)
+    elif lookup.write_5m or exchange.call.ttl == "5m":
+        usage = Usage(cache_write_5m=tokens)
+    return rates.cost(usage) - rates.cost(Usage(cache_read=tokens))

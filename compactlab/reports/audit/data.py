@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
+from compactlab.reports.audit.bill import Bill
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
-from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.inquest import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
+from compactlab.sim.core.message import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ class Miss:
         parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not parts:
             return "no cache misses"
-        evidence = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
+        evidence = next(
+            (GROUNDS[c.ground] for c in charges if c.ground in ("provider", "read", "pattern")), ""
+        )
         return ", ".join(parts) + (f" (evidence: {evidence})" if evidence else "")
 
 
@@ -79,13 +83,22 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "remarks": [with_names(remark) for remark in remarks(ledger)],
         "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
-        "sessions": [_session(entry) for entry in ledger.entries],
+        "sessions": [_session(entry, ledger.bill(entry)) for entry in ledger.entries],
+        "agreement": _agreement(ledger.entries),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "models_not_known": ledger.left_out,
         "models_without_price": ledger.unpriced,
         "passed_over": ledger.passed_over,
         "failures": list(ledger.failures),
     }
+
+
+def _agreement(entries: Sequence[AuditedFile]) -> dict[str, Any]:
+    """How often the rules name the cause that the provider names, without having read that."""
+    pairs = agreement(finding for entry in entries for finding in entry.audited.findings)
+    right, of = agreed(pairs)
+    told = [{"provider": said, "rules": rule, "calls": n} for (said, rule), n in pairs.items()]
+    return {"agree": right, "of": of, "calls": told}
 
 
 def _client(ledger: Ledger, client: str) -> dict[str, Any]:
@@ -117,7 +130,7 @@ def _errors(tallies: Sequence[Tally]) -> dict[str, Any]:
     }
 
 
-def _session(entry: AuditedFile) -> dict[str, Any]:
+def _session(entry: AuditedFile, bill: Bill | None) -> dict[str, Any]:
     audited = entry.audited
     priced = audited.recorded.cost is not None
     return {
@@ -126,12 +139,21 @@ def _session(entry: AuditedFile) -> dict[str, Any]:
         "file": entry.file,
         "recorded_sizes": _tally(audited.recorded),
         "rebuilt_sizes": _tally(audited.rebuilt),
+        "bill_usd": _bill(bill),
         "causes": _causes([entry]),
         "read_cost_usd": _read_cost([entry]),
         "calls_of_models_not_known": audited.left_out,
         "calls_counted_elsewhere": audited.repeated,
         "calls": [_call(finding, priced) for finding in audited.findings],
     }
+
+
+def _bill(bill: Bill | None) -> dict[str, Any] | None:
+    """The forecast with the chance of losses: expectation, and interval of 90 %."""
+    if bill is None:
+        return None
+    names = ("recorded", "rules", "expected", "low", "high")
+    return {name: plain(getattr(bill, name)) for name in names}
 
 
 def _tally(tally: Tally) -> dict[str, Any]:
@@ -185,6 +207,9 @@ def _call(finding: Finding, priced: bool) -> dict[str, Any]:
         "uncached_tokens": usage.uncached,
         "write_5m_tokens": usage.cache_write_5m,
         "write_1h_tokens": usage.cache_write_1h,
+        "service_tier": exchange.call.tier,
+        "diagnosis": _diagnosis(exchange.call.diagnosis),
+        "client_restarted": exchange.call.restarted,
         "read_tokens": {"expected": forecast.read, "recorded": finding.read},
         "input_cost_usd": {"expected": plain(expected), "recorded": plain(recorded)},
         "lost_tokens": {"expected": finding.expected_lost, "recorded": finding.lost},
@@ -201,6 +226,10 @@ def _call(finding: Finding, priced: bool) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any] | None:
+    return None if diagnosis is None else msgspec.to_builtins(diagnosis)
 
 
 def _miss(miss: Miss) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Forecast:
     before: int  # tokens that the last call of this model left in the cache, as recorded
     had: int  # the same, as expected
     system: int  # tokens of tools and system prompt, as far as known
-    shared: int  # those of them that all sessions of the client share
+    shared: int  # those of them that all sessions of the client share; 0 where none does
 
     @property
     def read(self) -> int:
@@ -137,8 +137,9 @@ class _ModelCache:
         blocks = Sized(model.tokenizer)
         self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
-        self._front = Front(blocks, conversation, sizes)
-        if conversation.format in _SHARES and isinstance(policy, Anthropic):
+        shares = conversation.format in _SHARES
+        self._front = Front(blocks, conversation, sizes, shares=shares)
+        if shares and isinstance(policy, Anthropic):
             # What sessions share ends at a mark of its own.
             policy = replace(policy, marks=("tools", *policy.marks))
         self._cache: Cache = policy.open()
@@ -174,7 +175,7 @@ class _ModelCache:
         front = self._front
         return Forecast(
             *(exchange, self.model, tokens, lookup, causes),
-            *(self._before, had, front.system, front.shared),
+            *(self._before, had, front.system, front.shared if front.shares else 0),
         )
 
     def _reason(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, fsum, lgamma, log, log1p
 from typing import Literal, NamedTuple
@@ -27,7 +27,7 @@ class Signs:
         exchange, last = forecast.exchange, self._last
         if last is None:
             return []
-        call, before = exchange.call, last.call
+        call, before, read = exchange.call, last.call, exchange.usage.cache_read
         lifetime = forecast.model.policy.lifetime(self._ttl) if forecast.model.policy else 0.0
         smaller = exchange.usage.prompt < last.usage.prompt
         strips = forecast.model.strips_thinking and exchange.opens_turn and self._thought
@@ -38,7 +38,8 @@ class Signs:
             "client_upgrade": _differ(call.version, before.version),
             "ttl_expired": exchange.time - last.time > lifetime,
             "settings_changed": _differ(call.thinking, before.thinking)
-            or call.skill != before.skill,
+            # Where a client asks otherwise for a skill, nothing is read behind what sessions share.
+            or (call.skill != before.skill and read <= (forecast.shared or read) + SLACK),
             "rewind": exchange.rewound,
             "thinking_strip": strips,
             "history_edit": smaller,
@@ -63,8 +64,25 @@ def _differ(one: str, other: str) -> bool:
 # A forecast may look only at what came before a call. Here everything may be looked at, what was
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
 
-Ground = Literal["log", "read", "pattern", "none"]
-"""The evidence for a cause: the log, what was read, when such losses happen; or none."""
+Ground = Literal["provider", "log", "read", "pattern", "none"]
+"""The evidence for a cause: the provider, the log, what was read, when it happens; or none."""
+
+# What providers say of a cache miss, each with the causes that it may mean, the plainest first:
+# `message.diagnostics.cache_miss_reason` of Anthropic, `prompt_cache_diagnostics` of OpenAI (the
+# project's notes on prompt caching, 2026-08). Any other word says nothing of the cause.
+REASONS = {
+    "system_changed": ("system_changed", "client_restart", "client_upgrade"),
+    "tools_changed": ("tools_changed",),
+    "messages_changed": ("history_edit", "compaction", "rewind", "thinking_strip"),
+    "input_changed": ("history_edit", "rewind", "thinking_strip"),
+    "context_compacted": ("compaction",),
+    "model_changed": ("model_switch",),
+    "reasoning_effort_changed": ("settings_changed",),
+    "verbosity_changed": ("settings_changed",),
+    "text_format_changed": ("settings_changed",),
+    "service_tier_changed": ("settings_changed",),
+    "prompt_cache_key_changed": ("settings_changed",),
+}
 
 # A loss by chance does not care who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
@@ -88,6 +106,8 @@ class Finding:
     forecast: Forecast
     lost: int  # tokens that the previous call had left in the cache and that were not read
     charges: tuple[Charge, ...]
+    guess: str = ""  # the cause of what was lost, had the provider said nothing
+    logged: bool = True  # whether the log tells that cause
 
     @property
     def read(self) -> int:
@@ -108,12 +128,46 @@ class Finding:
     @property
     def follows(self) -> bool:
         """Whether its causes follow from something in the log."""
-        return all(charge.ground == "log" for charge in self.charges)
+        return self.logged
 
     def bare(self) -> Finding:
         """This finding without the texts of its call."""
         forecast = self.forecast
         return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
+
+
+def _said(exchange: Exchange, guess: str, ground: Ground, lost: int) -> Charge:
+    """What was lost, with the cause that the provider names, where it names one.
+
+    A guess that is a kind of that cause says more, and stays.
+    """
+    diagnosis = exchange.call.diagnosis
+    causes = REASONS.get(diagnosis.reason, ()) if diagnosis else ()
+    if not causes:
+        return Charge(guess, lost, ground)
+    return Charge(guess if guess in causes else causes[0], lost, "provider")
+
+
+def agreement(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
+    """Where provider and rules both name the cause of a loss: how often which two, most first.
+
+    Counted are calls by the provider's word and by the rules' cause, found without that word. The
+    words that name no cause are counted, too.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        diagnosis = finding.forecast.exchange.call.diagnosis
+        if diagnosis is not None and finding.lost >= REBUILD:
+            pair = diagnosis.reason, finding.guess
+            counts[pair] = counts.get(pair, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def agreed(pairs: Mapping[tuple[str, str], int]) -> tuple[int, int]:
+    """Of such pairs: how many agree, of how many with a word that names a cause."""
+    named = {pair: count for pair, count in pairs.items() if pair[0] in REASONS}
+    right = sum(count for (said, guess), count in named.items() if guess in REASONS[said])
+    return right, sum(named.values())
 
 
 def _lost(forecast: Forecast) -> int:
@@ -143,15 +197,17 @@ class _Memory:
         cache_misses = whole - read
         if not forecast.before:
             cause = "cold_start" if self.last is None else "model_switch"
-            return Finding(forecast, 0, (Charge(cause, cache_misses, "log"),))
+            return Finding(forecast, 0, (Charge(cause, cache_misses, "log"),), cause)
         lost = _lost(forecast)
         if exchange.compacted is not None:
-            return Finding(forecast, lost, (Charge("compaction", cache_misses, "log"),))
+            charge = Charge("compaction", cache_misses, "log")
+            return Finding(forecast, lost, (charge,), charge.cause)
         charges = [Charge("append", cache_misses - lost, "log")] if cache_misses > lost else []
-        if lost:
-            cause, ground = self._why(forecast, lost)
-            charges.append(Charge(cause, lost, ground))
-        return Finding(forecast, lost, tuple(charges))
+        if not lost:
+            return Finding(forecast, lost, tuple(charges))
+        guess, ground = self._why(forecast, lost)
+        charges.append(Charge(*_said(exchange, guess, ground, lost)))
+        return Finding(forecast, lost, tuple(charges), guess, ground == "log")
 
     def _why(self, forecast: Forecast, lost: int) -> tuple[str, Ground]:
         exchange, read = forecast.exchange, forecast.exchange.usage.cache_read
@@ -166,9 +222,15 @@ class _Memory:
             return causes[0], "log"
         if read and grid:
             return "eviction", "read"
-        if read > forecast.shared + SLACK:
+        if self._is_behind_system(forecast, read):
             return "history_edit", "read"
         return ("system_changed", "read") if read else ("unexplained", "none")
+
+    def _is_behind_system(self, forecast: Forecast, read: int) -> bool:
+        """Whether what was read ends behind the system prompt, so that messages were changed."""
+        if forecast.shared:
+            return read > forecast.shared + SLACK
+        return abs(read - forecast.system) <= SLACK or self._ends_at(read)
 
     def _ends_at(self, read: int) -> bool:
         return any(abs(end - read) <= SLACK for end in self.ends)
@@ -222,4 +284,5 @@ def _named(finding: Finding) -> Finding:
         Charge("system_changed", c.tokens, "pattern") if c.cause == "unexplained" else c
         for c in finding.charges
     )
-    return Finding(finding.forecast, finding.lost, charges)
+    guess = "system_changed" if finding.guess == "unexplained" else finding.guess
+    return Finding(finding.forecast, finding.lost, charges, guess, finding.logged)

@@ -10,7 +10,8 @@ from math import fsum
 from statistics import median
 
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
-from compactlab.reports.audit.churning import churn_of
+from compactlab.reports.audit.bill import Bill, bill
+from compactlab.reports.audit.churning import churn_of, losses_of
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.models.model import Model
@@ -107,6 +108,30 @@ class Ledger:
         """How much each client churns."""
         audits = [entry.audited for entry in self.entries]
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
+
+    @cached_property
+    def bills(self) -> dict[str, Bill]:
+        """The bill of each session by its file, as forecast with the churn of other sessions.
+
+        Every second session of a client is forecast from the others, and the other way round.
+        Where there is one session, or no price, there is no forecast.
+        """
+        bills = {}
+        for client in self.clients:
+            entries = self.of_client(client)
+            for own, others in ((entries[::2], entries[1::2]), (entries[1::2], entries[::2])):
+                if not others:
+                    continue
+                churn = losses_of(client, sessions_of(client, [each.audited for each in others]))
+                for entry in own:
+                    made = bill(entry.name, entry.audited.findings, churn)
+                    if made is not None:
+                        bills[entry.file + entry.name] = made
+        return bills
+
+    def bill(self, entry: AuditedFile) -> Bill | None:
+        """The forecast bill of a session."""
+        return self.bills.get(entry.file + entry.name)
 
 
 def _weight(entry: AuditedFile) -> tuple[float, float]:

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from functools import partial
 from math import fsum
 
+from compactlab.reports.audit.bill import Bill
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
 from compactlab.reports.audit.data import Miss, data, worst
+from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
@@ -42,7 +44,8 @@ _MEANING = (
     "Cost is the cost of the input. Missed tokens were not read from the cache: they were written "
     "to it or billed as plain input. Error: how far the expected figure lies above or below the "
     "recorded one. Exact, within 5%: share of calls whose expected read is right, or off by 5% at "
-    "most.",
+    "most. With chance: the cost by the rules and the losses that no rule can know, as often as "
+    "other sessions of the client had them; in brackets, where 90% of such bills are.",
     "A rebuild is a call that did not read 4,000 or more of the tokens that the previous call had "
     "left in the cache. In log: rebuilds that the log gives a reason for. Predicted: of these, the "
     "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
@@ -71,6 +74,7 @@ def report(ledger: Ledger, most: int) -> Document:
         *_worst(ledger, most),
         Heading("Why did tokens miss the cache?", level=2),
         _causes(ledger.entries),
+        sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING], "quiet"),
         *_churn(ledger),
     )
@@ -90,6 +94,7 @@ def page(ledger: Ledger, most: int) -> Document:
         *_worst(ledger, most),
         Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
+        sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *_bars(ledger),
         *_churn(ledger),
@@ -121,6 +126,7 @@ class _TallyRow:
     label: str
     recorded: Tally
     rebuilt: Tally
+    bill: Bill | None = None
     total: bool = False
 
 
@@ -163,6 +169,13 @@ def _pair(
     )
 
 
+def _chance(bill: Bill | None) -> str:
+    """A bill with the losses that others of the client had, and where 90 % of such bills are."""
+    if bill is None:
+        return NONE
+    return f"{dollars(bill.expected)} ({dollars(bill.low)} to {dollars(bill.high)})"
+
+
 def _tokens(value: float) -> str:
     return show(value, "tokens")
 
@@ -176,6 +189,7 @@ _SIZES = (
     *_pair("read", lambda line: line.recorded.read, _tokens, 5),
     *_pair("missed", lambda line: line.recorded.written, _tokens, 3),
     *_pair("cost, $", lambda line: line.recorded.cost, dollars, 0),
+    _Measure("with chance", lambda line: _chance(line.bill), 1, "cost, $"),
     _Measure("exact", lambda line: show(line.recorded.exact, "share"), 7, "calls"),
     _Measure("within 5%", lambda line: show(line.recorded.near, "share"), 2, "calls"),
 )
@@ -198,7 +212,7 @@ def _error(pair: Pair | None) -> float | None:
 
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
     shown = [
-        _TallyRow(entry.name, entry.audited.recorded, entry.audited.rebuilt)
+        _TallyRow(entry.name, entry.audited.recorded, entry.audited.rebuilt, ledger.bill(entry))
         for entry in ledger.by_cost[:most]
     ]
     # Of a long table, what it comes to stands first.
@@ -308,6 +322,22 @@ def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     whole = read_cost(entries) + fsum(share.dollars or 0.0 for share in totals)
     lines = [_cause(share, cache_misses, whole) for share in totals]
     return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
+
+
+def _evidence(ledger: Ledger) -> Iterator[str]:
+    """What the causes rest on, and how often rules and provider name the same."""
+    findings = [finding for entry in ledger.entries for finding in entry.audited.findings]
+    lost = sum(finding.lost for finding in findings)
+    if lost:
+        logged = sum(finding.lost for finding in findings if finding.logged)
+        told = show(logged / lost, "share")
+        yield f"Of all tokens that were rebuilt, the log gives the cause for {told}."
+    right, of = agreed(agreement(findings))
+    if of:
+        yield (
+            f"The provider names the cause of {counted(of, 'rebuild')}. Our rules, which had not "
+            f"seen that, name the same for {right}."
+        )
 
 
 def _cause(share: Share, cache_misses: int, whole: float) -> TableRow:

@@ -41,6 +41,7 @@ class Exchange:
     compacted: Uncounted | None = None  # the request that compacted the context
     rewound: bool = False
     uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
+    gap: float = 0.0  # seconds since the last counted call started
 
     @property
     def cached(self) -> int:
@@ -93,7 +94,7 @@ class _Log:
         self._targets = targets
         self._known = {"": Messages()}
         self._context = Messages()
-        self._clock = 0.0
+        self._clock = self._asked = 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -120,16 +121,19 @@ class _Log:
                 self._take(event)
 
     def _exchange(self, answer: Message, call: Call, usage: Usage) -> Exchange:
+        time = self._started(answer)
+        gap, self._asked = time - self._asked if self._asked else 0.0, time
         return Exchange(
             answer,
             call,
             usage,
             self._context,
             tuple(self._arrived),
-            self._started(answer),
+            time,
             self._compacted,
             self._rewound,
             tuple(self._uncounted),
+            gap,
         )
 
     def _started(self, answer: Message | None = None) -> float:
@@ -259,8 +263,6 @@ Sizes = Literal["recorded", "rebuilt"]
 # Tools and system prompt of a coding agent in tokens, until something is known of a client's own:
 # median of what was read after a compaction (80 compactions of Claude Code, 2026-11; 17 to 34 K).
 TOOLS_AND_SYSTEM = 28_000
-# How much of that no two sessions share (project, environment), until something is known of it.
-OWN_SYSTEM = 6_500
 # A whole first prompt, for logs that begin in the middle (median of the same 202 sessions).
 FIRST_PROMPT = 42_000
 # Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
@@ -274,8 +276,10 @@ GRID = 128
 class Front:
     """What a client sends in front of the messages and does not log, and how large prompts are."""
 
-    def __init__(self, blocks: Sized, conversation: Conversation, sizes: Sizes) -> None:
-        self._blocks, self._sizes = blocks, sizes
+    def __init__(
+        self, blocks: Sized, conversation: Conversation, sizes: Sizes, *, shares: bool = False
+    ) -> None:
+        self._blocks, self._sizes, self.shares = blocks, sizes, shares
         self._written = conversation.system
         self._inside = conversation.starts_inside
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
@@ -297,16 +301,20 @@ class Front:
     def view(self, messages: Messages) -> View:
         """Messages as a whole prompt."""
         behind = Part("text", str(self._edits), "opaque", (), CLIENT_CONTEXT, size=self._context)
-        own = Part("text", "", "opaque", (), "system prompt", size=self.system - self.shared)
-        return View((self._common, own, behind, *self._written), messages)
+        return View((*self._front, behind, *self._written), messages)
 
     def alone(self) -> View:
         """Only what every session of the client has in front."""
-        return View((self._common,))
+        return View(self._front[:1])
 
     @property
-    def _common(self) -> Part:
-        return Part("text", "", "opaque", (), TOOLS, size=self.shared)
+    def _front(self) -> tuple[Part, ...]:
+        """Tools and system prompt; apart what sessions share, where they do."""
+        if not self.shares:
+            named = [("tools and system prompt", self.system)]
+        else:
+            named = [(TOOLS, self.shared), ("system prompt", self.system - self.shared)]
+        return tuple(Part("text", "", "opaque", (), name, size=size) for name, size in named)
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
         """See how large the prompt of a call was, before it is sent."""
@@ -336,8 +344,7 @@ class Front:
         all = range(len(context))
         shown = sum(self._counts(context, all))
         hidden = max(0, whole - shown - self._counted)
-        self.shared = min(TOOLS_AND_SYSTEM, hidden)
-        self.system = min(self.shared + OWN_SYSTEM, hidden)
+        self.shared = self.system = min(TOOLS_AND_SYSTEM, hidden)
         self._context = hidden - self.system
         if self._sizes == "recorded":
             self._share(context, all, min(shown, max(0, whole - self._counted)))
@@ -440,7 +447,7 @@ class Front:
         if is_front and known_start and 0 < read < min(self._first, whole) - REBUILD:
             shared = anew or not before or read <= self.shared + SLACK
             if exchange.compacted is None and shared:
-                self._set_fronts(read, max(self.system, read) if before else read + OWN_SYSTEM)
+                self._set_fronts(read, max(self.system, read) if before else read)
             else:
                 self._set_fronts(min(self.shared, read), read)
 

@@ -29,6 +29,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.starts import Starts
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import (
@@ -106,18 +107,6 @@ class Node(msgspec.Struct, rename="camel"):
     logical_parent_uuid: str | None = None
     is_sidechain: bool | None = None
     agent_id: str | None = None
-
-
-class Hook(msgspec.Struct, rename="camel"):
-    """What a line tells of a hook that ran."""
-
-    hook_name: Any = None
-
-
-class Progress(msgspec.Struct):
-    """A line of progress that tells of a hook."""
-
-    data: Hook | None = None
 
 
 class Line(Node, rename="camel"):
@@ -238,12 +227,7 @@ _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
 _SKILL = "Base directory for this skill:"
 
 
-_NODE, _LINE, _PROGRESS = decoder(Node), decoder(Line), decoder(Progress)
-# The hooks of a client that has been started anew, in the middle of a session; and the command by
-# which it was left. Other starts of a session are its compactions and its clearings.
-_STARTS = ("SessionStart:resume", "SessionStart:startup")
-_STARTED = b"SessionStart:"
-_LEFT = ("<command-name>/exit", "<command-name>/quit")
+_NODE, _LINE = decoder(Node), decoder(Line)
 # The lines that must hold something, and where; what is spoken has content there.
 _HOLDERS = {
     "user": "message",
@@ -291,8 +275,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             line = jsonl.decode(data, _LINE) if node.type in _READ else node
             key = _thread_key(node, thread_of)
             thread = threads.setdefault(key, _Thread())
-            if node.type == "progress" and _STARTED in data:
-                thread.starts.saw(_hook_of(jsonl.decode(data, _PROGRESS)))
+            if node.type == "progress":
+                thread.starts.progress(data)
             thread.take(line)
             thread_of[node.uuid] = key
     main = threads.pop("")
@@ -322,54 +306,6 @@ def _thread_key(node: Node, thread_of: dict[str, str]) -> str:
     return node.agent_id or thread_of.get(node.parent_uuid or "") or node.uuid or ""
 
 
-def _hook_of(line: Progress) -> Any:
-    return line.data.hook_name if line.data else None
-
-
-class _Starts:
-    """Whether the client was started anew since the last answer.
-
-    A new process makes the system prompt anew, so what a request finds again ends before it. It
-    shows in one of three ways: a hook for the start of a session has run; the client was left by a
-    command; or a person speaks after a finished answer, and the hooks that run when the agent
-    stops have left no line since, though they did so before in this session: a client that was
-    closed had no time to write it.
-    """
-
-    def __init__(self) -> None:
-        self._anew = self._stops = self._stopped = self._finished = False
-
-    def saw(self, hook: Any) -> None:
-        """Take the name of a hook that has run."""
-        self._anew |= hook in _STARTS
-
-    def left(self) -> None:
-        """The client was left by a command."""
-        self._anew = True
-
-    def stopped(self) -> None:
-        """The hooks have run that run when the agent stops."""
-        self._stops = self._stopped = True
-
-    def broken_off(self) -> None:
-        """The agent was interrupted: then no such hook runs."""
-        self._finished = False
-
-    def spoken(self) -> None:
-        """A person has spoken."""
-        self._anew |= self._finished and self._stops and not self._stopped
-
-    def answered(self) -> bool:
-        """Tell at the first line of an answer whether the client was started anew before it."""
-        anew = self._anew
-        self._anew = self._stopped = self._finished = False
-        return anew
-
-    def finish(self, asks: bool) -> None:
-        """Take what a line of an answer says: whether it asks for a tool."""
-        self._finished = not asks
-
-
 class _Thread:
     """One conversation of the file: where its lines hang, and what is still growing."""
 
@@ -381,7 +317,7 @@ class _Thread:
         self._boundary: Boundary | None = None
         self._thinking = ""
         self._skill = False
-        self.starts = _Starts()
+        self.starts = Starts()
 
     def take(self, line: Node) -> None:
         """Take the next line of this conversation."""
@@ -498,8 +434,7 @@ class _Thread:
         elif not meta:
             self._skill = False
             self.starts.spoken()
-        if text.startswith(_LEFT):
-            self.starts.left()
+        self.starts.told(text)
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
         if line.attachment is None:

@@ -17,6 +17,7 @@ CAUSES = {
     "compaction": "content that had been sent is gone or shortened, so what follows moved",
     "history_edit": "messages that had been sent were changed without loss",
     "system_changed": "the system blocks changed",
+    "tools_changed": "the definitions of tools changed",
     "rewind": "the script went back to where no stored prefix ends",
     "settings_changed": "thinking mode or effort changed, and with them the keys",
     "thinking_strip": "the model dropped the thinking of earlier turns, so what follows moved",

@@ -70,6 +70,7 @@ class Caller:
         self.client = Client(options.churn, chance)
         # Read at every call, so found here once: options are no part of what is compiled.
         self.churns = options.churn is not None
+        self.asked = 0.0  # when the last call was made
         self.as_recorded = options.model == RECORDED
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
@@ -199,7 +200,9 @@ class Caller:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
         opens = self.churns and any(m.starts_turn for m in state.log[state.heard :])
-        cause, self.meter.settings = self.client.settings(call, answer.id, opens)
+        gap = self.session.now - self.asked if self.asked else 0.0
+        self.asked = self.session.now
+        cause, self.meter.settings = self.client.settings(call, answer.id, opens, gap)
         if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
             return cause
         return reason

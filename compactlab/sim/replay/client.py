@@ -23,6 +23,24 @@ from compactlab.sim.core.message import Call
 Depth = Literal["front", "messages"]
 
 
+# So many calls of the whole curve stand in for what one step of it lacks.
+_POOLED = 5
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often it happened after a gap of so many seconds or more, up to the next step."""
+
+    after: float
+    calls: int = 0
+    front: float = 0.0
+    messages: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if not 0 <= self.after < float("inf"):
+            raise ValueError("after must be a number of seconds")
+
+
 class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often something happened, with an interval of 95 %."""
 
@@ -33,23 +51,39 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     messages: float = 0.0
     low: float = 0.0  # interval of the share of both together
     high: float = 1.0
+    curve: tuple[Step, ...] = ()  # the same by the seconds since the request before, ascending
 
     def __post_init__(self) -> None:
-        whole = min(self.front, self.messages) >= 0
-        if not (whole and self.front + self.messages <= self.calls):
-            raise ValueError("front and messages must add up to a number from 0 to calls")
+        _check(self)
         if not 0 <= self.low <= self.high <= 1:
             raise ValueError("low and high must be an interval between 0 and 1")
+        starts = [step.after for step in self.curve]
+        if starts != sorted(set(starts)):
+            raise ValueError("the steps of a curve must ascend")
 
-    def share(self, depth: Depth) -> float:
-        """Share of calls at which the prompt changed so deep.
+    def share(self, depth: Depth, gap: float | None = None) -> float:
+        """Share of calls at which the prompt changed so deep: of all, or after a gap in seconds.
+
+        A step of the curve with few calls leans on the whole (partial pooling).
 
         Examples
         --------
-        >>> Rate(calls=20, front=1, messages=4).share("messages")
-        0.2
+        >>> rate = Rate(calls=20, front=1, messages=4, curve=(Step(0, 15, messages=2), Step(60, 5)))
+        >>> rate.share("messages"), rate.share("messages", 10), rate.share("messages", 100)
+        (0.2, 0.15, 0.1)
         """
-        return getattr(self, depth) / self.calls if self.calls else 0.0
+        whole: float = getattr(self, depth) / self.calls if self.calls else 0.0
+        steps = [step for step in self.curve if gap is not None and step.after <= gap]
+        if not steps:
+            return whole
+        step = steps[-1]
+        return float(getattr(step, depth) + _POOLED * whole) / (step.calls + _POOLED)
+
+
+def _check(counted: Step | Rate) -> None:
+    whole = min(counted.front, counted.messages) >= 0
+    if not (whole and counted.front + counted.messages <= counted.calls):
+        raise ValueError("front and messages must add up to a number from 0 to calls")
 
 
 class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,20 +93,28 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn: Rate = Rate()  # at the first call of a turn
     call: Rate = Rate()  # at every other call
     sessions: int = 0  # from how many that was measured
+    # How much sessions differ: the variance of their rates, as a share of the squared mean.
+    spread: float = 0.0
+    # What rules and these rates leave open of a session's bill: a standard deviation, as a share.
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= min(self.spread, self.error) <= max(self.spread, self.error) < float("inf"):
+            raise ValueError("spread and error must be numbers from 0 on")
 
     def check(self, client: str) -> None:
         """Refuse to be the churn of another client."""
         if client != self.client:
             raise UsageError(f"this churn was measured on {self.client}, and not on {client}")
 
-    def draw(self, rng: random.Random, opens_turn: bool) -> Depth | None:
+    def draw(self, rng: random.Random, opens_turn: bool, gap: float | None = None) -> Depth | None:
         """Draw whether the client changes its prompt before a call, and how deep."""
         rate = self.turn if opens_turn else self.call
         drawn = rng.random()
-        front = rate.share("front")
+        front = rate.share("front", gap)
         if drawn < front:
             return "front"
-        return "messages" if drawn < front + rate.share("messages") else None
+        return "messages" if drawn < front + rate.share("messages", gap) else None
 
 
 def read_churn(path: Path) -> Churn:
@@ -117,7 +159,9 @@ class Client:
         self._last: Settings | None = None
         self._told: tuple[str, str] | None = None
 
-    def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
+    def settings(
+        self, call: Call, id: str, opens_turn: bool, gap: float | None = None
+    ) -> tuple[str, Settings]:
         """The settings of the next call, and the cause of what they lose; ``append`` if nothing."""
         recorded = call.version, call.thinking
         same = recorded == self._told and self._churn is None and not call.restarted
@@ -129,7 +173,7 @@ class Client:
         before, version = self._version, self._changed("version", call.version)
         self._version = version
         thinking = self._changed("thinking", call.thinking)
-        churned = self._draw(id, opens_turn)
+        churned = self._draw(id, opens_turn, gap)
         settings = Settings(
             tools=f"churn {self._fronts}" if self._fronts else "",
             system=version + (f" start {self._starts}" if self._starts else ""),
@@ -150,10 +194,10 @@ class Client:
         first = self._first[what] = self._first[what] or recorded_value
         return "" if now == first else now
 
-    def _draw(self, id: str, opens_turn: bool) -> bool:
+    def _draw(self, id: str, opens_turn: bool, gap: float | None) -> bool:
         if self._churn is None or self._rng is None:
             return False
-        depth = self._churn.draw(self._rng(f"churn {id}"), opens_turn)
+        depth = self._churn.draw(self._rng(f"churn {id}"), opens_turn, gap)
         if self._last is None:
             return False  # nothing has been stored yet
         self._fronts += depth == "front"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from compactlab.reports.audit.churning import HALVINGS, churn_of, halvings, with_churn
+from compactlab.reports.audit.churning import GAPS, churn_of
 from compactlab.reports.audit.churning import _wilson as wilson
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import Finding, inquest
@@ -81,8 +81,7 @@ def test_what_a_compaction_did_away_with_is_no_churn() -> None:
 def test_nothing_at_all_is_known_of_no_sessions() -> None:
     churn = churn_of("planted", [])
     assert (churn.turn.low, churn.turn.high, churn.sessions) == (0.0, 1.0, 0)
-    assert halvings("planted", []) == []
-    assert halvings("planted", [churning(1)]) == []
+    assert (churn.spread, churn.error) == (0.0, 0.0)
 
 
 def test_the_interval_holds_the_rate_and_is_the_same_every_time() -> None:
@@ -93,40 +92,16 @@ def test_the_interval_holds_the_rate_and_is_the_same_every_time() -> None:
     assert churn_of("planted", sessions) == churn
 
 
-def test_with_its_churn_a_session_costs_what_it_did_on_the_average() -> None:
-    sessions = [churning(seed, at_turns=0.25, at_calls=0.05) for seed in range(40)]
-    churn = churn_of("planted", sessions)
-    pairs = [with_churn(churn, session) for session in sessions]
-    bare = sum(finding.forecast.cache_misses for session in sessions for finding in session)
-    expected, recorded = sum(p.expected for p in pairs), sum(p.recorded for p in pairs)
-    assert expected == pytest.approx(recorded, rel=0.02)
-    assert bare < 0.5 * recorded
-
-
-def test_halvings_of_a_client_that_does_the_same_every_time_are_all_right() -> None:
-    errors = halvings("planted", [churning(1, at_turns=0.3)] * 6)
-    assert len(errors) == 20
-    assert max(map(abs, errors)) < 0.02
-    assert errors == sorted(errors)
-
-
-def test_halvings_of_a_client_that_churns_at_a_rate_are_right_on_the_average() -> None:
-    sessions = [churning(seed, turns=40, at_turns=0.3) for seed in range(8)]
-    errors = halvings("planted", sessions)
-    assert len(errors) == 70
-    assert abs(sum(errors) / 70) < 0.05
-    assert max(map(abs, errors)) < 0.5
-
-
-def test_halvings_of_an_odd_number_go_either_way_round() -> None:
-    assert len(halvings("planted", [churning(seed, turns=3) for seed in range(3)])) == 6
-
-
-def test_of_many_sessions_some_halvings_are_drawn() -> None:
-    sessions = [churning(seed, turns=3, at_turns=0.5) for seed in range(14)]
-    errors = halvings("planted", sessions)
-    assert len(errors) == HALVINGS
-    assert errors == halvings("planted", sessions)
+def test_losses_are_counted_by_the_time_since_the_request_before() -> None:
+    """A client that changes its prompt only when a person comes back after two minutes."""
+    client = Client(system=28_000, noise=0, context=60_000)
+    for turn in range(12):
+        if turn % 3 == 2:
+            client.wait(150).churn("front")
+        client.turn(2)
+    (curve,) = [churn_of("planted", [found(client)]).turn.curve]
+    assert [step.after for step in curve] == list(GAPS)
+    assert [(step.calls, step.front) for step in curve] == [(7, 0), (0, 0), (4, 4), (0, 0)]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.audit.audit import audit, name_by_pattern
-from compactlab.reports.audit.churning import churn_of, halvings
+from compactlab.reports.audit.churning import churn_of
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import inquest
 from compactlab.reports.audit.sizes import Sizes
@@ -132,4 +132,3 @@ def test_no_log_is_too_strange(conversation: Conversation) -> None:
     assert sum(causes(named.findings).values()) == sum(each.cache_misses for each in named.findings)
     churn = churn_of(named.client, [named.findings])
     assert churn.turn.calls + churn.call.calls <= len(named.findings)
-    assert halvings(named.client, [named.findings]) == []
