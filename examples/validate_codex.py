@@ -209,8 +209,8 @@ def judge(session: Session, others: Sequence[Session], verdict: Verdict) -> None
         told = f"{moment.prompt:,} tokens stay; ours {stays:,} ({error:+.1%})"
         verdict.bar(told, abs(error) <= STAYS)
         ours = [message.id for message in left(moment) if not is_item(message)]
-        kept = [id for id in moment.sent if not id.startswith("msg") or id in ours][: len(ours)]
-        verdict.bar(f"order of the {len(ours)} messages that stay", kept == ours)
+        same = moment.sent[: len(ours)] == ours
+        verdict.bar(f"order of the {len(ours)} messages that stay", same)
 
 
 def tokens(moment: Moment) -> int:

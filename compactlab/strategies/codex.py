@@ -113,9 +113,9 @@ class UserWords(Strategy):
 
     After the local compaction of Codex CLI (codex-rs 0100b10, ``compact.rs``): all that the agent
     said and all that tools returned gives way to one hand-over summary. What the client says at
-    the beginning of a session stays in front, as it would be built again. The request rides on
-    the live history; if that is too large, the oldest items are left out of it. An empty summary
-    is taken as it is.
+    the beginning of a session stays in front, as it would be built again. The request is the live
+    history without the tools; if that is too large, the oldest items are left out of it. An empty
+    summary is taken as it is.
 
     In front of a new turn the message of the user stands after the summary. Images that the user
     sent are lost, as in the original. Simplified: in a narrowed window the user's words have a
@@ -128,10 +128,14 @@ class UserWords(Strategy):
         Tokens at which it is time, if that is less than 90 % of the window; 0 for that.
     user_tokens
         Tokens of the user's words that are kept; the oldest of them loses its middle.
+    tools
+        Whether the request carries the tools, so that it reads the cache. Codex's does not, and
+        pays for the whole history (openai/codex issue 37305, of 0.146.1).
     """
 
     limit: Annotated[int, at_least(0)] = 0
     user_tokens: Annotated[int, at_least(0)] = 20_000
+    tools: bool = False
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -155,10 +159,17 @@ class UserWords(Strategy):
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
         request = fitting(View(view.system, history), host, INSTRUCTIONS)
+        if not self.tools:
+            request = _without_tools(request)
         most = host.model.max_output or _MAX_TOKENS
         summary = host.summarize(request, live_request(request.messages, most))
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
+
+
+def _without_tools(view: View) -> View:
+    """A prompt without tools: these come first, so nothing of it is what another has stored."""
+    return view.with_system(plain("no tools"), *view.system)
 
 
 def _unanswered(messages: Messages) -> int:
@@ -182,7 +193,7 @@ def _opening(messages: Messages) -> int:
 _OPENAI_WINDOW = 272_000
 # Codex's estimate of a reasoning item by the length of its encrypted text, to the tokens that were
 # billed for it; and tokens that a compaction item takes. Fitted on seven recorded compactions.
-REASONING, ITEM_TOKENS = 1.2, 2200
+REASONING, ITEM_TOKENS = 1.25, 2200
 _RETAINED = 64_000
 
 
@@ -284,8 +295,7 @@ class EndpointCompaction(Strategy):
         """The item that stands for all but what stays whole; None if nothing comes back."""
         asked = fitting(known, host, "")
         if not self.tools:
-            # In OpenAI's prompts the tools come first: without them nothing is the same.
-            asked = asked.with_system(plain("no tools"), *asked.system)
+            asked = _without_tools(asked)
         request = live_request(asked.messages, self.item_tokens, instructions="")
         if not host.summarize(asked, request):
             return None

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
 from compactlab.strategies import PruneThenSummarize
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.opencode import usable
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = PruneThenSummarize(protect_tokens=100, minimum_tokens=150, preserve_recent_tokens=300)
@@ -112,13 +115,13 @@ def test_a_request_on_the_live_prompt_reads_the_cache(tell, play):
 
 def test_an_empty_answer_on_the_live_prompt_is_asked_for_again(tell, play):
     strategy = PruneThenSummarize(preserve_recent_tokens=3000, rides="live")
-    story = tell("ua" * 20, size=4000)
+    story = tell("ua" * 13, size=4000)
     trace = play(story, strategy, window=32_000, summarizer=find_summarizer("empty"))
     assert [len(step.side) for step in trace.steps][-2:] == [0, 2]
     assert [message.id for message in [*trace.prompts()][-1]] == [
         "summary-1/question",
-        "a10",
-        "u11",
+        "a24",
+        "u25",
         "summary-1/go-on",
     ]
 
@@ -153,3 +156,16 @@ def test_what_makes_no_sense_is_refused(wrong, why):
 
 def test_its_spec_names_it_again():
     assert find_strategy(SMALL.spec) == find_strategy(SMALL.label) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "tokens"),
+    [
+        ("claude-sonnet-4-5", None, 168_000),  # the window less an answer, and no buffer
+        ("gpt-5-2", None, 252_000),  # 400,000 less 128,000 for the answer, less the buffer
+        ("gpt-5-3-codex-spark", None, 96_000),  # no limit for the prompt alone is known
+        ("gpt-5-2", 100_000, 75_000),  # narrowed: an answer takes a quarter
+    ],
+)
+def test_a_buffer_is_left_only_where_the_prompt_has_a_limit_of_its_own(model, window, tokens):
+    assert usable(Host(find_model(model).narrowed(window))) == tokens
