@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -14,7 +14,13 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
-from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
+from compactlab.strategies.mechanisms.estimate import (
+    at_most,
+    estimate_system,
+    is_little,
+    known_tokens,
+    reported_tokens,
+)
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
@@ -22,6 +28,7 @@ from compactlab.strategies.mechanisms.handover import (
     live_request,
     summary_message,
 )
+from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import without_middle
 
 # Codex CLI estimates a token for every four bytes of UTF-8.
@@ -204,6 +211,12 @@ def reasoning_tokens(message: Message) -> int:
     return sum(part.size or approx_tokens(part.text) for part in thinking)
 
 
+@remembered
+def item_tokens(message: Message) -> int:
+    """Estimate a message by its bytes; without the JSON around it, which Codex counts, too."""
+    return sum(approx_tokens(part.text) + part.size for part in message.parts)
+
+
 def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
     """Tokens in context as Codex counts them; as ``get_total_token_usage`` (``history.rs``).
 
@@ -211,7 +224,15 @@ def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
     of earlier turns: the provider drops that from the prompt, and Codex counts it all the same.
     """
     earlier = view.messages[: current_turn(view.messages)].total(reasoning_tokens)
-    return known_tokens(view, host) + round(reasoning * earlier)
+    reported, since = reported_tokens(host), 0
+    if reported is None:
+        reported, since = estimate_system(view), view.messages.total(item_tokens)
+    else:
+        for message in reversed(view.messages):
+            if message.role == "assistant":
+                break
+            since += item_tokens(message)
+    return reported + since + round(reasoning * earlier)
 
 
 @dataclass(frozen=True)
@@ -229,11 +250,12 @@ class EndpointCompaction(Strategy):
     most. Counted are the last report, what came after the last answer, and the reasoning of
     earlier turns, which the report leaves out; what the user says next is not counted yet.
 
-    Simplified: the summariser's answer is billed as output, and the item weighs what recorded ones
-    do; no usage of such a request is recorded. If the history is too large, its oldest messages
-    are left out of the request (the original shortens tool outputs). A switch to a model with a
-    smaller window compacts under that model, not under the one before. Where next to nothing
-    would be gained it does not act.
+    Simplified: the item stands for what the summariser would have written, whose state is unknown;
+    everything else is lost. That answer is billed as output, and the item weighs what recorded
+    ones do; no usage of such a request is recorded. If the history is too large, its oldest
+    messages are left out of the request (the original shortens tool outputs). A switch to a model
+    with a smaller window compacts under that model, not under the one before. Where next to
+    nothing would be gained it does not act.
 
     Parameters
     ----------
@@ -276,7 +298,7 @@ class EndpointCompaction(Strategy):
         after = host.count(Messages([*front, *kept])) + self.item_tokens
         if is_little(host.count(history) - after, host):
             return view
-        item = self._item(known, {id(message) for message in (*front, *kept)}, host)
+        item = self._item(known, host)
         if item is None:
             return view
         if asked and history[-1].role == "assistant":
@@ -291,17 +313,17 @@ class EndpointCompaction(Strategy):
         limit = window * 9 // 10
         return min(limit, self.limit) if self.limit else limit
 
-    def _item(self, known: View, whole: Collection[int], host: Host) -> Message | None:
-        """The item that stands for all but what stays whole; None if nothing comes back."""
+    def _item(self, known: View, host: Host) -> Message | None:
+        """The item, of which the summariser says what it stands for; None if none comes back."""
         asked = fitting(known, host, "")
         if not self.tools:
             asked = _without_tools(asked)
         request = live_request(asked.messages, self.item_tokens, instructions="")
-        if not host.summarize(asked, request):
+        summary = host.summarize(asked, request)
+        if not summary:
             return None
-        parts = (p for m in known.messages if id(m) not in whole for p in m.parts)
-        sources = tuple(dict.fromkeys(source for part in parts for source in part.sources))
-        sealed = Part("text", "", "opaque", sources, name="compaction", size=self.item_tokens)
+        sources, size = sources_of(summary), self.item_tokens
+        sealed = Part("text", "", "opaque", sources, name="compaction", size=size)
         return summary_message(host, (sealed,), lead="")
 
 

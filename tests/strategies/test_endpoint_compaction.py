@@ -19,7 +19,6 @@ from compactlab.sim.replay.state import State
 from compactlab.strategies import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.codex import approx_tokens, counted_tokens, newest_words
-from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = EndpointCompaction(item_tokens=20)
@@ -69,7 +68,7 @@ def test_of_the_item_nobody_knows_more_than_its_size_and_what_it_stands_for(stor
     ((part,),) = [prompt[-1].parts for step, prompt in both if step.compaction]
     assert (part.type, part.text, part.kind, part.name) == ("text", "", "opaque", "compaction")
     assert part.size == 20
-    assert " ".join(source.id for source in part.sources) == "a3 c5 r6 c7 r8 c9 r10"
+    assert " ".join(source.id for source in part.sources) == "u2 a3 u4 c5 r6 c7 r8 c9 r10"
 
 
 def test_with_the_tools_the_request_reads_the_cache_and_without_them_nothing(tell, play):
@@ -117,7 +116,7 @@ def drawn(rng: random.Random) -> list[Message]:
     """Messages as a session of Codex has them: reasoning, calls, results, users, summaries."""
     messages = []
     for n in range(rng.randrange(12)):
-        id, text = f"x{n}", "word " * rng.randrange(200)
+        id, text = f"x{n}", "wörd " * rng.randrange(200)
         role = rng.choice(["user", "assistant", "tool"])
         parts = [verbatim(id, "text", text)]
         if role == "assistant" and rng.random() < 0.7:
@@ -134,7 +133,8 @@ def recount(messages: list[Message], reported: Usage) -> float:
     """The rule of ``get_total_token_usage`` in the plainest words."""
     total = float(reported.prompt + reported.output)
     answers = [n for n, m in enumerate(messages) if m.role == "assistant"]
-    total += sum(estimate(m) for m in messages[(answers[-1] + 1 if answers else 0) :])
+    for message in messages[(answers[-1] + 1 if answers else 0) :]:
+        total += sum(-(-len(part.text.encode()) // 4) + part.size for part in message.parts)
     asked = [n for n, m in enumerate(messages) if m.role == "user" and not m.meta]
     for message in messages[: asked[-1] if asked else 0]:
         total += 1.25 * sum(p.size for p in message.parts if p.type == "thinking")
