@@ -9,7 +9,7 @@ if __name__ != "compactlab.strategies":
 
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
-from compactlab.strategies.codex import Codex, UserWords
+from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
@@ -40,6 +40,7 @@ __all__ = [
     "Codex",
     "ContextRecovery",
     "DescribedResults",
+    "EndpointCompaction",
     "FractionSplit",
     "FullSummary",
     "GeminiCli",

@@ -1,19 +1,26 @@
-"""OpenAI's Codex CLI: the user's words are kept, all the rest is summarised."""
+"""OpenAI's Codex CLI: the user's words are kept, all the rest is summarised or sealed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.message import Message, Part, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
-from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
+from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.estimate import (
+    at_most,
+    estimate_system,
+    is_little,
+    known_tokens,
+    reported_tokens,
+)
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
@@ -21,10 +28,12 @@ from compactlab.strategies.mechanisms.handover import (
     live_request,
     summary_message,
 )
+from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import without_middle
 
 # Codex CLI estimates a token for every four bytes of UTF-8.
 _BYTES = 4
+_OPENAI = "openai"
 
 
 def approx_tokens(text: str) -> int:
@@ -111,14 +120,14 @@ class UserWords(Strategy):
 
     After the local compaction of Codex CLI (codex-rs 0100b10, ``compact.rs``): all that the agent
     said and all that tools returned gives way to one hand-over summary. What the client says at
-    the beginning of a session stays in front, as it would be built again. The request rides on
-    the live history; if that is too large, the oldest items are left out of it. An empty summary
-    is taken as it is.
+    the beginning of a session stays in front, as it would be built again. The request is the live
+    history without the tools; if that is too large, the oldest items are left out of it. An empty
+    summary is taken as it is.
 
     In front of a new turn the message of the user stands after the summary. Images that the user
     sent are lost, as in the original. Simplified: in a narrowed window the user's words have a
     quarter of it at most; where next to nothing would be gained it does not act. The compaction
-    on the server and the one without a summary are other strategies.
+    on the server is ``endpoint_compaction``; the one without a summary is not built.
 
     Parameters
     ----------
@@ -126,10 +135,14 @@ class UserWords(Strategy):
         Tokens at which it is time, if that is less than 90 % of the window; 0 for that.
     user_tokens
         Tokens of the user's words that are kept; the oldest of them loses its middle.
+    tools
+        Whether the request carries the tools, so that it reads the cache. Codex's does not, and
+        pays for the whole history (openai/codex issue 37305, of 0.146.1).
     """
 
     limit: Annotated[int, at_least(0)] = 0
     user_tokens: Annotated[int, at_least(0)] = 20_000
+    tools: bool = False
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -153,10 +166,17 @@ class UserWords(Strategy):
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
         request = fitting(View(view.system, history), host, INSTRUCTIONS)
+        if not self.tools:
+            request = _without_tools(request)
         most = host.model.max_output or _MAX_TOKENS
         summary = host.summarize(request, live_request(request.messages, most))
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
+
+
+def _without_tools(view: View) -> View:
+    """A prompt without tools: these come first, so nothing of it is what another has stored."""
+    return view.with_system(plain("no tools"), *view.system)
 
 
 def _unanswered(messages: Messages) -> int:
@@ -175,21 +195,166 @@ def _opening(messages: Messages) -> int:
     return index
 
 
+# Windows that Codex gives OpenAI's models, however large they are: of 258,400 in recordings with
+# GPT-5.5, which is 95 % of it. Smaller ones count as they are (128,000 of gpt-5.3-codex-spark).
+_OPENAI_WINDOW = 272_000
+# Codex's estimate of a reasoning item by the length of its encrypted text, to the tokens that were
+# billed for it; and tokens that a compaction item takes. Fitted on seven recorded compactions.
+REASONING, ITEM_TOKENS = 1.25, 2200
+_RETAINED = 64_000
+
+
+@remembered
+def reasoning_tokens(message: Message) -> int:
+    """Tokens of what a message has of reasoning."""
+    thinking = (part for part in message.parts if part.type == "thinking")
+    return sum(part.size or approx_tokens(part.text) for part in thinking)
+
+
+@remembered
+def item_tokens(message: Message) -> int:
+    """Estimate a message by its bytes; without the JSON around it, which Codex counts, too."""
+    return sum(approx_tokens(part.text) + part.size for part in message.parts)
+
+
+def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
+    """Tokens in context as Codex counts them; as ``get_total_token_usage`` (``history.rs``).
+
+    The last report, estimates of what came after the last answer, and estimates of the reasoning
+    of earlier turns: the provider drops that from the prompt, and Codex counts it all the same.
+    """
+    earlier = view.messages[: current_turn(view.messages)].total(reasoning_tokens)
+    reported, since = reported_tokens(host), 0
+    if reported is None:
+        reported, since = estimate_system(view), view.messages.total(item_tokens)
+    else:
+        for message in reversed(view.messages):
+            if message.role == "assistant":
+                break
+            since += item_tokens(message)
+    return reported + since + round(reasoning * earlier)
+
+
+@dataclass(frozen=True)
+class EndpointCompaction(Strategy):
+    """Have the provider compact: the user's words stay, and an item that nobody can read.
+
+    After the remote compaction of Codex CLI (codex-rs 009bd87, ``compact_remote_v2.rs``): the
+    request is the live prompt with the tools and a trigger at its end, so it reads the cache. What
+    comes back is one encrypted item. In front of it stand the words of the user up to 64,000
+    tokens, the newest first. What the client says at the beginning of a session is put in anew:
+    within a turn before the last words of the user, so that the item comes last; before a new turn
+    after the item.
+
+    It is time at nine tenths of the window, and Codex gives OpenAI's models 272,000 tokens at
+    most. Counted are the last report, what came after the last answer, and the reasoning of
+    earlier turns, which the report leaves out; what the user says next is not counted yet.
+
+    Simplified: the item stands for what the summariser would have written, whose state is unknown;
+    everything else is lost. That answer is billed as output, and the item weighs what recorded
+    ones do; no usage of such a request is recorded. If the history is too large, its oldest
+    messages are left out of the request (the original shortens tool outputs). A switch to a model
+    with a smaller window compacts under that model, not under the one before. Where next to
+    nothing would be gained it does not act.
+
+    Parameters
+    ----------
+    limit
+        Tokens at which it is time, if that is less than 90 % of the window; 0 for that.
+    item_tokens
+        Tokens of the compaction item.
+    tools
+        Whether the request carries the tools; if not, it is another prompt from the first token
+        on and reads nothing (codex-rs 683f0a6, early 2026).
+    others
+        What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
+    """
+
+    limit: Annotated[int, at_least(0)] = 0
+    item_tokens: Annotated[int, at_least(1)] = ITEM_TOKENS
+    tools: bool = True
+    others: Literal["local", "remote"] = "remote"
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "one that is longer than the budget is cut; codex-rs 009bd87",
+            "order": "what the client said first is put in anew, further back; codex-rs 009bd87",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace everything but the user's words, if it is time."""
+        if self.others == "local" and host.model.provider != _OPENAI:
+            return UserWords(limit=self.limit).compact(view, host)
+        overflow = host.phase is Phase.ON_OVERFLOW
+        start = len(view.messages) if overflow else _unanswered(view.messages)
+        history, asked = view.messages[:start], view.messages[start:]
+        known = View(view.system, history)
+        if not overflow and counted_tokens(known, host) < self.limit_of(host):
+            return view
+        kept = newest_words(_retained(history), at_most(_RETAINED, host))
+        front = list(host.log[: _opening(host.log)])
+        after = host.count(Messages([*front, *kept])) + self.item_tokens
+        if is_little(host.count(history) - after, host):
+            return view
+        item = self._item(known, host)
+        if item is None:
+            return view
+        if asked and history[-1].role == "assistant":
+            return view.with_messages([*kept, item, *front, *asked])
+        return view.with_messages([*kept[:-1], *front, *kept[-1:], item, *asked])
+
+    def limit_of(self, host: Host) -> int:
+        """Tokens at which it is time."""
+        window = host.window
+        if host.model.provider == _OPENAI:
+            window = min(window, _OPENAI_WINDOW)
+        limit = window * 9 // 10
+        return min(limit, self.limit) if self.limit else limit
+
+    def _item(self, known: View, host: Host) -> Message | None:
+        """The item, of which the summariser says what it stands for; None if none comes back."""
+        asked = fitting(known, host, "")
+        if not self.tools:
+            asked = _without_tools(asked)
+        request = live_request(asked.messages, self.item_tokens, instructions="")
+        summary = host.summarize(asked, request)
+        if not summary:
+            return None
+        sources, size = sources_of(summary), self.item_tokens
+        sealed = Part("text", "", "opaque", sources, name="compaction", size=size)
+        return summary_message(host, (sealed,), lead="")
+
+
+def _retained(messages: Messages) -> list[Message]:
+    """What a person said, images too."""
+    return [message for message in messages if message.starts_turn and not is_summary(message)]
+
+
 @dataclass(frozen=True)
 class Codex(Agent):
-    """Codex CLI with local compaction: the user's words, and a summary after them.
+    """Codex CLI: the user's words, and after them what the provider or a summary makes of the rest.
 
-    After codex-rs at 0100b10 (2026). Left out: compaction by the provider's own endpoint, whose
-    result nobody can read, and the route without a summary.
+    For OpenAI's models the provider's endpoint compacts (``supports_remote_compaction``), for
+    others Codex itself. After codex-rs at 0100b10 and 009bd87 (2026). Left out: the route without
+    a summary.
 
     Parameters
     ----------
     limit
         Tokens at which it compacts, if that is less than nine tenths of the window; 0 for none.
+    route
+        ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
+        summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models alone.
     """
 
     limit: Annotated[int, at_least(0)] = 0
+    route: Literal["auto", "remote", "local"] = "auto"
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (UserWords(limit=self.limit),)
+        if self.route == "local":
+            return (UserWords(limit=self.limit),)
+        others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
+        return (EndpointCompaction(limit=self.limit, others=others),)

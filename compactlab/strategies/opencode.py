@@ -80,7 +80,8 @@ class PruneThenSummarize(Strategy):
     After OpenCode (``session/compaction.ts`` and ``overflow.ts``, 31e22f6). Outputs that are older
     than the newest two turns and the newest 40,000 tokens of outputs are erased if they come to
     more than 20,000; those of skills stay. The session is summarised when the last call, as
-    reported, was as large as what is usable: the window less the longest answer and a buffer. A
+    reported, was as large as what is usable: the window less the longest answer, or, of a model
+    with a limit for the prompt alone, that limit less a buffer (``overflow.ts``, 08f74b9). A
     question and the summary as its answer stand in front, then the newest turns that fit a
     quarter of what is usable, then a word to go on. When a prompt was too large, the turn that is
     under way is dropped but for the words of the user, as in the original; if it is the first, it
@@ -187,9 +188,24 @@ class PruneThenSummarize(Strategy):
 
 
 def usable(host: Host) -> int:
-    """Tokens that may be used: the window less the longest answer and a buffer."""
+    """Tokens that may be used; as ``usable`` of ``overflow.ts`` (08f74b9).
+
+    Where the model has a limit for the prompt alone, that less a buffer; else the window less the
+    longest answer, without a buffer.
+    """
     answer = at_most(min(host.model.max_output or _OUTPUT, _OUTPUT), host)
-    return max(0, host.window - answer - min(_RESERVED, answer))
+    prompt = _prompt_limit(host)
+    return max(0, prompt - min(_RESERVED, answer) if prompt else host.window - answer)
+
+
+def _prompt_limit(host: Host) -> int:
+    """The limit of a prompt alone; 0 where there is none.
+
+    OpenAI's models leave room for their longest answer. A window that a run has narrowed does not.
+    """
+    model = host.model
+    separate = model.provider == "openai" and 2 * model.max_output <= host.window
+    return host.window - model.max_output if separate and model.max_output else 0
 
 
 def _client_message(id: str, text: str, host: Host) -> Message:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
 from compactlab.strategies import PruneThenSummarize
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.opencode import usable
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = PruneThenSummarize(protect_tokens=100, minimum_tokens=150, preserve_recent_tokens=300)
@@ -24,7 +27,7 @@ def erased(prompt):
 
 def test_outputs_are_erased_when_a_turn_is_over(story, play):
     """The newest two turns stay, then 100 tokens; the two before that come to more than 150."""
-    trace = play(story("ucra" * 6), SMALL, window=20_000)
+    trace = play(story("ucra" * 6), SMALL, window=13_333)
     assert [erased(prompt) for prompt in trace.prompts()][9:] == [
         [],
         ["r3", "r7"],
@@ -34,20 +37,20 @@ def test_outputs_are_erased_when_a_turn_is_over(story, play):
 
 def test_not_until_they_come_to_the_minimum(story, play):
     more = PruneThenSummarize(protect_tokens=100, minimum_tokens=200, preserve_recent_tokens=300)
-    trace = play(story("ucra" * 6), more, window=20_000)
+    trace = play(story("ucra" * 6), more, window=13_333)
     assert not any(step.compaction for step in trace.steps)
     off = PruneThenSummarize(prune=False, protect_tokens=0, minimum_tokens=0)
-    assert not any(step.compaction for step in play(story("ucra" * 6), off, window=20_000).steps)
+    assert not any(step.compaction for step in play(story("ucra" * 6), off, window=13_333).steps)
 
 
 def test_outputs_of_some_tools_always_stay(story, play):
     spared = PruneThenSummarize(protect_tokens=100, minimum_tokens=150, protected_tools=("read",))
-    trace = play(story("ucra" * 6), spared, window=20_000)
+    trace = play(story("ucra" * 6), spared, window=13_333)
     assert not any(step.compaction for step in trace.steps)
 
 
 def test_a_full_window_leaves_a_question_its_answer_the_newest_turns_and_a_word(story, sent):
-    prompts = sent(story("ua" * 6), SMALL, window=2000)
+    prompts = sent(story("ua" * 6), SMALL, window=1333)
     assert prompts[4:] == [
         "u1 a2 u3 a4 u5 a6 u7 a8 u9",
         "summary-1/question summary-1 a10 u11 summary-1/go-on",
@@ -55,7 +58,7 @@ def test_a_full_window_leaves_a_question_its_answer_the_newest_turns_and_a_word(
 
 
 def test_the_summary_is_the_agents(story, play):
-    step = play(story("ua" * 6), SMALL, window=2000).steps[-1]
+    step = play(story("ua" * 6), SMALL, window=1333).steps[-1]
     question, answer, *_, last = step.added
     assert [(m.role, m.meta) for m in (question, answer, last)] == [
         ("user", True),
@@ -66,42 +69,42 @@ def test_the_summary_is_the_agents(story, play):
 
 
 def test_it_goes_by_what_was_reported_alone_and_a_stale_report_counts_for_nothing(story, play):
-    steps = play(story("ua" * 14), SMALL, window=2000).steps
+    steps = play(story("ua" * 14), SMALL, window=1333).steps
     acted = [step.compaction for step in steps]
     assert [n for n, did in enumerate(acted) if did] == [5, 9, 13]
     assert [len(step.side) for step in steps] == [int(did) for did in acted]
 
 
 def test_the_next_summary_carries_the_last_one_on_and_nothing_of_its_frame(story, play):
-    steps = play(story("ua" * 14), SMALL, window=2000).steps
+    steps = play(story("ua" * 14), SMALL, window=1333).steps
     told = [step.added[1].parts[0].text for step in steps if step.compaction]
     assert told == ["notes on 9 messages", "notes on 17 messages", "notes on 25 messages"]
 
 
 def test_results_of_the_newest_turn_are_cut_off_with_their_calls(story, sent):
-    prompts = sent(story("u" + "cr" * 6 + "a"), SMALL, window=2000)
+    prompts = sent(story("u" + "cr" * 6 + "a"), SMALL, window=1333)
     assert prompts[5] == "summary-1/question summary-1 c10 r11 summary-1/go-on"
 
 
 def test_a_prompt_that_is_too_large_costs_the_turn_that_is_under_way(story, sent, play):
     """As in the original: what was done since the user spoke is neither kept nor summarised."""
     told = story("uaua ucr a", sizes={"r7": 9000})
-    assert sent(told, SMALL, window=2000)[-1] == "summary-1/question summary-1 u3 a4 u5"
-    step = play(told, SMALL, window=2000).steps[-1]
+    assert sent(told, SMALL, window=1333)[-1] == "summary-1/question summary-1 u3 a4 u5"
+    step = play(told, SMALL, window=1333).steps[-1]
     assert step.added[1].parts[0].text == "notes on 2 messages"
 
 
 def test_in_the_first_turn_there_is_nothing_to_go_back_to(story, sent):
     told = story("ucr a", sizes={"r3": 9000})
-    assert sent(told, SMALL, window=2000)[-1] == "summary-1/question summary-1 summary-1/go-on"
+    assert sent(told, SMALL, window=1333)[-1] == "summary-1/question summary-1 summary-1/go-on"
 
 
 def test_a_request_on_the_live_prompt_reads_the_cache(tell, play):
-    told = tell("ua" * 8, size=4000, system=2000)
+    told = tell("ua" * 18, size=4000, system=2000)
     usages = [
         next(
             call
-            for step in play(told, PruneThenSummarize(rides=rides), window=20_000).steps
+            for step in play(told, PruneThenSummarize(rides=rides), window=32_000).steps
             for call in step.side
         ).usage
         for rides in ("live", "fresh")
@@ -112,25 +115,25 @@ def test_a_request_on_the_live_prompt_reads_the_cache(tell, play):
 
 def test_an_empty_answer_on_the_live_prompt_is_asked_for_again(tell, play):
     strategy = PruneThenSummarize(preserve_recent_tokens=3000, rides="live")
-    story = tell("ua" * 6, size=4000)
-    trace = play(story, strategy, window=20_000, summarizer=find_summarizer("empty"))
-    assert len(trace.steps[-1].side) == 2
+    story = tell("ua" * 13, size=4000)
+    trace = play(story, strategy, window=32_000, summarizer=find_summarizer("empty"))
+    assert [len(step.side) for step in trace.steps][-2:] == [0, 2]
     assert [message.id for message in [*trace.prompts()][-1]] == [
         "summary-1/question",
-        "a10",
-        "u11",
+        "a24",
+        "u25",
         "summary-1/go-on",
     ]
 
 
 def test_a_live_request_that_would_not_fit_is_made_afresh(story, play):
-    trace = play(story("ua" * 6), PruneThenSummarize(rides="live"), window=2000)
+    trace = play(story("ua" * 6), PruneThenSummarize(rides="live"), window=1333)
     assert [call.usage.cache_read for call in trace.steps[-1].side] == [0]
 
 
 def test_a_summary_that_is_too_long_fills_the_window_again_and_again(story, play):
     steps = play(
-        story("ua" * 10), SMALL, window=2000, summarizer=find_summarizer("inflating")
+        story("ua" * 10), SMALL, window=1333, summarizer=find_summarizer("inflating")
     ).steps
     assert all(step.overflow for step in steps[5:])
     assert all(step.side for step in steps[5:])
@@ -153,3 +156,16 @@ def test_what_makes_no_sense_is_refused(wrong, why):
 
 def test_its_spec_names_it_again():
     assert find_strategy(SMALL.spec) == find_strategy(SMALL.label) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "tokens"),
+    [
+        ("claude-sonnet-4-5", None, 168_000),  # the window less an answer, and no buffer
+        ("gpt-5-2", None, 252_000),  # 400,000 less 128,000 for the answer, less the buffer
+        ("gpt-5-3-codex-spark", None, 96_000),  # no limit for the prompt alone is known
+        ("gpt-5-2", 100_000, 75_000),  # narrowed: an answer takes a quarter
+    ],
+)
+def test_a_buffer_is_left_only_where_the_prompt_has_a_limit_of_its_own(model, window, tokens):
+    assert usable(Host(find_model(model).narrowed(window))) == tokens

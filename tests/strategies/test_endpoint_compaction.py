@@ -1,0 +1,205 @@
+"""The provider compacts for Codex: the words of the user stay, and an item that nobody can read."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import catalogue, find_model
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.state import State
+from compactlab.strategies import Codex, EndpointCompaction, UserWords
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.codex import approx_tokens, counted_tokens, newest_words
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+
+SMALL = EndpointCompaction(item_tokens=20)
+
+
+@pytest.fixture
+def story(tell):
+    """Messages of 110 tokens each. It is time at nine tenths of the window."""
+    return lambda script, **more: tell(script, size=400, **more)
+
+
+def test_in_the_middle_of_a_turn_the_item_is_last_and_the_context_before_the_users_words(
+    story, sent
+):
+    prompts = sent(story("mmuaucrcrcrcra"), SMALL, window=1000)
+    assert prompts[-3:] == [
+        "u3 m1 m2 u5 summary-1",
+        "u3 m1 m2 u5 summary-1 c10 r11",
+        "u3 m1 m2 u5 summary-1 c10 r11 c12 r13",
+    ]
+
+
+def test_before_a_new_turn_the_context_comes_after_the_item(story, sent):
+    prompts = sent(story("mmua" + "ua" * 4), SMALL, window=1000)
+    assert prompts[-1] == "u5 u7 u9 summary-1 m1 m2 u11"
+
+
+def test_a_second_one_leaves_one_item_and_the_context_moves_on(story, sent):
+    prompts = sent(story("mua" + "ucrcra" * 4), SMALL, window=1000)
+    assert any("summary-2" in prompt for prompt in prompts)
+    for prompt in prompts:
+        ids = prompt.split()
+        assert sum(id.startswith("summary") for id in ids) <= 1
+        assert ids.count("m1") == 1
+
+
+def test_what_the_user_says_next_is_not_counted_yet(story, sent):
+    """The report is of 880 tokens, with what is said next it would be more than 900."""
+    told = story("ua" * 5)
+    assert "summary-1" not in sent(told, SMALL, window=1000)[-1]
+    assert "summary-1" in sent(told, UserWords(), window=1000)[-1]
+
+
+def test_of_the_item_nobody_knows_more_than_its_size_and_what_it_stands_for(story, play):
+    trace = play(story("muaucrcrcrcra"), SMALL, window=1000)
+    both = zip(trace.steps, trace.prompts(), strict=True)
+    ((part,),) = [prompt[-1].parts for step, prompt in both if step.compaction]
+    assert (part.type, part.text, part.kind, part.name) == ("text", "", "opaque", "compaction")
+    assert part.size == 20
+    assert " ".join(source.id for source in part.sources) == "u2 a3 u4 c5 r6 c7 r8 c9 r10"
+
+
+def test_with_the_tools_the_request_reads_the_cache_and_without_them_nothing(tell, play):
+    told = tell("ua" * 10, size=4000, system=2000)
+    calls = {
+        tools: next(
+            call
+            for step in play(told, EndpointCompaction(tools=tools), window=20_000).steps
+            for call in step.side
+        ).usage
+        for tools in (True, False)
+    }
+    assert calls[True].cache_read > calls[True].prompt * 0.9
+    assert calls[False].cache_read == 0
+    assert abs(calls[True].prompt - calls[False].prompt) < 10
+
+
+def test_an_answer_that_does_not_come_changes_nothing(story, play):
+    trace = play(story("ua" * 6), SMALL, window=1000, summarizer=find_summarizer("empty"))
+    assert not any(step.compaction for step in trace.steps)
+    assert any(step.side for step in trace.steps)
+
+
+def test_when_a_prompt_is_too_large_the_last_words_are_cut(story, play):
+    (prompt,) = play(story("ua", sizes={"u1": 20_000}), SMALL, window=1000).prompts()
+    assert [message.id for message in prompt] == ["u1", "summary-1"]
+    assert prompt[0].parts[0].kind == "truncated"
+
+
+def test_of_openais_models_codex_uses_272000_tokens_and_of_others_all():
+    def limit(strategy: EndpointCompaction, model: str, window: int | None = None) -> int:
+        return strategy.limit_of(Host(find_model(model).narrowed(window)))
+
+    assert limit(SMALL, "gpt-5-5") == 244_800
+    assert limit(SMALL, "gpt-5-3-codex-spark") == 115_200
+    assert limit(SMALL, "gpt-5-5", 100_000) == 90_000
+    assert limit(SMALL, "claude-sonnet-4-5") == 180_000
+    larger = next(m for m in catalogue().values() if m.provider != "openai" and m.window > 300_000)
+    assert limit(SMALL, larger.name) == larger.window * 9 // 10
+    assert limit(EndpointCompaction(limit=50_000), "gpt-5-5") == 50_000
+    assert limit(EndpointCompaction(limit=900_000), "gpt-5-5") == 244_800
+
+
+def drawn(rng: random.Random) -> list[Message]:
+    """Messages as a session of Codex has them: reasoning, calls, results, users, summaries."""
+    messages = []
+    for n in range(rng.randrange(12)):
+        id, text = f"x{n}", "wörd " * rng.randrange(200)
+        role = rng.choice(["user", "assistant", "tool"])
+        parts = [verbatim(id, "text", text)]
+        if role == "assistant" and rng.random() < 0.7:
+            size = rng.randrange(2000)
+            parts.insert(0, Part("thinking", "", "opaque", (), name="reasoning", size=size))
+        if role == "tool":
+            parts = [verbatim(id, "tool_result", text, call_id=id)]
+        meta = role == "user" and rng.random() < 0.3
+        messages.append(Message(id, role, tuple(parts), float(n), meta=meta))
+    return messages
+
+
+def recount(messages: list[Message], reported: Usage) -> float:
+    """The rule of ``get_total_token_usage`` in the plainest words."""
+    total = float(reported.prompt + reported.output)
+    answers = [n for n, m in enumerate(messages) if m.role == "assistant"]
+    for message in messages[(answers[-1] + 1 if answers else 0) :]:
+        total += sum(-(-len(part.text.encode()) // 4) + part.size for part in message.parts)
+    asked = [n for n, m in enumerate(messages) if m.role == "user" and not m.meta]
+    for message in messages[: asked[-1] if asked else 0]:
+        total += 1.25 * sum(p.size for p in message.parts if p.type == "thinking")
+    return total
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_what_is_counted_is_what_the_plainest_recount_gives(seed):
+    rng = random.Random(seed)
+    messages, reported = drawn(rng), Usage(rng.randrange(9000), output=rng.randrange(900))
+    host = Host(find_model("gpt-5-5"), State(log=Messages(messages), reported=reported))
+    counted = counted_tokens(View((), Messages(messages)), host)
+    assert abs(counted - recount(messages, reported)) <= 0.5
+
+
+def retained(texts: list[str], budget: int) -> list[int]:
+    """Tokens of what stays of some texts: newest first, the one that does not fit is cut."""
+    left, sizes = budget, []
+    for text in reversed(texts):
+        if left:
+            sizes.append(min(approx_tokens(text), left))
+            left -= sizes[-1]
+    return sizes[::-1]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_newest_words_stay_up_to_the_budget(seed):
+    rng = random.Random(seed)
+    texts = ["x" * rng.randrange(1, 900) for _ in range(rng.randrange(8))]
+    said = [Message(f"u{n}", "user", (verbatim(f"u{n}", "text", t),)) for n, t in enumerate(texts)]
+    kept = newest_words(said, budget := rng.randrange(1, 700))
+    expected = retained(texts, budget)
+    assert [m.id for m in kept] == [f"u{n}" for n in range(len(texts))][-len(expected) :][
+        : len(kept)
+    ]
+    assert [approx_tokens(m.text) for m in kept[1:]] == expected[1:]
+
+
+def told_by(spec: str, model: str, tell) -> list[str]:
+    told = tell("mua" + "ucrcra" * 4, size=400)
+    options = Options(model, summarizer=find_summarizer("lexrank"), window=1000)
+    trace = record(told, find_strategy(spec), options)
+    return [" ".join(message.id for message in prompt) for prompt in trace.prompts()]
+
+
+def test_codex_asks_the_provider_for_openais_models_and_itself_for_others(tell):
+    for model, same in (("gpt-5-5", "endpoint_compaction"), ("claude-sonnet-4-5", "user_words")):
+        assert told_by("codex", model, tell) == told_by(same, model, tell)
+    assert told_by("codex", "gpt-5-5", tell) != told_by("user_words", "gpt-5-5", tell)
+
+
+@pytest.mark.parametrize("model", ["gpt-5-5", "claude-sonnet-4-5"])
+def test_a_route_can_be_asked_for_under_any_model(model, tell):
+    local, remote = (told_by(f"codex(route={r!r})", model, tell) for r in ("local", "remote"))
+    assert local == told_by("user_words", model, tell)
+    assert remote == told_by("endpoint_compaction", model, tell)
+
+
+def test_the_limit_is_that_of_either_route():
+    for route in ("auto", "remote", "local"):
+        (step,) = Codex(limit=5000, route=route).steps()
+        assert replace(step, limit=0) != step
+
+
+@pytest.mark.parametrize("spec", ["codex(route='server')", "endpoint_compaction(item_tokens=0)"])
+def test_what_makes_no_sense_is_refused(spec):
+    with pytest.raises(UsageError):
+        find_strategy(spec)
