@@ -86,6 +86,18 @@ def test_a_bar_is_judged_by_its_limits_and_by_thirty_cases(
     assert bars.Bar("bar", *figures).met is met
 
 
+def test_without_recordings_it_says_so(root: Path, tmp_path: Path) -> None:
+    for folder, reason in ((tmp_path / "gone", "no folder"), (tmp_path, "recorded usage")):
+        done = subprocess.run(
+            [sys.executable, str(root / "examples" / "bars.py"), str(folder)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.startswith("skipped: ")
+        assert reason in done.stdout
+
+
 @pytest.mark.slow
 def test_of_the_recorded_sessions_these_bars_are_missed_and_no_others(
     bars: ModuleType, shared: Path

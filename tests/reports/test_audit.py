@@ -99,7 +99,7 @@ def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:
 def test_every_cause_and_every_ground_has_its_words() -> None:
     replays_alone = {"compaction_call", "extra_turn", "churn"}
     assert set(CAUSES) - replays_alone <= set(WORDS)
-    assert GROUNDS.keys() == {"log", "read", "pattern", "none"}
+    assert GROUNDS.keys() == {"provider", "log", "read", "pattern", "none"}
 
 
 def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> None:
@@ -185,3 +185,19 @@ def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) ->
     assert (old.cause, old.tokens, new.cause, new.tokens) == ("ttl_expired", 41_500, "append", 500)
     assert dollars == pytest.approx(41_500 * 3.75e-6)
     assert avoidable_cost == pytest.approx(41_500 * 3.45e-6)
+
+
+def test_from_ten_sessions_on_bills_are_told_with_their_chance(tmp_path: Path) -> None:
+    entries = [
+        entry(claude_code(tmp_path / f"{n}.jsonl", IDLE if n in (2, 3) else CALM)) for n in range(10)
+    ]
+    few, many = Ledger.of(entries[:9]), Ledger.of(entries)
+    assert len(few.bills) == 4  # of nine, the others of these are five
+    assert len(many.bills) == 10
+    assert all(each.low <= each.expected <= each.high for each in many.bills.values())
+    lost = [bill for bill in many.bills.values() if bill.recorded > bill.rules + 0.01]
+    assert len(lost) == 2
+    assert all(bill.expected > bill.rules for bill in many.bills.values())
+    text = terminal.write(report(many, 0))
+    assert "with chance" in text
+    assert " to 0." in text

@@ -18,6 +18,8 @@ from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn
 
+# From fewer sessions no chance of a loss is known: of most, none had any.
+ENOUGH = 5
 CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex"}
 
 
@@ -114,13 +116,13 @@ class Ledger:
         """The bill of each session by its file, as forecast with the churn of other sessions.
 
         Every second session of a client is forecast from the others, and the other way round.
-        Where there is one session, or no price, there is no forecast.
+        From fewer than five sessions, or without a price, there is no forecast.
         """
         bills = {}
         for client in self.clients:
             entries = self.of_client(client)
             for own, others in ((entries[::2], entries[1::2]), (entries[1::2], entries[::2])):
-                if not others:
+                if len(others) < ENOUGH:
                     continue
                 churn = losses_of(client, sessions_of(client, [each.audited for each in others]))
                 for entry in own:

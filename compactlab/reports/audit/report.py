@@ -45,7 +45,8 @@ _MEANING = (
     "to it or billed as plain input. Error: how far the expected figure lies above or below the "
     "recorded one. Exact, within 5%: share of calls whose expected read is right, or off by 5% at "
     "most. With chance: the cost by the rules and the losses that no rule can know, as often as "
-    "other sessions of the client had them; in brackets, where 90% of such bills are.",
+    "other sessions of the client had them; in brackets, where 90% of such bills are "
+    "(from ten sessions on).",
     "A rebuild is a call that did not read 4,000 or more of the tokens that the previous call had "
     "left in the cache. In log: rebuilds that the log gives a reason for. Predicted: of these, the "
     "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
@@ -189,7 +190,7 @@ _SIZES = (
     *_pair("read", lambda line: line.recorded.read, _tokens, 5),
     *_pair("missed", lambda line: line.recorded.written, _tokens, 3),
     *_pair("cost, $", lambda line: line.recorded.cost, dollars, 0),
-    _Measure("with chance", lambda line: _chance(line.bill), 1, "cost, $"),
+    _Measure("with chance", lambda line: _chance(line.bill), 4, "cost, $"),
     _Measure("exact", lambda line: show(line.recorded.exact, "share"), 7, "calls"),
     _Measure("within 5%", lambda line: show(line.recorded.near, "share"), 2, "calls"),
 )
