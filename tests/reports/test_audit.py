@@ -188,9 +188,8 @@ def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) ->
 
 
 def test_from_ten_sessions_on_bills_are_told_with_their_chance(tmp_path: Path) -> None:
-    entries = [
-        entry(claude_code(tmp_path / f"{n}.jsonl", IDLE if n in (2, 3) else CALM)) for n in range(10)
-    ]
+    logs = [CALM, CALM, IDLE, IDLE, *[CALM] * 6]
+    entries = [entry(claude_code(tmp_path / f"{n}.jsonl", log)) for n, log in enumerate(logs)]
     few, many = Ledger.of(entries[:9]), Ledger.of(entries)
     assert len(few.bills) == 4  # of nine, the others of these are five
     assert len(many.bills) == 10
