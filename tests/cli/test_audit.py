@@ -37,10 +37,11 @@ def test_the_first_line_says_why_it_cost_this(compactlab, tmp_path):
     assert second.startswith("Avoidable cache cost: $0.29, ")
 
 
-def test_three_questions_are_kept_apart(compactlab, logs):
+def test_questions_are_kept_apart(compactlab, logs):
     out = compactlab("audit", logs).out
     asked = [line for line in out.splitlines() if line.endswith("?")]
     assert asked == [
+        "What was spent?",
         "What did the cache model predict?",
         "Why did tokens miss the cache?",
         "Churn: how often does a client change its prompt unasked?",

@@ -13,6 +13,7 @@ from compactlab.reports.audit.bill import Bill
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
 from compactlab.reports.audit.inquest import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
+from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent_by
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
@@ -81,6 +82,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
     return {
         "headline": headline(ledger.entries),
         "remarks": [with_names(remark) for remark in remarks(ledger)],
+        "spent": _spent_by_all(ledger),
         "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry, ledger.bill(entry)) for entry in ledger.entries],
@@ -90,6 +92,32 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "models_without_price": ledger.unpriced,
         "passed_over": ledger.passed_over,
         "failures": list(ledger.failures),
+    }
+
+
+def _spent_by_all(ledger: Ledger) -> dict[str, Any]:
+    findings = (finding for entry in ledger.entries for finding in entry.audited.findings)
+    days, models = (spent_by(key, ledger.entries) for key in (day_of, model_of))
+    return {
+        **_spent(spent(findings)),
+        "by_day": [{"day": day, **_spent(each)} for day, each in days.items()],
+        "by_model": [{"model": model, **_spent(each)} for model, each in models.items()],
+    }
+
+
+def _spent(each: Spent) -> dict[str, Any]:
+    bill, usage = each.bill, each.usage
+    paid = None if bill is None else bill.input + bill.read + bill.write
+    return {
+        "calls": each.calls,
+        "uncached_tokens": usage.uncached,
+        "write_5m_tokens": usage.cache_write_5m,
+        "write_1h_tokens": usage.cache_write_1h,
+        "read_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+        "input_usd": plain(paid),
+        "output_usd": plain(bill.output if bill else None),
+        "total_usd": plain(each.total),
     }
 
 
@@ -139,6 +167,7 @@ def _session(entry: AuditedFile, bill: Bill | None) -> dict[str, Any]:
         "file": entry.file,
         "recorded_sizes": _tally(audited.recorded),
         "rebuilt_sizes": _tally(audited.rebuilt),
+        "spent": _spent(spent(audited.findings)),
         "bill_usd": _bill(bill),
         "causes": _causes([entry]),
         "read_cost_usd": _read_cost([entry]),

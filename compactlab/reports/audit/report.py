@@ -14,6 +14,7 @@ from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, loo
 from compactlab.reports.audit.data import Miss, data, worst
 from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
+from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent_by
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
@@ -37,6 +38,8 @@ from compactlab.sim.replay.client import Rate
 
 # The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
+# The last days that are shown on a terminal.
+DAYS = 7
 _OF_PAGE = 100
 _NAME = 32
 
@@ -70,6 +73,7 @@ def report(ledger: Ledger, most: int) -> Document:
     """What was audited, with so many of the calls that are furthest off."""
     blocks = (
         *_headline(ledger),
+        *_spent(ledger, DAYS),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
@@ -89,6 +93,7 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([_scope(ledger)], "quiet", bullets=False),
         *_headline(ledger),
         sentences([name(failure) for failure in ledger.failures], "bad"),
+        *_spent(ledger, _OF_PAGE),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
         _session(ledger),
@@ -115,6 +120,49 @@ def _scope(ledger: Ledger) -> str:
         for client in ledger.clients
     )
     return "; ".join(parts)
+
+
+# What was spent: a row a model, and a row a day.
+
+_SPENT = (
+    Column("calls"),
+    Column("plain", rank=4, group="tokens"),
+    Column("written", rank=3, group="tokens"),
+    Column("read", rank=2, group="tokens"),
+    Column("output", rank=1, group="tokens"),
+    Column("input, $"),
+    Column("output, $"),
+    Column("total, $"),
+)
+
+
+def _spent(ledger: Ledger, days: int) -> Iterator[Block]:
+    """The whole bill, by model and by day."""
+    yield Heading("What was spent?", level=2)
+    models, dates = (spent_by(key, ledger.entries) for key in (model_of, day_of))
+    whole = spent(finding for entry in ledger.entries for finding in entry.audited.findings)
+    shown = dict([*dates.items()][-days:])
+    lines = [TableRow(_spent_cells(model, each)) for model, each in models.items()]
+    lines.append(TableRow(_spent_cells("all", whole), "strong"))
+    yield Table((Column("model", words=True), *_SPENT), tuple(lines))
+    cells = [_spent_cells(day, each) for day, each in shown.items()]
+    yield Table((Column("day", words=True), *_SPENT), rows(cells))
+    more = len(dates) - len(shown)
+    yield sentences(
+        [f"These are the last {days} days of {len(dates)}; --json has all."] * bool(more)
+    )
+
+
+def _spent_cells(title: str, each: Spent) -> tuple[str, ...]:
+    usage, bill = each.usage, each.bill
+    tokens = (usage.uncached, usage.cache_write, usage.cache_read, usage.output)
+    paid = (None, None) if bill is None else (bill.input + bill.read + bill.write, bill.output)
+    return (
+        name(title),
+        f"{each.calls:,}",
+        *(show(number, "tokens") for number in tokens),
+        *(show(part, "USD") for part in (*paid, each.total)),
+    )
 
 
 # What would have been predicted: a row a session, a client, and all.

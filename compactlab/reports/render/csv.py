@@ -14,11 +14,18 @@ def write(lines: Iterable[Iterable[object]]) -> str:
 
     Examples
     --------
-    >>> write([["a", "b"], [1, "=2"]])
-    "a,b\n1,'=2\n"
+    >>> write([["a", "b"], [1, "=2"], [None, ["##[x]"]]])
+    "a,b\n1,'=2\n,['# #[x]']\n"
     """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in lines:
-        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in line])
+        writer.writerow(map(_cell, line))
     return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A cell; of lists and the like their text, in which there may be names, too."""
+    if value is None or isinstance(value, int | float):
+        return value
+    return harmless(value if isinstance(value, str) else str(value))
