@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,10 @@ import click
 from compactlab.cli.disclosing import complain, print_json, say, shown, write_aside
 from compactlab.cli.options import (
     Count,
+    client_option,
     file_option,
     lenient_option,
+    named_or_usual,
     nothing_found,
     own_models,
     redact,
@@ -36,8 +39,8 @@ if TYPE_CHECKING:
 class Auditor:
     """Reads and audits transcripts."""
 
-    def __init__(self, catalogue: Catalogue, lenient: bool = False) -> None:
-        self._catalogue, self._lenient = catalogue, lenient
+    def __init__(self, catalogue: Catalogue, lenient: bool = False, since: float = 0.0) -> None:
+        self._catalogue, self._lenient, self._since = catalogue, lenient, since
         self._counted: set[Key] = set()
         self._passed: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -113,7 +116,7 @@ class Auditor:
 
         if conversation.skipped:
             self._passed["unreadable_lines"] += conversation.skipped
-        audited = audit(conversation, self._catalogue.find, self._counted)
+        audited = audit(conversation, self._catalogue.find, self._counted, self._since)
         if audited is None:
             self._passed[self._why_not(conversation)] += 1
             return None
@@ -128,6 +131,8 @@ class Auditor:
             return "no_usage"
         if all(each.key in self._counted for each in calls):
             return "counted_elsewhere"
+        if all(each.time < self._since for each in calls):
+            return "too_old"
         self._unknown.update(each.call.model for each in calls)
         return "unknown_model"
 
@@ -142,7 +147,14 @@ class Auditor:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@client_option
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Count only calls from this day on (UTC), e.g. 2026-11-01.",
+)
 @own_models
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
@@ -164,6 +176,8 @@ class Auditor:
 def audit(
     paths: tuple[str, ...],
     *,
+    client: str | None,
+    since: datetime | None,
     models_file: str | None,
     as_json: bool,
     html: str | None,
@@ -174,7 +188,10 @@ def audit(
     """Explain what recorded sessions cost and why, e.g. compactlab audit ~/.claude/projects.
 
     PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
-    with recorded usage. The audit compares what the cache was expected to do with what it did,
+    with recorded usage. Without PATH, the folders of the clients that are here are read
+    (CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, or the usual ones).
+
+    The audit says what was spent, compares what the cache was expected to do with what it did,
     gives every cache-miss token a cause, and measures how often the client changed its prompt
     unasked (churn).
     """
@@ -184,8 +201,9 @@ def audit(
 
     for name in filter(None, (html, churn_out)):
         _check(Path(name))
-    auditor = Auditor(known_models(models_file), lenient)
-    ledger = shown(auditor.ledger(paths))
+    start = since.replace(tzinfo=UTC).timestamp() if since else 0.0
+    auditor = Auditor(known_models(models_file), lenient, start)
+    ledger = shown(auditor.ledger(named_or_usual(paths, client)))
     if as_json:
         print_json(json.write(report(ledger, worst), indent=1))
     else:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, write_aside
-from compactlab.cli.options import Count, finish, lenient_option, nothing_found, redact
+from compactlab.cli.options import (
+    Count,
+    client_option,
+    finish,
+    lenient_option,
+    named_or_usual,
+    nothing_found,
+    redact,
+)
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, enumerated, listed, shorten
 from compactlab.scenarios.engine.profile import Profile
@@ -126,7 +134,8 @@ def _verdict(sizes: Sequence[Row]) -> str:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@client_option
 @click.option(
     "-o",
     "--out",
@@ -167,6 +176,7 @@ def _verdict(sizes: Sequence[Row]) -> str:
 def fit(
     paths: tuple[str, ...],
     *,
+    client: str | None,
     out: str | None,
     called: str,
     date: str,
@@ -177,7 +187,8 @@ def fit(
 ) -> None:
     """Measure recordings, and make a profile for scenarios from them.
 
-    PATH is a transcript of any format or a folder of them. The command measures the sizes of user
+    PATH is a transcript of any format or a folder of them; without PATH, the usual folders of the
+    clients that are here. The command measures the sizes of user
     messages, of the agent's texts, thinking and arguments, and of each tool's results; how often
     each tool is called, alone or with others, and how often it fails; how long the agent, the tools
     and the user take, with breaks; and the number of calls per turn.
@@ -194,11 +205,12 @@ def fit(
 
     filled = find_profile(fill)
     find_scenario(scenario)  # fail before the work and not after it
-    readable, skipped = sources(paths, lenient=lenient)
+    named = named_or_usual(paths, client)
+    readable, skipped = sources(named, lenient=lenient)
     errors: list[InputError] = []
     recorded = measure(_loaded(readable, errors))
     if not recorded.written:
-        reason = "no call was found" if readable else nothing_found(paths, skipped)
+        reason = "no call was found" if readable else nothing_found(named, skipped)
         raise errors[0] if errors else UsageError(f"there is nothing to measure: {reason}")
     fitted = estimate(recorded, called, _source(recorded, date), filled)
     with TemporaryDirectory() as folder:
@@ -208,7 +220,7 @@ def fit(
     if out:  # now that a scenario has taken it
         write_aside(Path(out), shown(fitted.toml()))
     say(terminal.write(fit_report(fitted.profile, recorded, generated)), styled=True)
-    finish(paths, skipped, errors)
+    finish(named, skipped, errors)
 
 
 def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:

@@ -11,7 +11,8 @@ import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
-from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning
+from compactlab.scenarios.readers.homes import CLIENTS, places
+from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
@@ -118,6 +119,29 @@ redact = click.option(
 
 
 # Messages on files that were not found, skipped, or wrong.
+
+
+client_option = click.option(
+    "--client",
+    type=click.Choice(CLIENTS),
+    help="Without PATH: read the folders of this client alone.",
+)
+
+
+def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
+    """The paths that were named; without any, the folders of the clients that are here, told."""
+    if paths and client:
+        raise UsageError("--client picks among the usual folders: give it or a PATH, not both")
+    if paths:
+        return list(paths)
+    usual = [*places(client or "")]
+    here = [(name, folder) for name, folder in usual if folder.is_dir()]
+    if not here:
+        tried = listed([str(folder) for _, folder in usual])
+        raise UsageError(f"name a PATH: none of the usual folders is here ({tried})")
+    for name, folder in here:
+        say(f"reading {folder} ({name})", err=True)
+    return [str(folder) for _, folder in here]
 
 
 def nothing_found(names: Iterable[object], skipped: int) -> str:

@@ -292,3 +292,54 @@ def test_nothing_is_written_if_one_of_two_files_cannot_be(compactlab, logs, tmp_
     done = compactlab("audit", logs, "--html", page, "--churn-out", shut / "churn.json")
     assert done.code == 2
     assert not page.exists()
+
+
+# Without a path
+
+
+def test_without_a_path_the_usual_folders_are_read_and_named(compactlab, tmp_path, monkeypatch):
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    claude_code(tmp_path / "CLAUDE_CONFIG_DIR" / "projects" / "one" / "idle.jsonl")
+    codex(tmp_path / "CODEX_HOME" / "sessions" / "2026" / "rollout.jsonl")
+    done = compactlab("audit", "--json")
+    assert done.code == 0
+    assert [line.rpartition(" ")[2] for line in done.err.splitlines()] == [
+        "(claude-code)",
+        "(codex)",
+    ]
+    assert json.loads(done.out)["clients"].keys() == {"claude-code", "codex"}
+    alone = compactlab("audit", "--json", "--client", "codex")
+    assert json.loads(alone.out)["clients"].keys() == {"codex"}
+
+
+def test_without_a_path_and_without_any_folder_it_says_where_it_looked(
+    compactlab, tmp_path, monkeypatch
+):
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    for command in ("audit", "fit"):
+        done = compactlab(command)
+        assert (done.code, done.out) == (2, "")
+        assert "none of the usual folders is here" in done.err
+        assert "CODEX_HOME" in done.err
+
+
+def test_a_client_picks_no_path(compactlab, logs):
+    done = compactlab("audit", logs, "--client", "pi")
+    assert (done.code, done.out) == (2, "")
+    assert "not both" in done.err
+
+
+def test_since_a_day_only_calls_of_that_day_on_are_counted(compactlab, tmp_path):
+    calls = [(0, 0, 40_000, True), (90_000, 0, 41_000, True), (90_030, 41_000, 500, False)]
+    file = claude_code(tmp_path / "long.jsonl", calls)
+    (whole, later) = (
+        json.loads(compactlab("audit", "--json", file, *more).out)["sessions"][0]["calls"]
+        for more in ((), ("--since", "2026-03-02"))
+    )
+    assert len(whole) == 3
+    assert later == whole[1:]  # and what came before is still known: the cache had expired
+    none = compactlab("audit", file, "--since", "2026-03-03")
+    assert (none.code, none.out) == (2, "")
+    assert "from before the day that was named" in none.err

@@ -44,13 +44,16 @@ def audit(
     conversation: Conversation,
     find: Callable[[str], Model] = find_model,
     counted: Collection[Key] = (),
+    since: float = 0.0,
 ) -> Audited | None:
-    """Compare the model with one recording."""
+    """Compare the model with one recording: calls from a moment on that are not yet counted."""
+    asked = [each for each in exchanges(conversation) if each.time >= since]
     every = list(inquest(forecasts(conversation, "recorded", find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
+    every = [each for each in every if each.forecast.exchange.time >= since]
     findings = [each for each in every if each.forecast.exchange.key not in counted]
     left_out: dict[str, int] = {}
-    for exchange in exchanges(conversation):
+    for exchange in asked:
         if exchange.answer.id not in known:
             name = exchange.call.model
             left_out[name] = left_out.get(name, 0) + 1
@@ -59,7 +62,7 @@ def audit(
     rebuilt = [
         each
         for each in inquest(forecasts(conversation, "rebuilt", find))
-        if each.forecast.exchange.key not in counted
+        if each.forecast.exchange.key not in counted and each.forecast.exchange.time >= since
     ]
     name, client = conversation.id, conversation.format
     tallies = tally(name, client, findings), tally(name, client, rebuilt)

@@ -214,6 +214,7 @@ REASONS = {
     "no_usage": ("session", "without recorded usage"),
     "unknown_model": ("session", "of unknown models"),
     "counted_elsewhere": ("session", "whose calls are all in other files"),
+    "too_old": ("session", "from before the day that was named"),
 }
 
 

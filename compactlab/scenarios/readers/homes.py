@@ -1,0 +1,47 @@
+"""Where clients keep their transcripts, unless somebody has told them another place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Home(NamedTuple):
+    """A place of one client: a variable that names its folder, the usual folder, and what is in it.
+
+    ``variable`` may name several folders, with commas between them, as Claude Code's does for
+    ccusage.
+    """
+
+    client: str
+    variable: str
+    usual: tuple[str, ...]
+    inside: str
+
+
+# Claude Code: its page on settings, and ccusage's (both 2026-11). Codex: `CODEX_HOME` in its page
+# on configuration. pi: `PI_CODING_AGENT_DIR` in its README (0.73).
+HOMES = (
+    Home("claude-code", "CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude"), "projects"),
+    Home("codex", "CODEX_HOME", ("~/.codex",), "sessions"),
+    Home("pi", "PI_CODING_AGENT_DIR", ("~/.pi/agent",), "sessions"),
+)
+CLIENTS = tuple(home.client for home in HOMES)
+
+
+def places(client: str = "", given: Mapping[str, str] = os.environ) -> Iterator[tuple[str, Path]]:
+    """Where a client may keep its transcripts, or every client; there or not.
+
+    Examples
+    --------
+    >>> [(client, str(path)) for client, path in places("codex", {"CODEX_HOME": "/work"})]
+    [('codex', '/work/sessions')]
+    """
+    for home in HOMES:
+        if client not in ("", home.client):
+            continue
+        named = [each.strip() for each in given.get(home.variable, "").split(",") if each.strip()]
+        for folder in named or home.usual:
+            yield home.client, Path(folder).expanduser() / home.inside
