@@ -44,6 +44,7 @@ def test_questions_are_kept_apart(compactlab, logs):
         "What was spent?",
         "What did the cache model predict?",
         "Why did tokens miss the cache?",
+        "What could be avoided?",
         "Churn: how often does a client change its prompt unasked?",
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from compactlab.reports.audit.avoidable import Avoidable, avoidable, longer
 from compactlab.reports.audit.bill import Bill
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
 from compactlab.reports.audit.inquest import Finding, agreed, agreement
@@ -86,6 +87,8 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry, ledger.bill(entry)) for entry in ledger.entries],
+        "avoidable": [_avoidable(each) for each in avoidable(ledger.entries)],
+        "longer_lifetime": _longer(ledger.entries),
         "agreement": _agreement(ledger.entries),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "models_not_known": ledger.left_out,
@@ -119,6 +122,18 @@ def _spent(each: Spent) -> dict[str, Any]:
         "output_usd": plain(bill.output if bill else None),
         "total_usd": plain(each.total),
     }
+
+
+def _avoidable(each: Avoidable) -> dict[str, Any]:
+    cost = plain(each.cost)
+    return {"cause": each.cause, "calls": each.calls, "cost_usd": cost, "helps": each.helps}
+
+
+def _longer(entries: Sequence[AuditedFile]) -> dict[str, Any] | None:
+    priced = longer(entries)
+    if priced is None:
+        return None
+    return {"cost_usd": plain(priced.cost), "saved_usd": plain(priced.saved)}
 
 
 def _agreement(entries: Sequence[AuditedFile]) -> dict[str, Any]:

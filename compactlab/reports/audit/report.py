@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from math import fsum
 
+from compactlab.reports.audit.avoidable import advice, avoidable
 from compactlab.reports.audit.bill import Bill
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
@@ -81,6 +82,7 @@ def report(ledger: Ledger, most: int) -> Document:
         _causes(ledger.entries),
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING], "quiet"),
+        *_avoidable(ledger),
         *_churn(ledger),
     )
     return Document(blocks, data=partial(data, ledger, most))
@@ -103,6 +105,7 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *_bars(ledger),
+        *_avoidable(ledger),
         *_churn(ledger),
     )
     return Document(blocks)
@@ -371,6 +374,21 @@ def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     whole = read_cost(entries) + fsum(share.dollars or 0.0 for share in totals)
     lines = [_cause(share, cache_misses, whole) for share in totals]
     return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
+
+
+def _avoidable(ledger: Ledger) -> Iterator[Block]:
+    """What could be avoided, the dearest first, and what helps."""
+    found = avoidable(ledger.entries)
+    if not found:
+        return
+    yield Heading("What could be avoided?", level=2)
+    columns = (Column("cause", words=True), Column("rebuilds"), Column("avoidable, $"))
+    cells = [
+        (each.cause, f"{each.calls:,}", show(each.cost, "USD"), each.helps or NONE)
+        for each in found
+    ]
+    yield Table((*columns, Column("what helps", words=True)), rows(cells))
+    yield sentences([*advice(ledger.entries)])
 
 
 def _evidence(ledger: Ledger) -> Iterator[str]:

@@ -1,0 +1,120 @@
+"""What of a bill could be avoided, and what a user can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from compactlab.reports.audit.causes import charged
+from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.ledger import AuditedFile
+from compactlab.reports.render.text import dollars
+from compactlab.sim.cache.entries import LIFETIMES
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.pricing import prices_of
+
+_EXPIRY = "ttl_expired"
+# What helps against a cause. Where nothing is said, a user can do nothing.
+_HELPS = {
+    _EXPIRY: "before a break that outlasts the cache: compact, or start a new session",
+    "client_restart": "keep the client open between prompts; restart it when a task is done",
+    "compaction": "compact where a task ends; clear what is done with",
+    "model_switch": "switch models at the start of a session, or right after a compaction",
+    "tools_changed": "connect servers of tools before the session, not within it",
+    "settings_changed": "choose thinking and effort at the start of a session",
+    "client_upgrade": "update the client between sessions",
+    "history_edit": "the client changes earlier messages by itself; another version may not",
+    "system_changed": "the client changes its system prompt by itself; look for hooks that do",
+    "lookback_miss": "fewer tool calls in one answer",
+}
+
+
+@dataclass(frozen=True)
+class Avoidable:
+    """What one cause cost above reading the same tokens from the cache.
+
+    Parameters
+    ----------
+    cause
+        The cause.
+    calls
+        Calls that it befell.
+    cost
+        Dollars above reading.
+    helps
+        What a user can do about it; "" if nothing.
+    """
+
+    cause: str
+    calls: int
+    cost: float
+    helps: str
+
+
+def avoidable(entries: Iterable[AuditedFile]) -> list[Avoidable]:
+    """What could be avoided in some sessions, the dearest first."""
+    costs: dict[str, list[float]] = {}
+    for finding in _priced(entries):
+        for charge, _, above in charged(finding):
+            if above:
+                costs.setdefault(charge.cause, []).append(above)
+    found = [
+        Avoidable(cause, len(each), fsum(each), _HELPS.get(cause, ""))
+        for cause, each in costs.items()
+    ]
+    return sorted(found, key=lambda each: (-each.cost, each.cause))
+
+
+def _priced(entries: Iterable[AuditedFile]) -> Iterator[Finding]:
+    for entry in entries:
+        if entry.audited.recorded.cost is not None:
+            yield from entry.audited.findings
+
+
+@dataclass(frozen=True)
+class Longer:
+    """What entries of an hour would have cost and saved, where entries of five minutes were asked.
+
+    Parameters
+    ----------
+    cost
+        Dollars that the same writes cost more.
+    saved
+        Dollars of rebuilds after gaps of up to an hour, above reading.
+    """
+
+    cost: float
+    saved: float
+
+
+def longer(entries: Iterable[AuditedFile]) -> Longer | None:
+    """Price the longer lifetime; None if no call asked for the shorter one."""
+    costs: list[float] = []
+    saved: list[float] = []
+    for finding in _priced(entries):
+        exchange = finding.forecast.exchange
+        written = exchange.usage.cache_write_5m
+        if not written:
+            continue
+        rates = prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
+        hour, minutes = Usage(cache_write_1h=written), Usage(cache_write_5m=written)
+        costs.append(rates.cost(hour) - rates.cost(minutes))
+        if exchange.gap <= LIFETIMES["1h"]:
+            expired = (above for charge, _, above in charged(finding) if charge.cause == _EXPIRY)
+            saved += (above for above in expired if above)
+    return Longer(fsum(costs), fsum(saved)) if costs else None
+
+
+def advice(entries: Sequence[AuditedFile]) -> Iterator[str]:
+    """Say what the longer lifetime would have changed."""
+    priced = longer(entries)
+    if priced is None:
+        return
+    net = priced.saved - priced.cost
+    verdict = f"{'cheaper' if net > 0 else 'dearer'} by ${dollars(abs(net))}"
+    yield (
+        f"With entries of an hour instead of five minutes, writes would have cost "
+        f"${dollars(priced.cost)} more and rebuilds after breaks of up to an hour "
+        f"${dollars(priced.saved)} less: {verdict} in all."
+    )
