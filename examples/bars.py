@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from compactlab.reports.audit.audit import Audited, audit, name_by_pattern
-from compactlab.reports.audit.bill import Bill, bill
+from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of
 from compactlab.reports.audit.inquest import REASONS, agreed, agreement
 from compactlab.reports.audit.tally import Pair, Rebuilds
@@ -37,7 +37,7 @@ class Held:
     repository: str
     session: str
     audited: Audited
-    bill: Bill | None
+    bill: BillForecast | None
 
     @property
     def version(self) -> str:
@@ -81,7 +81,7 @@ def held_out(sessions: Sequence[tuple[str, str, Audited]]) -> Iterator[Held]:
             if (which != session if alone else where != repository)
         ]
         churn = churn_of(audited.client, others)
-        yield Held(repository, session, audited, bill(session, audited.findings, churn))
+        yield Held(repository, session, audited, forecast_bill(session, audited.findings, churn))
 
 
 def bars(sessions: Sequence[Held]) -> Iterator[Bar]:
@@ -124,24 +124,24 @@ def _bar(
     return Bar(name, value, interval, cases, least, most)
 
 
-def _rules(bill: Bill) -> float:
+def _rules(bill: BillForecast) -> float:
     return bill.rules
 
 
-def _expected(bill: Bill) -> float:
+def _expected(bill: BillForecast) -> float:
     return bill.expected
 
 
-def _errors(sessions: Iterable[Held], pick: Callable[[Bill], float]) -> list[float]:
+def _errors(sessions: Iterable[Held], pick: Callable[[BillForecast], float]) -> list[float]:
     bills = (each.bill for each in sessions if each.bill)
     return [abs(pick(bill) / bill.recorded - 1) for bill in bills]
 
 
-def _median(pick: Callable[[Bill], float]) -> Figure:
+def _median(pick: Callable[[BillForecast], float]) -> Figure:
     return lambda sessions: median(_errors(sessions, pick))
 
 
-def _worst(pick: Callable[[Bill], float]) -> Figure:
+def _worst(pick: Callable[[BillForecast], float]) -> Figure:
     return lambda sessions: max(_errors(sessions, pick))
 
 
@@ -184,7 +184,7 @@ def _agreed(sessions: Sequence[Held]) -> float | None:
 def _logged(sessions: Sequence[Held]) -> float | None:
     lost = [finding for each in sessions for finding in each.audited.findings if finding.lost]
     whole = sum(finding.lost for finding in lost)
-    return sum(finding.lost for finding in lost if finding.logged) / whole if whole else None
+    return sum(finding.lost for finding in lost if finding.follows) / whole if whole else None
 
 
 def _coverage(sessions: Sequence[Held]) -> float | None:

@@ -118,8 +118,7 @@ redact = click.option(
 )
 
 
-# Messages on files that were not found, skipped, or wrong.
-
+# What is read where no path was named.
 
 client_option = click.option(
     "--client",
@@ -142,6 +141,9 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
     for name, folder in here:
         say(f"reading {folder} ({name})", err=True)
     return [str(folder) for _, folder in here]
+
+
+# Messages on files that were not found, skipped, or wrong.
 
 
 def nothing_found(names: Iterable[object], skipped: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.reports.audit.avoidable import advice, avoidable, longer
+from compactlab.reports.audit.avoidable import advice, avoidable, helps, longer
 from compactlab.sim.cache.causes import CAUSES
 from tests.recordings import CALM, IDLE, Recorded, claude_code, codex
 from tests.reports.test_spent import entry
@@ -19,13 +19,12 @@ BREAK: Sequence[Recorded] = ((0, 0, 40_000, True), (660, 0, 41_000, True))
 
 def test_the_dearest_cause_comes_first_and_sums_are_those_on_paper(tmp_path: Path) -> None:
     found = avoidable([entry(claude_code(tmp_path / "idle.jsonl"))])
-    costs = {each.cause: each.cost for each in found}
+    costs = {each.cause: each.avoidable_cost for each in found}
     assert [*costs] == ["unexplained", "ttl_expired"]
     assert costs["unexplained"] == pytest.approx(42_400 * (WRITE - READ))
     assert costs["ttl_expired"] == pytest.approx(41_500 * (WRITE - READ))
-    helps = {each.cause: each.helps for each in found}
-    assert "compact" in helps["ttl_expired"]
-    assert helps["unexplained"] == ""
+    assert "compact" in helps("ttl_expired")
+    assert helps("unexplained") == ""
 
 
 def test_where_nothing_was_lost_nothing_is_avoidable(tmp_path: Path) -> None:

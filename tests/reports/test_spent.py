@@ -39,12 +39,13 @@ def test_parts_add_up_to_the_whole(tmp_path: Path) -> None:
         entry(claude_code(tmp_path / "two.jsonl", CALM, model="claude-opus-4-5")),
         entry(claude_code(tmp_path / "late.jsonl", [(90_000, 0, 9_000, True)])),
     ]
-    whole = spent(finding for each in entries for finding in each.audited.findings)
+    findings = [finding for each in entries for finding in each.audited.findings]
+    whole = spent(findings)
     for key, names in (
         (model_of, ["claude-opus-4-5", "claude-sonnet-4-5"]),
         (day_of, ["2026-03-01", "2026-03-02"]),
     ):
-        parts = spent_by(key, entries)
+        parts = spent_by(key, findings)
         assert [*parts] == names
         assert sum(each.calls for each in parts.values()) == whole.calls
         assert fsum(each.total or 0.0 for each in parts.values()) == pytest.approx(whole.total)
@@ -58,4 +59,4 @@ def test_a_call_without_a_time_stands_under_no_day(tmp_path: Path) -> None:
     file = claude_code(tmp_path / "calm.jsonl", CALM)
     bare = file.read_text("utf-8").replace('"timestamp"', '"moment"')
     file.write_text(bare, encoding="utf-8")
-    assert [*spent_by(day_of, [entry(file)])] == ["undated"]
+    assert [*spent_by(day_of, entry(file).audited.findings)] == ["undated"]

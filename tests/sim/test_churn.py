@@ -11,19 +11,24 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.stream import stream
-from compactlab.sim.replay.client import Churn, Rate, read_churn, write_churn
+from compactlab.sim.replay.client import Churn, Depth, Rate, Step, read_churn, write_churn
+
+
+def counts(draw: st.DrawFn) -> tuple[int, float, float]:
+    calls = draw(st.integers(0, 10_000))
+    front = draw(st.integers(0, calls))
+    return calls, front, draw(st.integers(0, calls - front)) * draw(st.sampled_from([0.5, 1.0]))
 
 
 @st.composite
 def rates(draw: st.DrawFn) -> Rate:
-    calls = draw(st.integers(0, 10_000))
-    front = draw(st.integers(0, calls))
-    messages = draw(st.integers(0, calls - front)) * draw(st.sampled_from([0.5, 1.0]))
     low, high = sorted(draw(st.tuples(st.floats(0, 1), st.floats(0, 1))))
-    return Rate(calls, front, messages, low, high)
+    starts = sorted(draw(st.sets(st.floats(0, 9_999), max_size=4)))
+    return Rate(*counts(draw), low, high, tuple(Step(start, *counts(draw)) for start in starts))
 
 
-CHURNS = st.builds(Churn, st.text(max_size=9), rates(), rates(), st.integers(0, 99))
+SHARES = st.floats(0, 9)
+CHURNS = st.builds(Churn, st.text(max_size=9), rates(), rates(), st.integers(0, 99), SHARES, SHARES)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +49,45 @@ CHURNS = st.builds(Churn, st.text(max_size=9), rates(), rates(), st.integers(0, 
 def test_figures_that_cannot_be_are_refused(figures: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="must"):
         Rate(*figures)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("starts", [(5, 5), (9, 3)])
+def test_steps_that_do_not_ascend_are_refused(starts: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="ascend"):
+        Rate(curve=tuple(map(Step, starts)))
+
+
+@pytest.mark.parametrize("after", [-1.0, float("nan"), float("inf")])
+def test_a_step_starts_after_a_number_of_seconds(after: float) -> None:
+    with pytest.raises(ValueError, match="seconds"):
+        Step(after)
+
+
+@pytest.mark.parametrize("figures", [(-0.1, 0.0), (0.0, -1.0), (float("nan"), 0.0), (0.0, 1e999)])
+def test_spread_and_error_are_numbers_from_nought_on(figures: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="numbers from 0"):
+        Churn("c", spread=figures[0], error=figures[1])
+
+
+@given(rates(), st.floats(0, 20_000), st.sampled_from(["front", "messages"]))
+def test_a_share_lies_between_that_of_its_step_and_that_of_the_whole(
+    rate: Rate, gap: float, depth: Depth
+) -> None:
+    step = next((each for each in reversed(rate.curve) if each.after <= gap), None)
+    whole, share = rate.share(depth), rate.share(depth, gap)
+    if step is None or not step.calls:
+        assert share == pytest.approx(whole)
+    else:
+        own = getattr(step, depth) / step.calls
+        assert min(own, whole) - 1e-9 <= share <= max(own, whole) + 1e-9
+        assert step.calls < 100 or abs(share - own) <= 0.05 * abs(whole - own) + 1e-9
+
+
+def test_a_draw_asks_the_step_of_its_gap() -> None:
+    steps = Step(0.0, 1_000), Step(60.0, 1_000, messages=1_000)
+    churn = Churn("c", Rate(2_000, 0, 1_000, curve=steps))
+    assert churn.draw(Stub(0.5), opens_turn=True, gap=59.9) is None
+    assert churn.draw(Stub(0.5), opens_turn=True, gap=60.0) == "messages"
 
 
 def test_nothing_measured_is_no_churn() -> None:

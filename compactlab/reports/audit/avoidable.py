@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from compactlab.reports.audit.causes import charged
-from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.causes import Share, by_cause, charged, priced, shares
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.render.text import dollars
 from compactlab.sim.cache.entries import LIFETIMES
@@ -30,46 +29,15 @@ _HELPS = {
 }
 
 
-@dataclass(frozen=True)
-class Avoidable:
-    """What one cause cost above reading the same tokens from the cache.
-
-    Parameters
-    ----------
-    cause
-        The cause.
-    calls
-        Calls that it befell.
-    cost
-        Dollars above reading.
-    helps
-        What a user can do about it; "" if nothing.
-    """
-
-    cause: str
-    calls: int
-    cost: float
-    helps: str
+def helps(cause: str) -> str:
+    """What a user can do against a cause; "" if nothing."""
+    return _HELPS.get(cause, "")
 
 
-def avoidable(entries: Iterable[AuditedFile]) -> list[Avoidable]:
-    """What could be avoided in some sessions, the dearest first."""
-    costs: dict[str, list[float]] = {}
-    for finding in _priced(entries):
-        for charge, _, above in charged(finding):
-            if above:
-                costs.setdefault(charge.cause, []).append(above)
-    found = [
-        Avoidable(cause, len(each), fsum(each), _HELPS.get(cause, ""))
-        for cause, each in costs.items()
-    ]
-    return sorted(found, key=lambda each: (-each.cost, each.cause))
-
-
-def _priced(entries: Iterable[AuditedFile]) -> Iterator[Finding]:
-    for entry in entries:
-        if entry.audited.recorded.cost is not None:
-            yield from entry.audited.findings
+def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:
+    """What could be avoided in some sessions, the dearest cause first."""
+    found = [share for share in by_cause(shares(entries)) if share.avoidable_cost]
+    return sorted(found, key=lambda share: (-(share.avoidable_cost or 0.0), share.cause))
 
 
 @dataclass(frozen=True)
@@ -92,7 +60,7 @@ def longer(entries: Iterable[AuditedFile]) -> Longer | None:
     """Price the longer lifetime; None if no call asked for the shorter one."""
     costs: list[float] = []
     saved: list[float] = []
-    for finding in _priced(entries):
+    for finding in priced(entries):
         exchange = finding.forecast.exchange
         written = exchange.usage.cache_write_5m
         if not written:
@@ -108,13 +76,13 @@ def longer(entries: Iterable[AuditedFile]) -> Longer | None:
 
 def advice(entries: Sequence[AuditedFile]) -> Iterator[str]:
     """Say what the longer lifetime would have changed."""
-    priced = longer(entries)
-    if priced is None:
+    hour = longer(entries)
+    if hour is None:
         return
-    net = priced.saved - priced.cost
+    net = hour.saved - hour.cost
     verdict = f"{'cheaper' if net > 0 else 'dearer'} by ${dollars(abs(net))}"
     yield (
         f"With entries of an hour instead of five minutes, writes would have cost "
-        f"${dollars(priced.cost)} more and rebuilds after breaks of up to an hour "
-        f"${dollars(priced.saved)} less: {verdict} in all."
+        f"${dollars(hour.cost)} more and rebuilds after breaks of up to an hour "
+        f"${dollars(hour.saved)} less: {verdict} in all."
     )

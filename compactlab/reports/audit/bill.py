@@ -25,7 +25,7 @@ _LOW, _HIGH = 0.05, 0.95
 
 
 @dataclass(frozen=True)
-class Bill:
+class BillForecast:
     """Dollars of a session's input.
 
     Parameters
@@ -63,7 +63,7 @@ class _Chance:
     cost: float
 
 
-def bill(name: str, session: Session, churn: Churn) -> Bill | None:
+def forecast_bill(name: str, session: Session, churn: Churn) -> BillForecast | None:
     """Forecast the bill of a session with the churn of other sessions; None without a price."""
     try:
         costs = [input_costs(finding.forecast) for finding in session]
@@ -74,7 +74,7 @@ def bill(name: str, session: Session, churn: Churn) -> Bill | None:
     expected = rules + fsum(each.share * each.cost for each in chances)
     low, high = _interval(name, churn, rules, chances)
     tokens += sum(finding.forecast.cache_misses for finding in session)
-    return Bill(fsum(cost for _, cost in costs), rules, expected, low, high, tokens)
+    return BillForecast(fsum(cost for _, cost in costs), rules, expected, low, high, tokens)
 
 
 def _chances(session: Session, churn: Churn) -> tuple[list[_Chance], float]:

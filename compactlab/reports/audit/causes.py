@@ -63,14 +63,16 @@ class Share:
     tokens: int = 0
     dollars: float | None = None  # None: no price is known
     avoidable_cost: float | None = None  # None: also for new text
+    calls: int = 0
 
-    def plus(self, tokens: int, dollars: float | None, avoidable_cost: float | None) -> Share:
+    def __add__(self, other: Share) -> Share:
         """This share with more of the same."""
         return replace(
             self,
-            tokens=self.tokens + tokens,
-            dollars=_sum(self.dollars, dollars),
-            avoidable_cost=_sum(self.avoidable_cost, avoidable_cost),
+            tokens=self.tokens + other.tokens,
+            dollars=_sum(self.dollars, other.dollars),
+            avoidable_cost=_sum(self.avoidable_cost, other.avoidable_cost),
+            calls=self.calls + other.calls,
         )
 
 
@@ -89,7 +91,8 @@ def shares(entries: Iterable[AuditedFile]) -> list[Share]:
         for finding in entry.audited.findings:
             for charge, cost, avoidable_cost in charged(finding, priced):
                 key = charge.cause, charge.ground
-                by_key[key] = by_key.get(key, Share(*key)).plus(charge.tokens, cost, avoidable_cost)
+                more = Share(*key, charge.tokens, cost, avoidable_cost, 1)
+                by_key[key] = by_key[key] + more if key in by_key else more
     return sorted(by_key.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
 
 
@@ -97,8 +100,7 @@ def by_cause(by_ground: Iterable[Share]) -> list[Share]:
     """The same, whatever it stands on."""
     total: dict[str, Share] = {}
     for each in by_ground:
-        so_far = total.get(each.cause, Share(each.cause, ""))
-        total[each.cause] = so_far.plus(each.tokens, each.dollars, each.avoidable_cost)
+        total[each.cause] = total.get(each.cause, Share(each.cause, "")) + each
     return list(total.values())
 
 
@@ -127,9 +129,14 @@ def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
 
 def read_cost(entries: Iterable[AuditedFile]) -> float:
     """Dollars for what was read from the cache, of the sessions whose prices are known."""
-    priced = (entry.audited for entry in entries if entry.audited.recorded.cost is not None)
-    findings = (finding for audited in priced for finding in audited.findings)
-    return fsum(_rates(each).cost(Usage(cache_read=each.read)) for each in findings)
+    return fsum(_rates(each).cost(Usage(cache_read=each.read)) for each in priced(entries))
+
+
+def priced(entries: Iterable[AuditedFile]) -> Iterator[Finding]:
+    """The calls of the sessions whose prices are known."""
+    for entry in entries:
+        if entry.audited.recorded.cost is not None:
+            yield from entry.audited.findings
 
 
 def _rates(finding: Finding) -> Price:

@@ -9,9 +9,17 @@ from typing import Any
 
 import msgspec
 
-from compactlab.reports.audit.avoidable import Avoidable, avoidable, longer
-from compactlab.reports.audit.bill import Bill
-from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
+from compactlab.reports.audit.avoidable import avoidable, helps, longer
+from compactlab.reports.audit.bill import BillForecast
+from compactlab.reports.audit.causes import (
+    GROUNDS,
+    Share,
+    charged,
+    headline,
+    read_cost,
+    remarks,
+    shares,
+)
 from compactlab.reports.audit.inquest import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent_by
@@ -89,7 +97,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "sessions": [_session(entry, ledger.bill(entry)) for entry in ledger.entries],
         "avoidable": [_avoidable(each) for each in avoidable(ledger.entries)],
         "longer_lifetime": _longer(ledger.entries),
-        "agreement": _agreement(ledger.entries),
+        "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "models_not_known": ledger.left_out,
         "models_without_price": ledger.unpriced,
@@ -99,18 +107,16 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
 
 
 def _spent_by_all(ledger: Ledger) -> dict[str, Any]:
-    findings = (finding for entry in ledger.entries for finding in entry.audited.findings)
-    days, models = (spent_by(key, ledger.entries) for key in (day_of, model_of))
+    days, models = (spent_by(key, ledger.findings) for key in (day_of, model_of))
     return {
-        **_spent(spent(findings)),
+        **_spent(spent(ledger.findings)),
         "by_day": [{"day": day, **_spent(each)} for day, each in days.items()],
         "by_model": [{"model": model, **_spent(each)} for model, each in models.items()],
     }
 
 
 def _spent(each: Spent) -> dict[str, Any]:
-    bill, usage = each.bill, each.usage
-    paid = None if bill is None else bill.input + bill.read + bill.write
+    usage = each.usage
     return {
         "calls": each.calls,
         "uncached_tokens": usage.uncached,
@@ -118,15 +124,15 @@ def _spent(each: Spent) -> dict[str, Any]:
         "write_1h_tokens": usage.cache_write_1h,
         "read_tokens": usage.cache_read,
         "output_tokens": usage.output,
-        "input_usd": plain(paid),
-        "output_usd": plain(bill.output if bill else None),
+        "input_usd": plain(each.input),
+        "output_usd": plain(each.output),
         "total_usd": plain(each.total),
     }
 
 
-def _avoidable(each: Avoidable) -> dict[str, Any]:
-    cost = plain(each.cost)
-    return {"cause": each.cause, "calls": each.calls, "cost_usd": cost, "helps": each.helps}
+def _avoidable(each: Share) -> dict[str, Any]:
+    cost, what = plain(each.avoidable_cost), helps(each.cause)
+    return {"cause": each.cause, "calls": each.calls, "cost_usd": cost, "helps": what}
 
 
 def _longer(entries: Sequence[AuditedFile]) -> dict[str, Any] | None:
@@ -136,9 +142,9 @@ def _longer(entries: Sequence[AuditedFile]) -> dict[str, Any] | None:
     return {"cost_usd": plain(priced.cost), "saved_usd": plain(priced.saved)}
 
 
-def _agreement(entries: Sequence[AuditedFile]) -> dict[str, Any]:
+def _agreement(findings: Iterable[Finding]) -> dict[str, Any]:
     """How often the rules name the cause that the provider names, without having read that."""
-    pairs = agreement(finding for entry in entries for finding in entry.audited.findings)
+    pairs = agreement(findings)
     right, of = agreed(pairs)
     told = [{"provider": said, "rules": rule, "calls": n} for (said, rule), n in pairs.items()]
     return {"agree": right, "of": of, "calls": told}
@@ -173,7 +179,7 @@ def _errors(tallies: Sequence[Tally]) -> dict[str, Any]:
     }
 
 
-def _session(entry: AuditedFile, bill: Bill | None) -> dict[str, Any]:
+def _session(entry: AuditedFile, bill: BillForecast | None) -> dict[str, Any]:
     audited = entry.audited
     priced = audited.recorded.cost is not None
     return {
@@ -192,7 +198,7 @@ def _session(entry: AuditedFile, bill: Bill | None) -> dict[str, Any]:
     }
 
 
-def _bill(bill: Bill | None) -> dict[str, Any] | None:
+def _bill(bill: BillForecast | None) -> dict[str, Any] | None:
     """The forecast with the chance of losses: expectation, and interval of 90 %."""
     if bill is None:
         return None

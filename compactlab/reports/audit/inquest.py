@@ -107,7 +107,7 @@ class Finding:
     lost: int  # tokens that the previous call had left in the cache and that were not read
     charges: tuple[Charge, ...]
     guess: str = ""  # the cause of what was lost, had the provider said nothing
-    logged: bool = True  # whether the log tells that cause
+    follows: bool = True  # whether the log tells its causes
 
     @property
     def read(self) -> int:
@@ -124,11 +124,6 @@ class Finding:
         """Tokens that were expected to be lost."""
         forecast = self.forecast
         return max(0, min(forecast.had, forecast.prompt) - forecast.read)
-
-    @property
-    def follows(self) -> bool:
-        """Whether its causes follow from something in the log."""
-        return self.logged
 
     def bare(self) -> Finding:
         """This finding without the texts of its call."""
@@ -285,4 +280,4 @@ def _named(finding: Finding) -> Finding:
         for c in finding.charges
     )
     guess = "system_changed" if finding.guess == "unexplained" else finding.guess
-    return Finding(finding.forecast, finding.lost, charges, guess, finding.logged)
+    return replace(finding, charges=charges, guess=guess)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum
 from statistics import median
 
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
-from compactlab.reports.audit.bill import Bill, bill
+from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
+from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.models.model import Model
@@ -84,6 +85,11 @@ class Ledger:
         """The most expensive sessions first; those without a price last, by cache-miss tokens."""
         return tuple(sorted(self.entries, key=_weight, reverse=True))
 
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """The calls of all sessions."""
+        return (finding for entry in self.entries for finding in entry.audited.findings)
+
     @cached_property
     def left_out(self) -> dict[str, int]:
         """Calls of models that are not known, by model."""
@@ -112,8 +118,8 @@ class Ledger:
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
 
     @cached_property
-    def bills(self) -> dict[str, Bill]:
-        """The bill of each session by its file, as forecast with the churn of other sessions.
+    def bills(self) -> dict[tuple[str, str], BillForecast]:
+        """The bill of each session, by file and name, as forecast with the churn of others.
 
         Every second session of a client is forecast from the others, and the other way round.
         From fewer than five sessions, or without a price, there is no forecast.
@@ -126,14 +132,14 @@ class Ledger:
                     continue
                 churn = losses_of(client, sessions_of(client, [each.audited for each in others]))
                 for entry in own:
-                    made = bill(entry.name, entry.audited.findings, churn)
+                    made = forecast_bill(entry.name, entry.audited.findings, churn)
                     if made is not None:
-                        bills[entry.file + entry.name] = made
+                        bills[entry.file, entry.name] = made
         return bills
 
-    def bill(self, entry: AuditedFile) -> Bill | None:
+    def bill(self, entry: AuditedFile) -> BillForecast | None:
         """The forecast bill of a session."""
-        return self.bills.get(entry.file + entry.name)
+        return self.bills.get((entry.file, entry.name))
 
 
 def _weight(entry: AuditedFile) -> tuple[float, float]:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import partial
 from math import fsum
 
-from compactlab.reports.audit.avoidable import advice, avoidable
-from compactlab.reports.audit.bill import Bill
+from compactlab.reports.audit.avoidable import advice, avoidable, helps
+from compactlab.reports.audit.bill import BillForecast
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
 from compactlab.reports.audit.data import Miss, data, worst
@@ -142,11 +142,10 @@ _SPENT = (
 def _spent(ledger: Ledger, days: int) -> Iterator[Block]:
     """The whole bill, by model and by day."""
     yield Heading("What was spent?", level=2)
-    models, dates = (spent_by(key, ledger.entries) for key in (model_of, day_of))
-    whole = spent(finding for entry in ledger.entries for finding in entry.audited.findings)
+    models, dates = (spent_by(key, ledger.findings) for key in (model_of, day_of))
     shown = dict([*dates.items()][-days:])
     lines = [TableRow(_spent_cells(model, each)) for model, each in models.items()]
-    lines.append(TableRow(_spent_cells("all", whole), "strong"))
+    lines.append(TableRow(_spent_cells("all", spent(ledger.findings)), "strong"))
     yield Table((Column("model", words=True), *_SPENT), tuple(lines))
     cells = [_spent_cells(day, each) for day, each in shown.items()]
     yield Table((Column("day", words=True), *_SPENT), rows(cells))
@@ -157,14 +156,13 @@ def _spent(ledger: Ledger, days: int) -> Iterator[Block]:
 
 
 def _spent_cells(title: str, each: Spent) -> tuple[str, ...]:
-    usage, bill = each.usage, each.bill
+    usage = each.usage
     tokens = (usage.uncached, usage.cache_write, usage.cache_read, usage.output)
-    paid = (None, None) if bill is None else (bill.input + bill.read + bill.write, bill.output)
     return (
         name(title),
         f"{each.calls:,}",
         *(show(number, "tokens") for number in tokens),
-        *(show(part, "USD") for part in (*paid, each.total)),
+        *(show(part, "USD") for part in (each.input, each.output, each.total)),
     )
 
 
@@ -178,7 +176,7 @@ class _TallyRow:
     label: str
     recorded: Tally
     rebuilt: Tally
-    bill: Bill | None = None
+    bill: BillForecast | None = None
     total: bool = False
 
 
@@ -221,7 +219,7 @@ def _pair(
     )
 
 
-def _chance(bill: Bill | None) -> str:
+def _chance(bill: BillForecast | None) -> str:
     """A bill with the losses that others of the client had, and where 90 % of such bills are."""
     if bill is None:
         return NONE
@@ -384,7 +382,7 @@ def _avoidable(ledger: Ledger) -> Iterator[Block]:
     yield Heading("What could be avoided?", level=2)
     columns = (Column("cause", words=True), Column("rebuilds"), Column("avoidable, $"))
     cells = [
-        (each.cause, f"{each.calls:,}", show(each.cost, "USD"), each.helps or NONE)
+        (each.cause, f"{each.calls:,}", show(each.avoidable_cost, "USD"), helps(each.cause) or NONE)
         for each in found
     ]
     yield Table((*columns, Column("what helps", words=True)), rows(cells))
@@ -393,10 +391,10 @@ def _avoidable(ledger: Ledger) -> Iterator[Block]:
 
 def _evidence(ledger: Ledger) -> Iterator[str]:
     """What the causes rest on, and how often rules and provider name the same."""
-    findings = [finding for entry in ledger.entries for finding in entry.audited.findings]
+    findings = [*ledger.findings]
     lost = sum(finding.lost for finding in findings)
     if lost:
-        logged = sum(finding.lost for finding in findings if finding.logged)
+        logged = sum(finding.lost for finding in findings if finding.follows)
         told = show(logged / lost, "share")
         yield f"Of all tokens that were rebuilt, the log gives the cause for {told}."
     right, of = agreed(agreement(findings))

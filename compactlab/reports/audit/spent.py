@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from math import fsum
 
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
@@ -37,6 +36,16 @@ class Spent:
     calls: int
     usage: Usage
     bill: Bill | None
+
+    @property
+    def input(self) -> float | None:
+        """Dollars of the prompts."""
+        return None if self.bill is None else fsum(self.bill[:-1])
+
+    @property
+    def output(self) -> float | None:
+        """Dollars of the answers."""
+        return None if self.bill is None else self.bill.output
 
     @property
     def total(self) -> float | None:
@@ -76,10 +85,9 @@ def day_of(finding: Finding) -> str:
         return UNDATED
 
 
-def spent_by(key: Callable[[Finding], str], entries: Iterable[AuditedFile]) -> Mapping[str, Spent]:
+def spent_by(key: Callable[[Finding], str], findings: Iterable[Finding]) -> Mapping[str, Spent]:
     """What was spent by day or by model, in ascending order of its name."""
     groups: dict[str, list[Finding]] = {}
-    for entry in entries:
-        for finding in entry.audited.findings:
-            groups.setdefault(key(finding), []).append(finding)
+    for finding in findings:
+        groups.setdefault(key(finding), []).append(finding)
     return {name: spent(groups[name]) for name in sorted(groups)}

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from compactlab.reports.audit.bill import bill
+from compactlab.reports.audit.bill import forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
 from compactlab.reports.audit.tally import input_costs
 from compactlab.sim.replay.client import Churn, Rate
@@ -21,7 +21,9 @@ def cost(session: Session) -> float:
 
 def test_without_losses_the_bill_is_that_of_the_rules() -> None:
     session = churning(1)
-    calm = bill("calm", session, churn_of("planted", [churning(seed) for seed in range(2, 5)]))
+    calm = forecast_bill(
+        "calm", session, churn_of("planted", [churning(seed) for seed in range(2, 5)])
+    )
     assert calm is not None
     assert calm.expected == calm.rules
     assert calm.low <= calm.rules <= calm.high
@@ -31,7 +33,7 @@ def test_without_losses_the_bill_is_that_of_the_rules() -> None:
 def test_on_the_average_the_bill_is_right_on_other_sessions() -> None:
     fitted = losses_of("planted", [churning(seed, at_turns=0.25) for seed in range(40)])
     others = [churning(seed, at_turns=0.25) for seed in range(100, 140)]
-    bills = [bill(str(seed), session, fitted) for seed, session in enumerate(others)]
+    bills = [forecast_bill(str(seed), session, fitted) for seed, session in enumerate(others)]
     expected, recorded, rules = (
         sum(getattr(each, name) for each in bills) for name in ("expected", "recorded", "rules")
     )
@@ -50,20 +52,20 @@ def test_the_interval_holds_nine_of_ten_bills_of_other_sessions(differ: bool) ->
         return churning(seed, turns=20, at_turns=min(1.0, rate), depth="messages")
 
     fitted = losses_of("planted", [drawn(seed) for seed in range(80)])
-    bills = [bill(str(seed), drawn(1_000 + seed), fitted) for seed in range(120)]
+    bills = [forecast_bill(str(seed), drawn(1_000 + seed), fitted) for seed in range(120)]
     held = sum(each.held for each in bills if each)
     assert 0.85 <= held / 120 <= 0.97
 
 
 def test_the_same_session_has_the_same_bill() -> None:
     session, churn = churning(1, at_turns=0.3), churn_of("planted", [churning(2, at_turns=0.3)])
-    assert bill("one", session, churn) == bill("one", session, churn)
+    assert forecast_bill("one", session, churn) == forecast_bill("one", session, churn)
 
 
 def test_where_more_is_lost_more_is_expected() -> None:
     session = churning(1)
     bills = [
-        bill("s", session, Churn("planted", Rate(100, lost), Rate(100, 0, lost / 10)))
+        forecast_bill("s", session, Churn("planted", Rate(100, lost), Rate(100, 0, lost / 10)))
         for lost in (0, 5, 20)
     ]
     assert all(bills)
@@ -81,7 +83,7 @@ def test_a_session_without_a_price_has_no_bill() -> None:
     model = made.MODELS[made.MAIN]
     client.models = {made.MAIN: type(model)(model.name, 200_000, 0, made.QUICK, "", model.policy)}
     client.turn().turn()
-    assert bill("free", found(client), Churn("planted")) is None
+    assert forecast_bill("free", found(client), Churn("planted")) is None
 
 
 def test_sessions_that_differ_are_told_from_sessions_that_do_not() -> None:
