@@ -30,10 +30,10 @@ from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
     from compactlab.reports.audit.ledger import AuditedFile, Ledger
-    from compactlab.reports.audit.sizes import Key
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
     from compactlab.sim.models.model import Catalogue
+    from compactlab.sim.replay.recording import Key
 
 
 class Auditor:
@@ -124,7 +124,7 @@ class Auditor:
         return audited.bare()
 
     def _why_not(self, conversation: Conversation) -> str:
-        from compactlab.reports.audit.sizes import exchanges
+        from compactlab.sim.replay.recording import exchanges
 
         calls = list(exchanges(conversation))
         if not calls:

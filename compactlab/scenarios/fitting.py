@@ -15,7 +15,7 @@ from compactlab.scenarios.engine.profile import SPEAKERS, Breaks, Profile, Sprea
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.replay.recording import unseen
+from compactlab.sim.replay.sizes import unseen
 
 # Tools go by many names; these do the same as what the built-in profiles call so. Names of Claude
 # Code, Codex and pi as they stand in logs of 2026; others are put in small letters.

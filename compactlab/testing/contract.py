@@ -20,8 +20,8 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step

@@ -25,8 +25,8 @@ from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData, figures
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.benchmarks.counters import counters

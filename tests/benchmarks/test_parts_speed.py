@@ -31,8 +31,8 @@ from compactlab.sim.facts import inferred
 from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters

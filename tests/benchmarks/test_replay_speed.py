@@ -17,7 +17,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Agent
 from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
 from tests.benchmarks.counters import counters

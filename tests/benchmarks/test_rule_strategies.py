@@ -23,8 +23,8 @@ from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from compactlab.reports.audit.churning import Session
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import by_pattern, inquest
-from compactlab.reports.audit.sizes import Key, exchanges
 from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
+from compactlab.sim.replay.recording import Key, exchanges
 
 
 @dataclass(frozen=True)

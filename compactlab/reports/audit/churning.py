@@ -16,13 +16,13 @@ from statistics import pstdev
 import msgspec
 
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.sizes import REBUILD
 from compactlab.reports.audit.tally import input_costs
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.stream import stream
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn, Rate, Step
+from compactlab.sim.replay.sizes import REBUILD
 
 Session = Sequence[Finding]
 _KINDS = (True, False)  # whether a call opens a turn

@@ -5,52 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from compactlab.reports.audit.sizes import (
-    REBUILD,
-    Exchange,
-    Front,
-    Sized,
-    Sizes,
-    Uncounted,
-    exchanges,
-)
 from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
 from compactlab.sim.cache.anthropic import Anthropic
 from compactlab.sim.cache.causes import explain
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call, Message, plain
+from compactlab.sim.core.message import Call
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
-from compactlab.sim.replay.client import Client
-
-# Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
-# prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
-_FORKS = {"claude-code"}
-# What such a request says instead of the user: it begins a turn, so models that drop the thinking
-# of earlier turns drop it there already, and the mark of the cache stands before it.
-_SUGGESTION = Message("suggestion", "user", (plain(""),))
-# Clients whose tools and system prompt other sessions of the same user keep alive, where entries
-# live an hour: 125 of 202 first calls of Claude Code read them, and two thirds of the calls that
-# came after more than an hour.
-_SHARES = {"claude-code"}
+from compactlab.sim.replay.client import SHARING, SUGGESTION, Client
+from compactlab.sim.replay.recording import Exchange, Uncounted, exchanges
+from compactlab.sim.replay.sizes import REBUILD, Front, Sized, Sizes
 
 
 class Habits:
     """The habits of a client."""
 
     def __init__(self, client: str) -> None:
-        self.forks = client in _FORKS
-        self._shares = client in _SHARES
         self._skills = self._lost = 0
         self._in_skill = False
-        self._client = Client()
-
-    def shares_system(self, ttl: str) -> bool:
-        """Whether other sessions keep tools and system prompt in the cache."""
-        return self._shares and ttl == "1h"
+        self.client = Client(client)
+        self.suggests = self.client.suggests
 
     def settings(self, call: Call) -> Settings:
         """The settings of a call.
@@ -59,7 +36,7 @@ class Habits:
         of the two it is shows at the first skill of a session.
         """
         skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        base = self._client.settings(call, "", opens_turn=False)[1]
+        base = self.client.settings(call, "", opens_turn=False)[1]
         return base._replace(messages=base.messages + skill)
 
     def learn(self, exchange: Exchange, before: int, read: int) -> None:
@@ -137,7 +114,7 @@ class _ModelCache:
         blocks = Sized(model.tokenizer)
         self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
-        shares = conversation.format in _SHARES
+        shares = conversation.format in SHARING
         self._front = Front(blocks, conversation, sizes, shares=shares)
         if shares and isinstance(policy, Anthropic):
             # What sessions share ends at a mark of its own.
@@ -160,7 +137,7 @@ class _ModelCache:
         self._expired = idle > self._lifetime(self._ttl)
         self._front.measure(exchange, self._prompt)
         self._between(exchange, clock, habits, last)
-        if habits.shares_system(self._ttl):
+        if habits.client.shares_system(self._ttl):
             self._send(self._neighbour, self._front.alone(), clock, settings)
         lookup = self._send(self._prompt, self._front.view(exchange.context), clock, settings)
         shared = self._last.context.shared(exchange.context) if self._last else 0
@@ -214,9 +191,11 @@ class _ModelCache:
             return None
         if exchange.compacted is not None:
             context, time = exchange.compacted
-        elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
+        elif (
+            habits.client.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound
+        ):
             context, time = exchange.context[: len(last.context) + 1], last.answer.time
-            context = context.append(_SUGGESTION)
+            context = context.append(SUGGESTION)
         else:
             return None
         return Uncounted(context, max(time, last.time))

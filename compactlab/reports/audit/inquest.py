@@ -8,7 +8,8 @@ from math import exp, fsum, lgamma, log, log1p
 from typing import Literal, NamedTuple
 
 from compactlab.reports.audit.forecast import Forecast
-from compactlab.reports.audit.sizes import REBUILD, SLACK, Exchange
+from compactlab.sim.replay.recording import Exchange
+from compactlab.sim.replay.sizes import REBUILD, SLACK
 
 # A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
 # of the log alone, and not of the forecast.

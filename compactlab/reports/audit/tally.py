@@ -9,10 +9,10 @@ from statistics import median
 
 from compactlab.reports.audit.forecast import Forecast
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.sizes import REBUILD
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.sizes import REBUILD
 
 # A call is right within such a share of what was read.
 _NEAR = 0.05

@@ -12,7 +12,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Usage
 from compactlab.sim.models.model import Catalogue, built_in, tokenizer_of
 from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.replay.recording import Unseen, unseen
+from compactlab.sim.replay.sizes import Unseen, unseen
 
 # Recorded output over counted: 0.91 to 1.07 in five sessions, 0.01 to 0.59 in six whose logs were
 # written while answers streamed.

@@ -29,6 +29,8 @@ class Blocks:
         self._system: tuple[tuple[Part, ...], int] = ((), 0)
         # The message is held too: an id may be given again once its object is gone.
         self._known: dict[int, tuple[Message, Group, int]] = {}
+        # Messages whose parts have other sizes than their texts, as a recording tells them.
+        self._sizes: dict[int, tuple[Message, tuple[int, ...]]] = {}
         # Of those that hold thinking, by their ids, what is left without it.
         self.thoughts: dict[int, Group] = {}
 
@@ -52,8 +54,16 @@ class Blocks:
         return self._system[1] + view.messages.total(self.weight)
 
     def sizes(self, message: Message) -> tuple[int, ...]:
-        """Count the parts of a message."""
-        return tuple(map(self.tokenizer.part, message.parts))
+        """Count the parts of a message, unless their sizes are known."""
+        known = self._sizes.get(id(message))
+        return known[1] if known else tuple(map(self.tokenizer.part, message.parts))
+
+    def set_sizes(self, message: Message, sizes: tuple[int, ...]) -> None:
+        """Set how large the parts of a message are; what stands for it has sizes of its own."""
+        known = self._sizes.get(id(message))
+        if known is None or known[1] != sizes:
+            self._sizes[id(message)] = message, sizes
+            self._known.pop(id(message), None)
 
     def _learn(self, message: Message) -> tuple[Message, Group, int]:
         blocks = _symbols(message.role, message.parts), self.sizes(message)

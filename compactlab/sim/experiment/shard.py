@@ -38,9 +38,9 @@ from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.options import RECORDED
-from compactlab.sim.replay.recording import unseen
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
+from compactlab.sim.replay.sizes import unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Matched, Remembering, Summarizer
 from compactlab.sim.replay.trace import Step, Trace

@@ -8,7 +8,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.replay.recording import BEFORE_THE_LOG
+from compactlab.sim.replay.sizes import BEFORE_THE_LOG
 
 
 def calls(data: RunData) -> int:

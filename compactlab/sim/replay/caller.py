@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message
@@ -18,14 +19,14 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Model, replayable
-from compactlab.sim.replay.client import Client
+from compactlab.sim.replay.client import SUGGESTION, Client
 from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.options import RECORDED, Options
-from compactlab.sim.replay.recording import unseen
 from compactlab.sim.replay.recovery import Actor
 from compactlab.sim.replay.session import Session, loses
 from compactlab.sim.replay.side_calls import Outbox, SideCalls
+from compactlab.sim.replay.sizes import WHOLE, spoken, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import NOWHERE, Step
 
@@ -67,7 +68,7 @@ class Caller:
         # The stream for what happens to every strategy alike.
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
-        self.client = Client(options.churn, chance)
+        self.client = Client(conversation.format, options.churn, chance)
         # Read at every call, so found here once: options are no part of what is compiled.
         self.churns = options.churn is not None
         self.asked = 0.0  # when the last call was made
@@ -75,7 +76,7 @@ class Caller:
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
         self.models: dict[str, Model] = {}
-        hidden = options.overhead or unseen(conversation, options.catalogue)
+        hidden = self.hidden = options.overhead or unseen(conversation, options.catalogue)
         system = (*hidden.blocks, *conversation.system)
         rewinds = (event for event in conversation.events if isinstance(event, Rewind))
         targets = frozenset(event.to for event in rewinds)
@@ -103,6 +104,8 @@ class Caller:
             strips = self.host.model.strips_thinking
             self.actor = Actor(options.loop, ledger_of(conversation), chance, strips=strips)
         self.last_model = ""
+        # Of the last call, if it ended a turn: the prompt with the answer, and when that was.
+        self.ended: tuple[Model, View, float] | None = None
         if hidden.opening is not None:
             self.session.append(hidden.opening, self.host)
 
@@ -114,6 +117,7 @@ class Caller:
         if name not in self.models:
             model, _ = replayable(self.options.catalogue.find(name))
             self.models[name] = model.narrowed(self.options.window)
+            self.hidden.weigh(spoken(self.conversation), blocks_of(model.tokenizer))
         return self.models[name]
 
     def calls(self, answer: Message) -> list[Step]:
@@ -126,6 +130,7 @@ class Caller:
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
         host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
+        self._unlogged()
         prompt, tokens = self._prompt()
         unmet: tuple[str, ...] = ()
         if self.actor is not None:
@@ -145,6 +150,18 @@ class Caller:
         steps.append(self._send(prompt, tokens, answer, call, unmet=unmet))
         self.script.answered += 1
         return steps
+
+    def _unlogged(self) -> None:
+        """Send what the client sends beside the session, and does not log."""
+        host, state = self.host, self.session.state
+        ended, self.ended = self.ended, None
+        if ended is not None and not state.rewound:
+            model, view, time = ended
+            if any(message.starts_turn for message in state.log[state.heard + 1 :]):
+                self.meter.unbilled(model, view.append(SUGGESTION), time, self.ttl)
+        if self.hidden.shared and self.client.shares_system(self.ttl):
+            front = View(self.hidden.blocks[:1])
+            self.meter.unbilled(host.model, front, host.now, self.ttl)
 
     def _send(
         self,
@@ -173,6 +190,8 @@ class Caller:
         session.append(answer, host)
         session.compact(Phase.AFTER_CALL, host)
         if "recovery" not in loop and "tool_call" not in [part.type for part in answer.parts]:
+            if self.client.suggests:
+                self.ended = host.model, prompt.append(answer), session.now
             session.compact(Phase.AFTER_TURN, host)
         created, outside = self.outbox.taken()
         return Step(
@@ -271,5 +290,7 @@ class Caller:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
         counted = self.host.count(answer)
         if self.as_recorded and answer.call is call and call.usage is not None:
-            return max(counted, call.usage.output)
+            written = call.usage.output
+            text = self.host.model.tokenizer.message(answer)
+            return written if written >= WHOLE * text else max(counted, written)
         return counted

@@ -12,7 +12,7 @@ import msgspec
 from compactlab.sim.cache import Settings
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.json import parse, read_bytes
-from compactlab.sim.core.message import Call
+from compactlab.sim.core.message import Call, Message, plain
 
 # How often a client changes its prompt unasked, and how deep; measured by an audit.
 #
@@ -133,8 +133,20 @@ def write_churn(churn: Churn) -> bytes:
     return msgspec.json.format(msgspec.json.encode(churn), indent=2) + b"\n"
 
 
+# Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
+# prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
+_SUGGESTING = {"claude-code"}
+# What such a request says instead of the user: it begins a turn, so models that drop the thinking
+# of earlier turns drop it there already, and the mark of the cache stands before it.
+SUGGESTION = Message("suggestion", "user", (plain(""),))
+# Clients whose tools and system prompt other sessions of the same user keep alive, where entries
+# live an hour: 125 of 202 first calls of Claude Code read them, and two thirds of the calls that
+# came after more than an hour.
+SHARING = frozenset({"claude-code"})
+
+
 class Client:
-    """Follows the settings of a session.
+    """Follows the settings of a session, and knows what else its client sends.
 
     What was told first of the client's version and of its thinking mode stands for what was there
     before; so a log that names them late changes nothing by that.
@@ -149,8 +161,13 @@ class Client:
     """
 
     def __init__(
-        self, churn: Churn | None = None, rng: Callable[[str], random.Random] | None = None
+        self,
+        name: str = "",
+        churn: Churn | None = None,
+        rng: Callable[[str], random.Random] | None = None,
     ) -> None:
+        self.suggests = name in _SUGGESTING
+        self._shares = name in SHARING
         self._churn, self._rng = churn, rng
         self._first = {"version": "", "thinking": ""}
         self._now = dict(self._first)
@@ -187,6 +204,10 @@ class Client:
         if settings.system != last.system:
             return "client_upgrade", settings
         return "append" if settings == last else "settings_changed", settings
+
+    def shares_system(self, ttl: str) -> bool:
+        """Whether other sessions keep tools and system prompt in the cache."""
+        return self._shares and ttl == "1h"
 
     def _changed(self, what: str, recorded_value: str) -> str:
         """A setting; "" while it is what was told of it first, or nothing was told."""

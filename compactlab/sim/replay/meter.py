@@ -118,6 +118,13 @@ class Meter:
         cache_misses = sum(bill.causes.values())
         return Bill(bill.usage, {cause: cache_misses} if cache_misses else {}, bill.place)
 
+    def unbilled(self, model: Model, view: View, at: float, ttl: str) -> None:
+        """Send what no log counts, and what is in the cache for the session all the same."""
+        line = self._line(model)
+        line.side.move(view)
+        self._clock = max(self._clock, at)
+        line.cache.request(Request(line.side, self._clock, ttl, self.settings))
+
     def _bill(
         self,
         line: _Line,

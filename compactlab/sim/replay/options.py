@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from compactlab.sim.cache import Cache
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.recovery import ClosedLoop
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.summarize import Summarizer
 
 RECORDED = "recorded"
@@ -27,7 +27,7 @@ class Options:
     # How often the client changes its prompt unasked, as an audit measured it.
     churn: Churn | None = None
     loop: ClosedLoop | None = None  # in which forgetting has consequences
-    # Tokens that the recording's prompts held beside its messages; by default they are estimated
+    # What the recording's prompts held beside the text of its messages; by default that is taken
     # from the recorded usage.
     overhead: Unseen | None = None
     # What real agents keep in files; in memory by default.

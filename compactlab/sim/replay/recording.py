@@ -1,18 +1,77 @@
-"""What can be told from a recording: what its agent sent, and what of that it does not hold."""
+"""What a recorded agent sent: the requests of its log, with the context that each had."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from compactlab.sim.cache.prompt import CLIENT_CONTEXT
-from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
-from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.models.model import Catalogue, tokenizer_of
+import msgspec
 
-BEFORE_THE_LOG = "before-the-log"
+from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.core.message import FAILED, INTERRUPTED, Call, Message, Usage
+from compactlab.sim.core.messages import Messages
+
+Key = tuple[str, float, Usage]
+
+
+class Uncounted(NamedTuple):
+    """A request without recorded tokens: it was broken off, or made a summary."""
+
+    context: Messages
+    time: float
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A recorded call with what the log says of the time since the one before."""
+
+    answer: Message
+    call: Call
+    usage: Usage
+    context: Messages  # the messages it was sent, as far as the log has them
+    arrived: tuple[Message, ...]  # since the last counted call, as all below
+    time: float  # when it started: seconds since 1970
+    compacted: Uncounted | None = None  # the request that compacted the context
+    rewound: bool = False
+    uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
+    gap: float = 0.0  # seconds since the last counted call started
+
+    @property
+    def cached(self) -> int:
+        """Tokens of the prompt up to the last mark; all of it where nothing is marked or stored."""
+        stored = self.usage.cache_read + self.usage.cache_write
+        marked = stored and (self.usage.cache_write or self.call.ttl)
+        return stored if marked else self.usage.prompt
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether a person has spoken since the last call."""
+        return any(message.starts_turn for message in self.arrived)
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether its answer asks for no tool."""
+        return not any(part.type == "tool_call" for part in self.answer.parts)
+
+    @property
+    def key(self) -> Key:
+        """What a call has in common with its copy in another file."""
+        return self.answer.id, self.answer.time, self.usage
+
+    def bare(self) -> Exchange:
+        """This call without texts: little to keep, where there are many sessions."""
+        strip = msgspec.structs.replace
+        asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
+        spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
+        return replace(
+            self,
+            answer=strip(self.answer, parts=tuple(asks[:1])),
+            context=Messages(),
+            arrived=tuple(spoken[:1]),
+            compacted=self.compacted and Uncounted(Messages(), self.compacted.time),
+            uncounted=(),
+        )
 
 
 def compacted(context: Messages, compaction: Compaction) -> Messages:
@@ -22,95 +81,79 @@ def compacted(context: Messages, compaction: Compaction) -> Messages:
     return Messages([*compaction.inserted, *tail])
 
 
-def recorded_contexts(conversation: Conversation) -> Iterator[tuple[Message, Messages, int]]:
-    """For each call: its answer, what the recorded agent had in context, compactions so far."""
-    context, compactions = Messages(), 0
-    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
-    known = {"": context}
-    for event in conversation.events:
-        if isinstance(event, Compaction):
-            context, compactions = compacted(context, event), compactions + 1
-        elif isinstance(event, Rewind):
-            context = known[event.to]
-        else:
-            if event.call is not None:
-                yield event, context, compactions
-            context = context.append(event)
-            if event.id in targets:
-                known[event.id] = context
+def exchanges(conversation: Conversation) -> Iterator[Exchange]:
+    """The counted calls of a recording, in order."""
+    return _Log(conversation).read()
 
 
-@dataclass(frozen=True)
-class Unseen:
-    """Tokens (o200k) that a recording's prompts held and its messages do not."""
+class _Log:
+    """What has been read so far, and what of that came since the last counted call."""
 
-    # What was read from the cache right after a compaction, or all of the rest that is always
-    # there.
-    system: int = 0
-    context: int = 0  # what else is always there: project files, environment
-    head: int = 0  # what was said before the recording began, until its first compaction
+    def __init__(self, conversation: Conversation) -> None:
+        self._events = conversation.events
+        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        self._targets = targets
+        self._known = {"": Messages()}
+        self._context = Messages()
+        self._clock = self._asked = 0.0
+        self._forget()
 
-    @property
-    def blocks(self) -> tuple[Part, ...]:
-        """System parts of these sizes."""
-        named = (("tools and system prompt", self.system), (CLIENT_CONTEXT, self.context))
-        return tuple(
-            Part("text", "", "opaque", (), name=name, size=size) for name, size in named if size
+    def _forget(self) -> None:
+        self._arrived: list[Message] = []
+        self._newest: float | None = None
+        self._uncounted: list[Uncounted] = []
+        self._compacted: Uncounted | None = None
+        self._rewound = False
+
+    def read(self) -> Iterator[Exchange]:
+        """Go through the events."""
+        for event in self._events:
+            if isinstance(event, Compaction):
+                self._compacted = Uncounted(self._context, event.time)
+                self._context = compacted(self._context, event)
+            elif isinstance(event, Rewind):
+                self._context, self._rewound = self._known[event.to], True
+            else:
+                if event.call is not None and event.call.usage and event.call.usage.prompt:
+                    yield self._exchange(event, event.call, event.call.usage)
+                    self._forget()
+                elif event.origin in (*FAILED, INTERRUPTED) or event.call is not None:
+                    self._broken_off()
+                self._take(event)
+
+    def _exchange(self, answer: Message, call: Call, usage: Usage) -> Exchange:
+        time = self._started(answer)
+        gap, self._asked = time - self._asked if self._asked else 0.0, time
+        return Exchange(
+            answer,
+            call,
+            usage,
+            self._context,
+            tuple(self._arrived),
+            time,
+            self._compacted,
+            self._rewound,
+            tuple(self._uncounted),
+            gap,
         )
 
-    @property
-    def opening(self) -> Message | None:
-        """A message of the size of what was said before the recording began."""
-        if not self.head:
-            return None
-        part = Part("text", "", "opaque", (), name=BEFORE_THE_LOG, size=self.head)
-        return Message(BEFORE_THE_LOG, "user", (part,), meta=True)
+    def _started(self, answer: Message | None = None) -> float:
+        newest = self._newest or 0.0
+        if not newest and answer is not None:
+            newest = answer.time
+        self._clock = max(self._clock, newest)
+        return self._clock
 
+    def _broken_off(self) -> None:
+        if self._arrived and self._context:
+            self._uncounted.append(Uncounted(self._context, self._started()))
 
-def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Unseen:
-    """Estimate what a recording's prompts held beside its messages.
-
-    The always-present part is the smallest difference, over the calls, of the recorded prompt and
-    the estimate of the messages then in context. An estimate is off by a share of itself, so only
-    prompts that are mostly unseen are asked, where there are any. Where a compaction was followed
-    by a read, that read is what stood before everything that the compaction replaced, so it is the
-    part that clients mark for the cache on its own.
-    """
-    gaps, reads = _gaps(conversation, catalogue)
-    if not gaps:
-        return Unseen()
-    telling = [gap for gap in gaps if gap.unseen >= gap.estimate] or gaps
-    always = max(0, int(min(gap.unseen for gap in telling)))
-    before = [gap.unseen for gap in gaps if not gap.compactions]
-    head = int(min(before)) - always if conversation.starts_inside and before else 0
-    system = min(always, int(min(reads))) if reads else always
-    return Unseen(system, always - system, max(0, head))
-
-
-class _Gap(NamedTuple):
-    """For one call: recorded prompt less estimate, the estimate (o200k), compactions so far."""
-
-    unseen: float
-    estimate: float
-    compactions: int
-
-
-def _gaps(
-    conversation: Conversation, catalogue: Catalogue | None
-) -> tuple[list[_Gap], list[float]]:
-    """The gaps of all calls with usage, and what was read right after each compaction."""
-    gaps: list[_Gap] = []
-    reads: list[float] = []
-    if not any(answer.call and answer.call.usage for answer in conversation.calls):
-        return gaps, reads
-    for answer, context, compactions in recorded_contexts(conversation):
-        usage = answer.call.usage if answer.call else None
-        if usage is None or not usage.prompt:
-            continue
-        tokenizer = tokenizer_of(answer.call.model if answer.call else "", catalogue)
-        estimate = context.total(tokenizer.message) + sum(map(tokenizer.part, conversation.system))
-        if gaps and compactions > gaps[-1].compactions and usage.cache_read:
-            reads.append(usage.cache_read / tokenizer.factor)
-        unseen = (usage.prompt - estimate) / tokenizer.factor
-        gaps.append(_Gap(unseen, estimate / tokenizer.factor, compactions))
-    return gaps, reads
+    def _take(self, message: Message) -> None:
+        if message.role != "assistant":
+            self._arrived.append(message)
+            # Kept beside them: thousands of calls without recorded tokens may come.
+            before = self._newest
+            self._newest = message.time if before is None else max(before, message.time)
+        self._context = self._context.append(message)
+        if message.id in self._targets:
+            self._known[message.id] = self._context

@@ -10,8 +10,9 @@ from typing import Any
 from compactlab.scenarios.readers import pi as reader
 from compactlab.sim.core.message import Message
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recording import Unseen, compacted
+from compactlab.sim.replay.recording import compacted
 from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.sizes import Unseen
 from compactlab.strategies.controls import AsRecorded
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.pi import stringify

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from compactlab.reports.audit.sizes import Exchange, exchanges
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.replay.recording import Exchange, exchanges
 from tests.sim.audit.client import START, Client
 
 

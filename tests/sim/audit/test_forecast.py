@@ -10,9 +10,9 @@ import msgspec
 from hypothesis import given
 
 from compactlab.reports.audit.forecast import Forecast, forecasts
-from compactlab.reports.audit.sizes import Sizes
 from compactlab.sim.cache import OpenaiGrid
 from compactlab.sim.core.message import Message
+from compactlab.sim.replay.sizes import Sizes
 from tests.sim.audit.client import MAIN, Client, model_of
 from tests.sim.audit.drawn import sessions
 

@@ -13,12 +13,12 @@ from compactlab.reports.audit.audit import audit, name_by_pattern
 from compactlab.reports.audit.churning import churn_of
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import inquest
-from compactlab.reports.audit.sizes import Sizes
 from compactlab.reports.audit.tally import causes
 from compactlab.sim.core.conversation import Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message
 from compactlab.sim.models.model import Model
+from compactlab.sim.replay.sizes import Sizes
 from tests.sim.audit.client import MODELS, Client
 from tests.sim.audit.drawn import rubbish, sessions
 

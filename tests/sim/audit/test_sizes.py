@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.sizes import Sized, proportional
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.message import Call, Message, Part, Usage
 from compactlab.sim.core.view import View
+from compactlab.sim.replay.sizes import Sized, proportional
 from tests.sim.drawn import MESSAGES, QUICK, part, sized, text
 
 

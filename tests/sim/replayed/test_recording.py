@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Usage, verbatim
-from compactlab.sim.replay.recording import BEFORE_THE_LOG, Unseen, recorded_contexts, unseen
+from compactlab.sim.replay.sizes import BEFORE_THE_LOG, Unseen, unseen
 from compactlab.strategies.controls import AsRecorded
 
 PLAIN = "gpt-5"  # counts as o200k does

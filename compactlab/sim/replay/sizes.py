@@ -1,162 +1,31 @@
-"""The requests of a recording, and how large their prompts were: as recorded, or rebuilt."""
+"""How large the prompts of a recording were, and what of them it does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import accumulate, compress, pairwise
-from typing import Literal, NamedTuple
+from statistics import median_low
+from typing import Literal
 
 import msgspec
 
+from compactlab.sim.cache import CachePolicy
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.core.blocks import Blocks, Group
-from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
-from compactlab.sim.core.message import FAILED, INTERRUPTED, Call, Message, Part, Usage
+from compactlab.sim.core.conversation import Compaction, Conversation
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
-from compactlab.sim.replay.recording import compacted
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.replay.client import SHARING
+from compactlab.sim.replay.recording import Exchange, exchanges
 
-Key = tuple[str, float, Usage]
-
-
-class Uncounted(NamedTuple):
-    """A request without recorded tokens: it was broken off, or made a summary."""
-
-    context: Messages
-    time: float
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A recorded call with what the log says of the time since the one before."""
-
-    answer: Message
-    call: Call
-    usage: Usage
-    context: Messages  # the messages it was sent, as far as the log has them
-    arrived: tuple[Message, ...]  # since the last counted call, as all below
-    time: float  # when it started: seconds since 1970
-    compacted: Uncounted | None = None  # the request that compacted the context
-    rewound: bool = False
-    uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
-    gap: float = 0.0  # seconds since the last counted call started
-
-    @property
-    def cached(self) -> int:
-        """Tokens of the prompt up to the last mark; all of it where nothing is marked or stored."""
-        stored = self.usage.cache_read + self.usage.cache_write
-        marked = stored and (self.usage.cache_write or self.call.ttl)
-        return stored if marked else self.usage.prompt
-
-    @property
-    def opens_turn(self) -> bool:
-        """Whether a person has spoken since the last call."""
-        return any(message.starts_turn for message in self.arrived)
-
-    @property
-    def ends_turn(self) -> bool:
-        """Whether its answer asks for no tool."""
-        return not any(part.type == "tool_call" for part in self.answer.parts)
-
-    @property
-    def key(self) -> Key:
-        """What a call has in common with its copy in another file."""
-        return self.answer.id, self.answer.time, self.usage
-
-    def bare(self) -> Exchange:
-        """This call without texts: little to keep, where there are many sessions."""
-        strip = msgspec.structs.replace
-        asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
-        spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
-        return replace(
-            self,
-            answer=strip(self.answer, parts=tuple(asks[:1])),
-            context=Messages(),
-            arrived=tuple(spoken[:1]),
-            compacted=self.compacted and Uncounted(Messages(), self.compacted.time),
-            uncounted=(),
-        )
-
-
-def exchanges(conversation: Conversation) -> Iterator[Exchange]:
-    """The counted calls of a recording, in order."""
-    return _Log(conversation).read()
-
-
-class _Log:
-    """What has been read so far, and what of that came since the last counted call."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._events = conversation.events
-        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
-        self._targets = targets
-        self._known = {"": Messages()}
-        self._context = Messages()
-        self._clock = self._asked = 0.0
-        self._forget()
-
-    def _forget(self) -> None:
-        self._arrived: list[Message] = []
-        self._newest: float | None = None
-        self._uncounted: list[Uncounted] = []
-        self._compacted: Uncounted | None = None
-        self._rewound = False
-
-    def read(self) -> Iterator[Exchange]:
-        """Go through the events."""
-        for event in self._events:
-            if isinstance(event, Compaction):
-                self._compacted = Uncounted(self._context, event.time)
-                self._context = compacted(self._context, event)
-            elif isinstance(event, Rewind):
-                self._context, self._rewound = self._known[event.to], True
-            else:
-                if event.call is not None and event.call.usage and event.call.usage.prompt:
-                    yield self._exchange(event, event.call, event.call.usage)
-                    self._forget()
-                elif event.origin in (*FAILED, INTERRUPTED) or event.call is not None:
-                    self._broken_off()
-                self._take(event)
-
-    def _exchange(self, answer: Message, call: Call, usage: Usage) -> Exchange:
-        time = self._started(answer)
-        gap, self._asked = time - self._asked if self._asked else 0.0, time
-        return Exchange(
-            answer,
-            call,
-            usage,
-            self._context,
-            tuple(self._arrived),
-            time,
-            self._compacted,
-            self._rewound,
-            tuple(self._uncounted),
-            gap,
-        )
-
-    def _started(self, answer: Message | None = None) -> float:
-        newest = self._newest or 0.0
-        if not newest and answer is not None:
-            newest = answer.time
-        self._clock = max(self._clock, newest)
-        return self._clock
-
-    def _broken_off(self) -> None:
-        if self._arrived and self._context:
-            self._uncounted.append(Uncounted(self._context, self._started()))
-
-    def _take(self, message: Message) -> None:
-        if message.role != "assistant":
-            self._arrived.append(message)
-            # Kept beside them: thousands of calls without recorded tokens may come.
-            before = self._newest
-            self._newest = message.time if before is None else max(before, message.time)
-        self._context = self._context.append(message)
-        if message.id in self._targets:
-            self._known[message.id] = self._context
-
+BEFORE_THE_LOG = "before-the-log"
+SYSTEM = "tools and system prompt"
 
 # An answer of which less was counted than this share of its own text was not counted to its end.
 WHOLE = 0.9
@@ -308,12 +177,17 @@ class Front:
         return View(self._front[:1])
 
     @property
+    def hidden(self) -> int:
+        """Tokens in front of the messages that the log does not show."""
+        return self.system + self._context
+
+    @property
     def _front(self) -> tuple[Part, ...]:
         """Tools and system prompt; apart what sessions share, where they do."""
         if not self.shares:
-            named = [("tools and system prompt", self.system)]
+            named = [(SYSTEM, self.system)]
         else:
-            named = [(TOOLS, self.shared), ("system prompt", self.system - self.shared)]
+            named = [(TOOLS, self.shared), (SYSTEM, self.system - self.shared)]
         return tuple(Part("text", "", "opaque", (), name, size=size) for name, size in named)
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
@@ -460,3 +334,129 @@ class Front:
         if context < 0 and self._sizes == "recorded":
             self._shrink(self._last, range(len(self._last)), -context)
         self._context, self.shared, self.system = max(0, context), shared, system
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Tokens (o200k) that a recording's prompts held and the text of its messages does not show."""
+
+    # What was read from the cache right after a compaction, or all of the rest that is always
+    # there.
+    system: int = 0
+    # What of that other sessions of the client send, too, and keep in the cache for this one.
+    shared: int = 0
+    context: int = 0  # what else is always there: project files, environment
+    head: int = 0  # what was said before the recording began, until its first compaction
+    # How large the parts of a message were, by its id, where that is not what their text counts:
+    # thinking that the log withholds, reminders that it leaves out, an estimate that is off.
+    messages: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> tuple[Part, ...]:
+        """System parts of these sizes."""
+        own = (SYSTEM, self.system - self.shared)
+        named = ((TOOLS, self.shared), own, (CLIENT_CONTEXT, self.context))
+        return tuple(
+            Part("text", "", "opaque", (), name=name, size=size) for name, size in named if size
+        )
+
+    @property
+    def opening(self) -> Message | None:
+        """A message of the size of what was said before the recording began."""
+        if not self.head:
+            return None
+        part = Part("text", "", "opaque", (), name=BEFORE_THE_LOG, size=self.head)
+        return Message(BEFORE_THE_LOG, "user", (part,), meta=True)
+
+    def weigh(self, messages: Iterable[Message], blocks: Blocks) -> None:
+        """Give messages the sizes that they had, in tokens of the model that counts."""
+        factor = blocks.tokenizer.factor
+        for message in messages if self.messages else ():
+            if sizes := self.messages.get(message.id):
+                blocks.set_sizes(message, tuple(int(size * factor + 0.5) for size in sizes))
+
+
+def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Unseen:
+    """What a recording's usage tells of its prompts, beside the text of its messages.
+
+    The prompts grow by what came since: so messages get the sizes that they had. What stands in
+    front of them is the first recorded prompt less its messages; its parts are told apart by what
+    is still found when the messages are not. A client may drop some of it on its way without
+    telling, so the median over the calls is what is always there. Sizes are taken from the model
+    that most calls went to.
+    """
+    known = catalogue or built_in()
+    lines: dict[str, _Measured] = {}
+    for exchange in exchanges(conversation):
+        name = exchange.call.model
+        if name not in lines:
+            lines[name] = _Measured(name, conversation, known)
+        lines[name].take(exchange)
+    if not lines:
+        return Unseen()
+    return max(lines.values(), key=lambda line: len(line.hidden)).unseen(conversation)
+
+
+class _Measured:
+    """The prompts of one model in a recording, measured call by call."""
+
+    def __init__(self, name: str, conversation: Conversation, catalogue: Catalogue) -> None:
+        tokenizer, strips = Tokenizer(), False
+        self._policy: CachePolicy | None = None
+        with suppress(ModelError):
+            model = catalogue.find(name)
+            tokenizer, strips, self._policy = model.tokenizer, model.strips_thinking, model.policy
+        self._blocks = Sized(tokenizer)
+        self._prompt = Prompt(tokenizer, strips=strips, blocks=self._blocks)
+        shares = conversation.format in SHARING
+        self._front = Front(self._blocks, conversation, "recorded", shares=shares)
+        self._before = 0
+        self._ttl = ""
+        self.hidden: list[int] = []  # tokens in front of the messages, by call
+        self._warm = False  # whether the first call read what others had left
+        self._compacted: int | None = None  # at which call a context was first compacted
+
+    def take(self, exchange: Exchange) -> None:
+        """Measure the prompt of a call."""
+        self._ttl = exchange.call.ttl or self._ttl
+        if exchange.compacted is not None and self._compacted is None:
+            self._compacted = len(self.hidden)
+        self._front.measure(exchange, self._prompt)
+        self._prompt.mark_sent()
+        expired = self._policy is not None and exchange.gap > self._policy.lifetime(self._ttl)
+        self._front.learn(exchange, self._before, exchange.call.restarted or expired)
+        if not self.hidden:
+            self._warm = bool(exchange.usage.cache_read)
+        self._before = exchange.cached
+        self.hidden.append(self._front.hidden)
+
+    def unseen(self, conversation: Conversation) -> Unseen:
+        """What all its prompts together tell."""
+        factor = self._blocks.tokenizer.factor
+        after = self._compacted if conversation.starts_inside else None
+        always = median_low(self.hidden[after:] or self.hidden)
+        head = median_low(self.hidden[:after]) - always if after else 0
+        system = min(self._front.system, always)
+        shared = min(self._front.shared, system) if self._front.shares and self._warm else 0
+        own = (system, shared, always - system, max(0, head))
+        system, shared, context, head = (int(tokens / factor) for tokens in own)
+        return Unseen(system, shared, context, head, self._sizes(conversation))
+
+    def _sizes(self, conversation: Conversation) -> dict[str, tuple[float, ...]]:
+        """The sizes of all messages that are not what their text counts."""
+        plain, tokenizer = Blocks(self._blocks.tokenizer), self._blocks.tokenizer
+        sizes = {}
+        for message in spoken(conversation):
+            told = self._blocks.sizes(message)
+            if told != plain.sizes(message):
+                sizes[message.id] = tuple(tokens / tokenizer.factor for tokens in told)
+        return sizes
+
+
+def spoken(conversation: Conversation) -> Iterator[Message]:
+    """All messages of a recording: of its script, and those that its compactions inserted."""
+    for event in conversation.events:
+        if isinstance(event, Message):
+            yield event
+        elif isinstance(event, Compaction):
+            yield from event.inserted
