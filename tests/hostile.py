@@ -63,7 +63,6 @@ EVERYTHING = "\n".join(HOSTILE.values())
 
 def conversation(text: str, number: int, reply: str = "ok") -> Conversation:
     """A short session of an agent in which a text stands wherever one can."""
-    usage = Usage(uncached=10, cache_write_5m=400, output=20)
 
     def said(id: str, *parts: tuple[str, str], model: str = "claude-sonnet-4-5") -> Message:
         role = "assistant" if id.startswith("a") else "tool" if id.startswith("t") else "user"
@@ -71,6 +70,7 @@ def conversation(text: str, number: int, reply: str = "ok") -> Conversation:
             verbatim(f"{text}{id}", kind, words, call_id="c", name=text if kind != "text" else "")
             for kind, words in parts
         )
+        usage = Usage(uncached=10, cache_write_5m=250 * int(id[1:]), output=20)
         call = Call(model, usage, version=text, thinking=text) if role == "assistant" else None
         time = 1_760_000_000.0 + 60 * number + int(id[1:])
         return Message(f"{text}{id}", role, made, time, call=call)

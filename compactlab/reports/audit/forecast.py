@@ -191,9 +191,7 @@ class _ModelCache:
             return None
         if exchange.compacted is not None:
             context, time = exchange.compacted
-        elif (
-            habits.suggests and last.ends_turn and exchange.opens_turn and not exchange.rewound
-        ):
+        elif habits.suggests and last.ends_turn and exchange.opens_turn and not exchange.rewound:
             context, time = exchange.context[: len(last.context) + 1], last.answer.time
             context = context.append(SUGGESTION)
         else:

@@ -187,7 +187,11 @@ def code(text: str) -> str:
     >>> print(code("a|b"))
     `a\|b`
     """
-    held = clean(text).replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}").replace("|", "\\|")
+    held = (
+        without_inline_commands(clean(text))
+        .replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}")
+        .replace("|", "\\|")
+    )
     return f"`{held}`" if held.strip() else ""
 
 

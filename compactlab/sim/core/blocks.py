@@ -56,14 +56,23 @@ class Blocks:
     def sizes(self, message: Message) -> tuple[int, ...]:
         """Count the parts of a message, unless their sizes are known."""
         known = self._sizes.get(id(message))
-        return known[1] if known else tuple(map(self.tokenizer.part, message.parts))
+        return known[1] if known is not None else tuple(map(self.tokenizer.part, message.parts))
 
     def set_sizes(self, message: Message, sizes: tuple[int, ...]) -> None:
-        """Set how large the parts of a message are; what stands for it has sizes of its own."""
-        known = self._sizes.get(id(message))
-        if known is None or known[1] != sizes:
+        """Set how large the parts of a message are; without sizes, its texts count again.
+
+        What a strategy puts in its place is another message, and has sizes of its own.
+        """
+        known = self._sizes.pop(id(message), (message, ()))[1]
+        if sizes:
             self._sizes[id(message)] = message, sizes
+        if known != sizes:
             self._known.pop(id(message), None)
+
+    @property
+    def sized(self) -> bool:
+        """Whether any message has a size that is not that of its texts."""
+        return bool(self._sizes)
 
     def _learn(self, message: Message) -> tuple[Message, Group, int]:
         blocks = _symbols(message.role, message.parts), self.sizes(message)

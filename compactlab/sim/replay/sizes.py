@@ -200,11 +200,12 @@ class Front:
         self._changed = shared = self._last.shared(context)
         if not self._first:
             self._begin(context, whole)
-        elif recorded:
-            self._assign(context, whole - prompt.tokens, shared)
-        elif compacted and self._inside:
-            # Messages from before the log began are gone now; the size of the rest shows later.
-            self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
+        else:
+            if compacted and self._inside:
+                self._drop_opening(context, whole)
+            if recorded:
+                prompt.move(self.view(context))
+                self._assign(context, whole - prompt.tokens, shared)
         if recorded:  # so that what was set now is taken at its size
             prompt.move(self.view(context[: self._changed]))
         if compacted or not self._first:
@@ -222,6 +223,17 @@ class Front:
         self._context = hidden - self.system
         if self._sizes == "recorded":
             self._share(context, all, min(shown, max(0, whole - self._counted)))
+
+    def _drop_opening(self, context: Messages, whole: int) -> None:
+        """Forget the messages from before the log began: a compaction has replaced them."""
+        if self._sizes == "rebuilt":  # the size of the rest shows later
+            self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
+            return
+        shown = sum(self._counts(context, range(len(context)))) + self._counted
+        hidden = min(self.hidden, max(0, whole - shown))
+        self.system = min(self.system, hidden)
+        self.shared = min(self.shared, self.system)
+        self._context = hidden - self.system
 
     def _assign(self, context: Messages, more: int, shared: int) -> None:
         """Share out among what is new by how much the prompt is larger than it seems."""
@@ -371,9 +383,9 @@ class Unseen:
     def weigh(self, messages: Iterable[Message], blocks: Blocks) -> None:
         """Give messages the sizes that they had, in tokens of the model that counts."""
         factor = blocks.tokenizer.factor
-        for message in messages if self.messages else ():
-            if sizes := self.messages.get(message.id):
-                blocks.set_sizes(message, tuple(int(size * factor + 0.5) for size in sizes))
+        for message in messages if self.messages or blocks.sized else ():
+            sizes = self.messages.get(message.id, ())
+            blocks.set_sizes(message, tuple(int(size * factor + 0.5) for size in sizes))
 
 
 def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Unseen:
@@ -439,7 +451,7 @@ class _Measured:
         system = min(self._front.system, always)
         shared = min(self._front.shared, system) if self._front.shares and self._warm else 0
         own = (system, shared, always - system, max(0, head))
-        system, shared, context, head = (int(tokens / factor) for tokens in own)
+        system, shared, context, head = (round(tokens / factor) for tokens in own)
         return Unseen(system, shared, context, head, self._sizes(conversation))
 
     def _sizes(self, conversation: Conversation) -> dict[str, tuple[float, ...]]:

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.message import Usage, verbatim
+from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.core.message import Message, Part, Source, Usage, verbatim
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.sizes import BEFORE_THE_LOG, Unseen, unseen
 from compactlab.strategies.controls import AsRecorded
 
 PLAIN = "gpt-5"  # counts as o200k does
 CLAUDE = "claude-sonnet-4-5"  # counts 1.32 times that
+
+
+def recorded_contexts(script: Conversation) -> Iterator[tuple[Message, list[Message], int]]:
+    """For each call its answer, what was in context, compactions so far: naively."""
+    context: list[Message] = []
+    compactions, known = 0, {"": context}
+    for event in script.events:
+        if isinstance(event, Compaction):
+            ids = [message.id for message in context]
+            kept = context[ids.index(event.kept_from) :] if event.kept_from in ids else []
+            context, compactions = [*event.inserted, *kept], compactions + 1
+        elif isinstance(event, Rewind):
+            context = known[event.to]
+        else:
+            if event.call is not None:
+                yield event, context, compactions
+            known[event.id] = context = [*context, event]
 
 
 def contexts(script: Any) -> list[tuple[str, str, int]]:
@@ -82,17 +105,22 @@ def recorded(kit: Any, story: Any, hidden: int, *, system: int = 0, model: str =
     return story.script(seed=-1, system=parts)
 
 
-def test_what_is_always_there_is_the_smallest_difference(kit: Any, story: Any) -> None:
-    assert unseen(recorded(kit, story, 9000)) == Unseen(system=9000)
+def front(script: Any) -> Unseen:
+    """What stands in front of the messages, and not how large they were."""
+    return replace(unseen(script), messages={})
+
+
+def test_what_is_always_there_is_the_first_prompt_less_its_messages(kit: Any, story: Any) -> None:
+    assert front(recorded(kit, story, 9000)) == Unseen(system=9000)
 
 
 def test_a_system_prompt_that_is_known_is_not_unseen(kit: Any, story: Any) -> None:
-    assert unseen(recorded(kit, story, 9000, system=400)) == Unseen(system=8600)
+    assert front(recorded(kit, story, 9000, system=400)) == Unseen(system=8600)
 
 
 def test_a_recording_that_holds_everything_hides_nothing(kit: Any, story: Any) -> None:
-    assert unseen(recorded(kit, story, 0)) == Unseen()
-    assert unseen(recorded(kit, kit.Story(), -20)) == Unseen()
+    assert front(recorded(kit, story, 0)) == Unseen()
+    assert front(recorded(kit, kit.Story(), -20)) == Unseen()
 
 
 def test_sizes_are_told_in_tokens_of_o200k(kit: Any, story: Any) -> None:
@@ -108,22 +136,56 @@ def test_without_usage_nothing_can_be_told(story: Any) -> None:
     assert unseen(empty).opening is None
 
 
-def test_a_call_whose_messages_outweigh_the_unseen_does_not_tell(kit: Any, story: Any) -> None:
-    """Of a long prompt the estimate is off by more than what is looked for."""
+def test_messages_have_the_sizes_by_which_the_prompt_grew(kit: Any, story: Any) -> None:
+    """The estimate of a text is off, and clients add what they do not log."""
     story.user(kit.prose(10)).answer("ok", usage=Usage(uncached=1010), model=PLAIN)
-    story.user(kit.prose(9000)).answer("ok", usage=Usage(uncached=9011 + 300), model=PLAIN)
-    assert unseen(story.script(seed=-1)) == Unseen(system=1000)
+    story.user(kit.prose(9000)).answer("ok", usage=Usage(uncached=1010 + 11_000), model=PLAIN)
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=12_010 + 50), model=PLAIN)
+    script = story.script(seed=-1)
+    told = unseen(script)
+    assert (told.system, told.context) == (1000, 0)
+    trace = kit.replayed(script, AsRecorded(), model="recorded")
+    assert [step.usage.prompt for step in trace.steps] == [1010, 12_010, 12_060]
+    stub = kit.replayed(script, kit.keep, overhead=Unseen())  # counts the texts, and nothing else
+    assert [step.usage.prompt for step in stub.steps] == [10, 9011, 9112]
+
+
+def test_what_stands_for_a_message_has_a_size_of_its_own(kit: Any, story: Any) -> None:
+    story.user(kit.prose(10)).answer("ok", usage=Usage(uncached=1010), model=PLAIN)
+    story.user(kit.prose(500)).answer("ok", usage=Usage(uncached=9010), model=PLAIN)
+
+    def stubbed(view: View, host: Host) -> View:
+        stub = Message("s", "user", (Part("text", "gone", "stub", (Source("u2"),)),))
+        return view.with_messages(stub if m.id == "u2" else m for m in view.messages)
+
+    steps = kit.replayed(story.script(seed=-1), kit.act(stubbed), model="recorded").steps
+    assert steps[0].usage.prompt == 1010
+    assert 1010 < steps[1].usage.prompt < 1100
+
+
+@given(
+    hidden=st.integers(0, 60_000), grown=st.lists(st.integers(60, 4_000), min_size=1, max_size=6)
+)
+def test_as_recorded_meets_every_prompt_that_grew(kit: Any, hidden: int, grown: list[int]) -> None:
+    """However much of a prompt the log does not show."""
+    story, whole = kit.Story(), hidden
+    for more in grown:
+        whole += more
+        story.user(kit.prose(50)).answer("ok", usage=Usage(uncached=whole), model=CLAUDE)
+    trace = kit.replayed(story.script(seed=-1), AsRecorded(), model="recorded")
+    told = list(accumulate(grown, initial=hidden))[1:]
+    assert [step.usage.prompt for step in trace.steps] == pytest.approx(told, abs=5)
 
 
 def test_a_read_after_a_compaction_is_the_system_part(kit: Any, story: Any) -> None:
-    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=5100), model=PLAIN)
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=50_100), model=PLAIN)
     story.compacted(kit.prose(30)).user(kit.prose(20))
-    story.answer("ok", usage=Usage(cache_read=4000, uncached=1050), model=PLAIN)
+    story.answer("ok", usage=Usage(cache_read=40_000, uncached=10_050), model=PLAIN)
     hidden = unseen(story.script(seed=-1))
-    assert hidden == Unseen(system=4000, context=1000)
+    assert (hidden.system, hidden.context) == (40_000, 10_000)
     assert [(part.name, part.size) for part in hidden.blocks] == [
-        ("tools and system prompt", 4000),
-        ("client context", 1000),
+        ("tools and system prompt", 40_000),
+        ("client context", 10_000),
     ]
 
 
@@ -132,7 +194,7 @@ def test_only_the_first_read_after_a_compaction_counts(kit: Any, story: Any) -> 
     story.compacted(kit.prose(30)).user(kit.prose(20))
     story.answer("ok", usage=Usage(uncached=5050), model=PLAIN)
     story.user(kit.prose(9)).answer("ok", usage=Usage(cache_read=300, uncached=4760), model=PLAIN)
-    assert unseen(story.script(seed=-1)) == Unseen(system=5000)
+    assert front(story.script(seed=-1)) == Unseen(system=5000)
 
 
 def test_a_recording_from_the_middle_has_a_head_until_its_first_compaction(
@@ -142,7 +204,7 @@ def test_a_recording_from_the_middle_has_a_head_until_its_first_compaction(
     story.compacted(kit.prose(30)).user(kit.prose(20))
     story.answer("ok", usage=Usage(uncached=50 + 5000), model=PLAIN)
     inside = story.script(seed=-1, starts_inside=True)
-    assert unseen(inside) == Unseen(system=5000, head=3000)
+    assert front(inside) == Unseen(system=5000, head=3000)
     assert unseen(story.script(seed=-1)).head == 0
     opening = unseen(inside).opening
     assert (opening.id, opening.parts[0].size, opening.starts_turn) == (BEFORE_THE_LOG, 3000, False)
