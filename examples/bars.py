@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from compactlab.reports.audit.audit import Audited, audit, name_by_pattern
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
@@ -21,7 +22,13 @@ from compactlab.reports.audit.churning import churn_of
 from compactlab.reports.audit.inquest import REASONS, agreed, agreement
 from compactlab.reports.audit.tally import Pair, Rebuilds
 from compactlab.scenarios.readers.transcript import find, read
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.stream import stream
+from compactlab.sim.metrics.cost import recorded_input_usd
+from compactlab.sim.metrics.run_data import RunData
+from compactlab.sim.replay.replay import record
+from compactlab.strategies.catalogue import find_strategy
 
 FOLDERS = ("../shared/recorded", "../shared/recorded-more")
 CLIENTS = {"claude-code": "Claude Code", "codex": "Codex", "pi": "pi"}
@@ -38,6 +45,7 @@ class Held:
     session: str
     audited: Audited
     bill: BillForecast | None
+    replay: Pair | None  # USD of its prompts: replayed as recorded, and by its log
 
     @property
     def version(self) -> str:
@@ -45,6 +53,15 @@ class Held:
         calls = (finding.forecast.exchange.call for finding in self.audited.findings)
         told = next((call.version for call in calls if call.version), "")
         return told.rpartition(" ")[2].rpartition(".")[0] or "?"
+
+
+class Recorded(NamedTuple):
+    """A recording: its repository, its name, its audit, and what its replay costs."""
+
+    repository: str
+    session: str
+    audited: Audited
+    replay: Pair | None
 
 
 @dataclass(frozen=True)
@@ -71,17 +88,17 @@ class Bar:
 Figure = Callable[[Sequence[Held]], float | None]
 
 
-def held_out(sessions: Sequence[tuple[str, str, Audited]]) -> Iterator[Held]:
+def held_out(sessions: Sequence[Recorded]) -> Iterator[Held]:
     """Forecast the bill of each session of one client, with churn from the others."""
-    alone = len({repository for repository, _, _ in sessions}) == 1
-    for repository, session, audited in sessions:
+    alone = len({repository for repository, *_ in sessions}) == 1
+    for repository, session, audited, replay in sessions:
         others = [
             other.findings
-            for where, which, other in sessions
+            for where, which, other, _ in sessions
             if (which != session if alone else where != repository)
         ]
-        churn = churn_of(audited.client, others)
-        yield Held(repository, session, audited, forecast_bill(session, audited.findings, churn))
+        bill = forecast_bill(session, audited.findings, churn_of(audited.client, others))
+        yield Held(repository, session, audited, bill, replay)
 
 
 def bars(sessions: Sequence[Held]) -> Iterator[Bar]:
@@ -104,6 +121,12 @@ def bars(sessions: Sequence[Held]) -> Iterator[Bar]:
     yield _bar("cause as the provider names it", sessions, _agreed, said, None, 0.80)
     yield _bar("lost tokens whose cause the log tells", sessions, _logged, len(sessions))
     yield _bar("interval of 90 % holds the bill", billed, _coverage, some, 0.95, 0.85)
+    # A replay takes the sizes of prompts from the log itself, and knows nothing of what was lost.
+    again = [each for each in sessions if each.replay]
+    name = "as_recorded off the log's own bill of prompts"
+    for how, figure in (("median", median), ("worst", max)):
+        yield _bar(f"{name}: {how}", again, _replayed(figure), len(again))
+    yield _bar(f"{name}: in all", again, _replayed_in_all, len(again))
 
 
 def _bar(
@@ -122,6 +145,14 @@ def _bar(
     drawn.sort()
     interval = drawn[int(0.025 * len(drawn))], drawn[int(0.975 * len(drawn)) - 1]
     return Bar(name, value, interval, cases, least, most)
+
+
+def _replayed(figure: Callable[[list[float]], float]) -> Figure:
+    return lambda sessions: figure([abs(p.error or 0.0) for s in sessions if (p := s.replay)])
+
+
+def _replayed_in_all(sessions: Sequence[Held]) -> float | None:
+    return sum((each.replay for each in sessions if each.replay), Pair(0.0, 0.0)).error
 
 
 def _rules(bill: BillForecast) -> float:
@@ -191,7 +222,17 @@ def _coverage(sessions: Sequence[Held]) -> float | None:
     return sum(each.bill.held for each in sessions if each.bill) / len(sessions)
 
 
-def audits_of(folders: Iterable[Path]) -> list[tuple[str, str, Audited]]:
+def replay_of(conversation: Conversation) -> Pair | None:
+    """What the prompts of a recording cost replayed, and by its log; None without prices."""
+    try:
+        data = RunData(record(conversation, find_strategy("as_recorded")), conversation)
+        logged, bill = recorded_input_usd(data), data.bill
+    except ModelError:
+        return None
+    return None if logged is None else Pair(bill.input + bill.read + bill.write, logged)
+
+
+def audits_of(folders: Iterable[Path]) -> list[Recorded]:
     """The audits of all recordings below some folders, each with its repository and its name."""
     found = []
     for folder in folders:
@@ -199,9 +240,10 @@ def audits_of(folders: Iterable[Path]) -> list[tuple[str, str, Audited]]:
             for conversation in read(file):
                 audited = audit(conversation)
                 if audited is not None:
-                    found.append((file.parent.name, file.stem, audited))
-    named = name_by_pattern([audited for _, _, audited in found])
-    return [(where, which, one) for (where, which, _), one in zip(found, named, strict=True)]
+                    replay = replay_of(conversation)
+                    found.append(Recorded(file.parent.name, file.stem, audited, replay))
+    named = name_by_pattern([each.audited for each in found])
+    return [each._replace(audited=one) for each, one in zip(found, named, strict=True)]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

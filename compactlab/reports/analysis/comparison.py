@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 
 from compactlab.reports.analysis.aggregate import (
     acted,
@@ -54,6 +56,15 @@ JUDGING = (
     "overflows",
     "over_window",
     "rejected_calls",
+)
+
+# The recorded bill of a run, that of its prompts, and what the replay's prompts cost.
+_RECORDED = (
+    "recorded_usd",
+    "recorded_input_usd",
+    "cost_input_usd",
+    "cost_read_usd",
+    "cost_write_usd",
 )
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
@@ -149,6 +160,39 @@ class Row:
 
 
 @dataclass(frozen=True)
+class RecordedBill:
+    """What the logs' own usage costs, and how far the replay of the same calls is off."""
+
+    cost: float  # USD of the logs' usage, at the prices of the replay
+    # How much cheaper or more expensive the replay's prompts are than the logs', as a share.
+    difference: float
+    # The larger of that, without its sign, and of what the conversations' own differences come to
+    # if they are independent of each other: a sum may be right by chance.
+    deviation: float
+
+
+def recorded_bill(row: Row | None) -> RecordedBill | None:
+    """The recorded bill beside the replay as recorded; None where not all usage is known."""
+    if row is None:
+        return None
+    replayed, logged, cost = [], [], 0.0
+    for group in replays(row.runs):
+        known = [[run.metrics.get(name) for run in group] for name in _RECORDED]
+        if any(value is None for values in known for value in values):
+            return None
+        bill, prompts, *parts = (fmean(value or 0.0 for value in values) for values in known)
+        cost += bill
+        logged.append(prompts)
+        replayed.append(math.fsum(parts))
+    whole = math.fsum(logged)
+    if not whole:
+        return None
+    gaps = [ours - theirs for ours, theirs in zip(replayed, logged, strict=True)]
+    difference = math.fsum(gaps) / whole
+    return RecordedBill(cost, difference, max(abs(difference), math.hypot(*gaps) / whole))
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Strategies under one model, window and summariser, over the same cases."""
 
@@ -202,6 +246,16 @@ class Comparison:
             return False
         same = keep_all is not None and keep_all.figures["cost_usd"] == played.figures["cost_usd"]
         return self.model == "recorded" or not same
+
+    @cached_property
+    def recorded_bill(self) -> RecordedBill | None:
+        """What the logs' own usage costs, where the recorded calls are replayed as recorded."""
+        return recorded_bill(self.row("as_recorded"))
+
+    @property
+    def deviation(self) -> float:
+        """Below which share of a cost a difference is none: the replay itself is so far off."""
+        return self.recorded_bill.deviation if self.recorded_bill else 0.0
 
     @property
     def front(self) -> tuple[Row, ...]:

@@ -234,6 +234,8 @@ class Contrast:
     geometric: float | None = None
     geometric_low: float | None = None
     geometric_high: float | None = None
+    # How far the replay is off the recorded bill, as a share: no smaller difference is called one.
+    deviation: float = 0.0
 
     @property
     def same(self) -> float:
@@ -241,9 +243,17 @@ class Contrast:
         return 1.0 if self.kind == "ratio" else 0.0
 
     @property
+    def within(self) -> bool:
+        """Whether the difference is no larger than what the replay is off the recorded bill."""
+        ratio = self.kind == "ratio" and self.estimate is not None and self.estimate != self.same
+        return ratio and abs((self.estimate or 0.0) - self.same) <= self.deviation
+
+    @property
     def determined(self) -> bool:
         """Whether there is a difference beyond chance: by the test and by the interval."""
         if self.adjusted is None or self.estimate is None or self.estimate == self.same:
+            return False
+        if self.within:
             return False
         # An interval of shares also allows for conversations like none of these; the test does not.
         told = self.low is not None and self.high is not None and self.method != betting.METHOD
@@ -305,6 +315,9 @@ def contrasts(
     for metric, own in by_metric.items():
         primary = metric in comparison.primary
         by_metric[metric] = _adjusted(own, "Holm") if primary else [next(explored) for _ in rows]
+        if METRICS[metric].unit == "USD":
+            off = comparison.deviation
+            by_metric[metric] = [replace(each, deviation=off) for each in by_metric[metric]]
     return {
         (row.spec, metric): by_metric[metric][place]
         for place, row in enumerate(rows)

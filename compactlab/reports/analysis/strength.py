@@ -40,6 +40,9 @@ def bill(contrast: Contrast | None, than: str) -> str:
             return f"{times(1.0)} {than}"
         more = "more" if contrast.estimate > 0 else "less"
         return f"{dollars(abs(contrast.estimate))} USD a conversation {more} than {than}"
+    if contrast.within:
+        off = f"{contrast.deviation:.1%}"
+        return f"no more than {off} from {than}, which is within the replay's deviation"
     text = f"{times(contrast.estimate)} {than}"
     if (ends := _ends(contrast)) is None:
         return text
@@ -60,6 +63,8 @@ def signed(contrast: Contrast) -> str:
     """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
+    if contrast.within:
+        return f"within {contrast.deviation:.1%}"
     text = f"{contrast.estimate - 1:+z.0%}"
     return f"{text} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else text
 

@@ -16,7 +16,7 @@ from compactlab.reports.analysis.comparison import (
 )
 from compactlab.reports.analysis.strength import signed, signed_points
 from compactlab.reports.page.notes import NOTHING, unfinished
-from compactlab.reports.page.verdict import verdict
+from compactlab.reports.page.verdict import recorded, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
@@ -131,13 +131,13 @@ def _sentences(
         unfinished(results),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # The trade-off, what is recommended, and how far that carries.
-        *dict.fromkeys((*lines[:2], lines[-1])),
+        *dict.fromkeys((*lines[:2], *recorded(compared[0]), lines[-1])),
         *advised_alike(compared),
     ]
     may = [
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *lines[2:-1],
+        *(line for line in lines[2:-1] if line not in must),
     ]
     return [sentence for sentence in must if sentence], may
 

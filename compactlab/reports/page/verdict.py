@@ -53,6 +53,19 @@ def tokens_and_money(comparison: Comparison) -> Iterator[str]:
     )
 
 
+def recorded(comparison: Comparison) -> Iterator[str]:
+    """Say what the logs' own usage costs, and how far its replay is off."""
+    row, log = comparison.row("as_recorded"), comparison.recorded_bill
+    if row is None or log is None:
+        return
+    yield (
+        f"The logs' own usage costs {dollars(log.cost)} USD at the same prices; replayed, "
+        f"as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone the replay "
+        f"costs {times(1 + log.difference)} the logs. Differences in cost of up to "
+        f"{log.deviation:.1%} are within this deviation and are not called differences."
+    )
+
+
 def _prompts(row: Row) -> int:
     return sum(map(prompt_tokens, row.runs))
 
@@ -81,6 +94,7 @@ class _Verdict:
             )
         else:
             yield self.none_usable()
+        yield from recorded(self.comparison)
         yield from tokens_and_money(self.comparison)
         yield from self.worse_than_random()
         yield from strength(self.advice, self.these)
@@ -271,7 +285,8 @@ class _Verdict:
             words += f", {text}"
         share, reference = row.figures["of_as_recorded"], self.advice.reference
         other = reference is None or reference.label != "as_recorded"
-        if share is not None and self.comparison.recorded and other:
+        told = share is not None and abs(share - 1) > self.comparison.deviation
+        if share is not None and told and self.comparison.recorded and other:
             words += f", {times(share)} as_recorded"
         return words
 

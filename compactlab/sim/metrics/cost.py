@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
 from compactlab.sim.metrics.run_data import RunData, above_input
+from compactlab.sim.replay.options import RECORDED
 
 # What a replay costs: money, and tokens by billing class.
 
@@ -51,6 +52,36 @@ def cost_output_usd(data: RunData) -> float:
     return data.bill.output
 
 
+def recorded_usd(data: RunData) -> float | None:
+    """Dollars of the usage that the log itself holds, at the prices of the replay.
+
+    The same calls at the same prices as ``cost_usd`` of ``as_recorded``, so the two should be
+    equal. Input and output as the log has them; logs of streamed answers undercount the output. A
+    log holds no requests for summaries. Only where the recorded models are replayed and every call
+    has its usage.
+    """
+    return _recorded(data, output=True)
+
+
+def recorded_input_usd(data: RunData) -> float | None:
+    """The same of the prompts alone: what the deviation of a replay is measured by."""
+    return _recorded(data, output=False)
+
+
+def _recorded(data: RunData, *, output: bool) -> float | None:
+    if data.trace.header.model != RECORDED:
+        return None
+    calls = {message.id: message.call for message in data.conversation.calls}
+    dollars = []
+    for step in data.trace.steps:
+        call = calls.get(step.answer)
+        if call is None or call.usage is None:
+            return None
+        bill = data.prices(step.model, step.time, call.usage.prompt).bill(call.usage)
+        dollars.append(math.fsum(bill) if output else math.fsum(bill) - bill.output)
+    return math.fsum(dollars) if dollars else None
+
+
 def tokens_uncached(data: RunData) -> int:
     """Prompt tokens at the plain input price."""
     return data.usage.uncached
@@ -90,6 +121,10 @@ COST = (
            _ANTHROPIC, cost_write_usd),
     Metric("USD", "neither", "cost of answers, part of cost_usd", OVER_CALLS, _ANTHROPIC,
            cost_output_usd),
+    Metric("USD", "neither", "cost of the log's own usage at the same prices", OVER_CALLS,
+           OWN, recorded_usd),
+    Metric("USD", "neither", "cost of the log's own prompts, part of recorded_usd", OVER_CALLS,
+           OWN, recorded_input_usd),
     Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
            _ANTHROPIC, tokens_uncached),
     Metric("tokens", "neither", "prompt tokens read from the cache", OVER_REQUESTS,

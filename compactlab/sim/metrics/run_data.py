@@ -289,10 +289,14 @@ class RunData:
 
     def rates(self, call: Step | SideCall) -> Charge:
         """The prices of a request, at its date and size."""
-        sheet = self._sheets.get(call.model)
+        return self.prices(call.model, call.time, call.usage.prompt)
+
+    def prices(self, model: str, time: float, prompt: int) -> Charge:
+        """The prices of a model at a date, for a prompt of so many tokens."""
+        sheet = self._sheets.get(model)
         if sheet is None:
-            sheet = self._sheets[call.model] = prices_of(self.model(call.model))
-        return sheet.rates(call.time, call.usage.prompt)
+            sheet = self._sheets[model] = prices_of(self.model(model))
+        return sheet.rates(time, prompt)
 
     def stores(self, call: Step | SideCall) -> bool:
         """Whether anything of a request can be read, or could have been."""

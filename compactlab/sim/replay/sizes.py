@@ -158,6 +158,8 @@ class Front:
         # Whether the last prompt was smaller than the log adds up to: the client has removed
         # something silently, as those do that clear old results.
         self.edited = False
+        # How large messages were until then.
+        self._whole: dict[int, tuple[Message, tuple[int, ...]]] = {}
         # The first message that has lost its thinking since the prompt before; None if none.
         self.stripped: int | None = None
         self._bare = self._changed = 0
@@ -180,6 +182,11 @@ class Front:
     def hidden(self) -> int:
         """Tokens in front of the messages that the log does not show."""
         return self.system + self._context
+
+    def sizes(self, message: Message) -> tuple[int, ...]:
+        """How large the parts of a message were, before the client removed any of it silently."""
+        known = self._whole.get(id(message))
+        return known[1] if known else self._blocks.sizes(message)
 
     @property
     def _front(self) -> tuple[Part, ...]:
@@ -284,6 +291,8 @@ class Front:
 
     def _edit(self, context: Messages, old: Sequence[int], left: int, wanted: int) -> int:
         """Something was taken out without telling; return what that leaves for what is new."""
+        for message in (context[place] for place in old):
+            self._whole.setdefault(id(message), (message, self._blocks.sizes(message)))
         self.edited = True
         self._edits += 1
         taken = min(self._context, wanted - left)
@@ -393,9 +402,9 @@ def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Un
 
     The prompts grow by what came since: so messages get the sizes that they had. What stands in
     front of them is the first recorded prompt less its messages; its parts are told apart by what
-    is still found when the messages are not. A client may drop some of it on its way without
-    telling, so the median over the calls is what is always there. Sizes are taken from the model
-    that most calls went to.
+    is still found when the messages are not. A client may remove something on its way without
+    telling: messages have the sizes from before that, and the median over the calls is what is
+    always in front. Sizes are taken from the model that most calls went to.
     """
     known = catalogue or built_in()
     lines: dict[str, _Measured] = {}
@@ -459,7 +468,7 @@ class _Measured:
         plain, tokenizer = Blocks(self._blocks.tokenizer), self._blocks.tokenizer
         sizes = {}
         for message in spoken(conversation):
-            told = self._blocks.sizes(message)
+            told = self._front.sizes(message)
             if told != plain.sizes(message):
                 sizes[message.id] = tuple(tokens / tokenizer.factor for tokens in told)
         return sizes

@@ -219,3 +219,30 @@ def test_keeping_everything_writes_nothing_twice_while_the_cache_lives(
         story.acts().result(kit.prose(data.draw(st.integers(1, 300))))
     script = story.answer("done").script()
     assert figure("tokens_rewritten", kit.replayed(script, kit.keep), script) == 0
+
+
+# ------------------------------------------------------------------------------ the recorded bill
+
+LOGGED = [Usage(10, 0, 3_000, 0, 40), Usage(5, 3_000, 500, 200, 60)]
+
+
+def logged(kit: Any, story: Any, *, model: str, usages: Any = LOGGED) -> RunData:
+    """What a script's log says beside a replay under a model."""
+    for usage in usages:
+        story.user(kit.prose(60)).answer("ok", usage=usage, model="claude-sonnet-4-5")
+    script = story.script()
+    return RunData(kit.replayed(script, kit.keep, model=model), script)
+
+
+def test_the_recorded_bill_is_that_of_the_logs_own_usage(kit: Any, story: Any) -> None:
+    data = logged(kit, story, model="recorded")
+    prompts = 15 * 3e-6 + 3_000 * 0.3e-6 + 3_500 * 3.75e-6 + 200 * 6e-6
+    assert METRICS["recorded_input_usd"].compute(data) == pytest.approx(prompts)
+    assert METRICS["recorded_usd"].compute(data) == pytest.approx(prompts + 100 * 15e-6)
+
+
+def test_at_other_prices_or_without_all_usage_there_is_none(kit: Any, story: Any) -> None:
+    other = logged(kit, story, model="claude-opus-4-5")
+    assert METRICS["recorded_usd"].compute(other) is None
+    half = logged(kit, kit.Story(), model="recorded", usages=[LOGGED[0], None])
+    assert METRICS["recorded_usd"].compute(half) is None

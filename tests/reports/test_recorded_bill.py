@@ -1,0 +1,98 @@
+"""What the logs' own usage costs stands beside the replay, and no smaller difference is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.comparison import Comparison, comparisons, recorded_bill
+from compactlab.reports.analysis.strength import bill, signed
+from compactlab.reports.page.brief import brief
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from tests.reports.conftest import make, store
+from tests.reports.spoken import verdict
+
+PROMPTS = [(0, 1_000), (1_000, 500), (1_500, 50)]
+FEWER = [(0, 1_000), (900, 400), (900, 50)]
+
+
+def logged(run: Run, more: float) -> Run:
+    """A run whose log says that its prompts cost so many times what the replay says."""
+    own = run.metrics
+    prompts = own["cost_input_usd"] + own["cost_read_usd"] + own["cost_write_usd"]
+    known = {"recorded_input_usd": more * prompts, "recorded_usd": more * prompts + 1.0}
+    return replace(run, metrics={**own, **known})
+
+
+def over(shares: list[float], *strategies: str) -> Results:
+    """Conversations whose logs cost so many times what their replays do."""
+    specs = {"as_recorded()": PROMPTS, "keep_all()": PROMPTS, "fewer()": FEWER}
+    runs = [
+        logged(make(spec, specs[spec], f"c{number}", cut=[1] if spec == "fewer()" else ()), share)
+        for number, share in enumerate(shares)
+        for spec in strategies or specs
+    ]
+    return store(*runs)
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal() -> None:
+    results = over([1.25, 1.25])
+    told = next(line for line in verdict(only(results)) if "own usage" in line)
+    assert "The logs' own usage costs 2.0" in told
+    assert "the replay costs 20% less than the logs" in told
+    assert "up to 20.0%" in told
+    assert "own usage" in brief(results)
+
+
+def test_where_some_usage_is_not_known_nothing_is_said() -> None:
+    results = over([1.0, 1.0])
+    results.runs[0] = make("as_recorded()", PROMPTS, "c0")
+    comparison = only(results)
+    assert comparison.recorded_bill is None
+    assert comparison.deviation == 0
+    assert not any("own usage" in line for line in verdict(comparison))
+
+
+def test_no_difference_within_the_deviation_is_called_one() -> None:
+    """Twelve conversations tell it from chance, and the replay is further off than that."""
+    exact, off = (Advice(only(over([share] * 12))) for share in (1.0, 1.5))
+    fewer = next(row for row in exact.comparison.rows if row.label == "fewer")
+    told, untold = (each.cost(each.comparison.row("fewer")) for each in (exact, off))
+    assert told is not None
+    assert untold is not None
+    assert fewer.value("cost_usd") < exact.reference.value("cost_usd")
+    assert told.estimate == untold.estimate
+    assert (told.determined, untold.determined) == (True, False)
+    assert "less than keep_all" in bill(told, "keep_all")
+    assert bill(untold, "keep_all").endswith("within the replay's deviation")
+    assert signed(untold) == "within 33.3%"
+
+
+def test_who_costs_a_little_more_than_needed_is_not_said_to_cost_more() -> None:
+    """keep_all costs more than the cheapest by less than the replay is off: leave it alone."""
+    exact, off = (Advice(only(over([share] * 12))) for share in (1.0, 1.5))
+    assert exact.idle is None
+    assert off.idle is not None
+    assert off.idle.name == "keep_all"
+
+
+@given(st.lists(st.floats(0.2, 5), min_size=1, max_size=6))
+def test_the_deviation_is_never_below_that_of_the_sum(shares: list[float]) -> None:
+    """A sum may be right by chance, where one conversation is too dear and the next too cheap."""
+    row = only(over(shares, "as_recorded()")).row("as_recorded")
+    found = recorded_bill(row)
+    assert found is not None
+    assert found.difference == pytest.approx(len(shares) / sum(shares) - 1)
+    assert found.deviation >= abs(found.difference) - 1e-12
+    apart = sum((1 - share) ** 2 for share in shares) ** 0.5 / sum(shares)
+    assert found.deviation == pytest.approx(max(apart, abs(found.difference)))
