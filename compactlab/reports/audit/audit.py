@@ -19,8 +19,7 @@ class Audited:
     """The audit of one recording."""
 
     findings: Session
-    recorded: Tally  # with prompts of the recorded size
-    rebuilt: Tally  # with prompts rebuilt from the text
+    recorded: Tally
     left_out: dict[str, int]  # calls of unknown models, by model
     repeated: int = 0  # calls that another recording holds, too
 
@@ -48,7 +47,7 @@ def audit(
 ) -> Audited | None:
     """Compare the model with one recording: calls from a moment on that are not yet counted."""
     asked = [each for each in exchanges(conversation) if each.time >= since]
-    every = list(inquest(forecasts(conversation, "recorded", find)))
+    every = list(inquest(forecasts(conversation, find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
     every = [each for each in every if each.forecast.exchange.time >= since]
     findings = [each for each in every if each.forecast.exchange.key not in counted]
@@ -59,14 +58,8 @@ def audit(
             left_out[name] = left_out.get(name, 0) + 1
     if not findings:
         return None
-    rebuilt = [
-        each
-        for each in inquest(forecasts(conversation, "rebuilt", find))
-        if each.forecast.exchange.key not in counted and each.forecast.exchange.time >= since
-    ]
-    name, client = conversation.id, conversation.format
-    tallies = tally(name, client, findings), tally(name, client, rebuilt)
-    return Audited(findings, *tallies, left_out, len(every) - len(findings))
+    sums = tally(conversation.id, conversation.format, findings)
+    return Audited(findings, sums, left_out, len(every) - len(findings))
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

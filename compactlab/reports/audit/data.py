@@ -157,12 +157,10 @@ def _client(ledger: Ledger, client: str) -> dict[str, Any]:
 
 def _merged(entries: Sequence[AuditedFile]) -> dict[str, Any]:
     recorded = [entry.audited.recorded for entry in entries]
-    rebuilt = [entry.audited.rebuilt for entry in entries]
     return {
         "sessions": len(entries),
         "sessions_without_price": sum(each.cost is None for each in recorded),
         "recorded_sizes": {**_tally(merge("", recorded)), **_errors(recorded)},
-        "rebuilt_sizes": {**_tally(merge("", rebuilt)), **_errors(rebuilt)},
         "causes": _causes(entries),
         "read_cost_usd": _read_cost(entries),
     }
@@ -187,7 +185,6 @@ def _session(entry: AuditedFile, bill: BillForecast | None) -> dict[str, Any]:
         "client": audited.client,
         "file": entry.file,
         "recorded_sizes": _tally(audited.recorded),
-        "rebuilt_sizes": _tally(audited.rebuilt),
         "spent": _spent(spent(audited.findings)),
         "bill_usd": _bill(bill),
         "causes": _causes([entry]),
@@ -216,7 +213,6 @@ def _tally(tally: Tally) -> dict[str, Any]:
         "exact": plain(tally.exact),
         "within_5_percent": plain(tally.near),
         "rebuilds": asdict(tally.rebuilds),
-        "prompt_size_error": plain(tally.prompt_error),
     }
 
 

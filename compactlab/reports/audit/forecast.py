@@ -17,7 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
 from compactlab.sim.replay.client import SHARING, SUGGESTION, Client
 from compactlab.sim.replay.recording import Exchange, Uncounted, exchanges
-from compactlab.sim.replay.sizes import REBUILD, Front, Sized, Sizes
+from compactlab.sim.replay.sizes import REBUILD, Front, Sized
 
 
 class Habits:
@@ -59,7 +59,7 @@ class Forecast:
 
     exchange: Exchange
     model: Model
-    prompt: int  # tokens expected; as recorded, if sizes were given
+    prompt: int  # tokens, as recorded
     lookup: Lookup
     causes: dict[str, int]  # expected cache-miss tokens
     before: int  # tokens that the last call of this model left in the cache, as recorded
@@ -79,9 +79,7 @@ class Forecast:
 
 
 def forecasts(
-    conversation: Conversation,
-    sizes: Sizes = "recorded",
-    find: Callable[[str], Model] = find_model,
+    conversation: Conversation, find: Callable[[str], Model] = find_model
 ) -> Iterator[Forecast]:
     """Forecast every counted call of a recording, in order."""
     lines: dict[str, _ModelCache] = {}
@@ -95,7 +93,7 @@ def forecasts(
             continue
         line = lines.get(model.name)
         if line is None:
-            line = lines[model.name] = _ModelCache(model, policy, conversation, sizes)
+            line = lines[model.name] = _ModelCache(model, policy, conversation)
         clock = max(clock, exchange.time)
         forecast = line.ask(exchange, clock, habits, last)
         yield forecast
@@ -107,15 +105,14 @@ def forecasts(
 class _ModelCache:
     """A model's cache and prompt, and what has been learned of what the log does not show."""
 
-    def __init__(
-        self, model: Model, policy: CachePolicy, conversation: Conversation, sizes: Sizes
-    ) -> None:
-        self.model, self._sizes = model, sizes
-        blocks = Sized(model.tokenizer)
+    def __init__(self, model: Model, policy: CachePolicy, conversation: Conversation) -> None:
+        self.model = model
+        # Only shares of what the log tells: no figure moved by 0.2 points when tokens were counted.
+        blocks = Sized(replace(model.tokenizer, encoding="chars4"))
         self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
         shares = conversation.format in SHARING
-        self._front = Front(blocks, conversation, sizes, shares=shares)
+        self._front = Front(blocks, conversation, shares=shares)
         if shares and isinstance(policy, Anthropic):
             # What sessions share ends at a mark of its own.
             policy = replace(policy, marks=("tools", *policy.marks))
@@ -146,12 +143,10 @@ class _ModelCache:
         causes = explain(self._prompt, lookup, arrived if reason != "append" else (), reason)
         self._prompt.mark_sent()
         self._settings = settings
-        recorded = self._sizes == "recorded"
-        tokens = exchange.usage.prompt if recorded else self._prompt.tokens
         had, self._had = self._had, self._prompt.tokens
         front = self._front
         return Forecast(
-            *(exchange, self.model, tokens, lookup, causes),
+            *(exchange, self.model, exchange.usage.prompt, lookup, causes),
             *(self._before, had, front.system, front.shared if front.shares else 0),
         )
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum
-from statistics import median
 
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
@@ -172,7 +171,6 @@ def merge(name: str, tallies: Sequence[Tally]) -> Tally:
         fsum(each.exact * each.calls for each in tallies) / calls,
         fsum(each.near * each.calls for each in tallies) / calls,
         sum((each.rebuilds for each in tallies), Rebuilds()),
-        median(each.prompt_error for each in tallies),
     )
 
 

@@ -54,9 +54,6 @@ _MEANING = (
     "A rebuild is a call that did not read 4,000 or more of the tokens that the previous call had "
     "left in the cache. In log: rebuilds that the log gives a reason for. Predicted: of these, the "
     "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
-    "From text: the errors if prompt sizes are rebuilt from the text of the log and not taken from "
-    "the recorded usage. Prompt size: median over the calls of a session, and median over "
-    "sessions.",
 )
 _WHY_MEANING = (
     "Every cache-miss token has one cause. Avoidable: what the tokens cost more than cache reads "
@@ -171,11 +168,10 @@ def _spent_cells(title: str, each: Spent) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _TallyRow:
-    """A session, or several together, with prompts of the recorded size and of the text's."""
+    """A session, or several together."""
 
     label: str
     recorded: Tally
-    rebuilt: Tally
     bill: BillForecast | None = None
     total: bool = False
 
@@ -249,20 +245,12 @@ _REBUILDS = (
     _Measure("in log", _of_rebuilds("follow"), group="rebuilds"),
     _Measure("predicted", _of_rebuilds("found"), group="rebuilds"),
     _Measure("false alarms", _of_rebuilds("invented"), group="rebuilds"),
-    _Measure("prompt size", lambda line: show(line.rebuilt.prompt_error, "share"), 1, "from text"),
-    _Measure("read", lambda line: signed(line.rebuilt.read.error), 3, "from text"),
-    _Measure("missed", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
-    _Measure("cost", lambda line: signed(_error(line.rebuilt.cost)), 1, "from text"),
 )
-
-
-def _error(pair: Pair | None) -> float | None:
-    return pair.error if pair is not None else None
 
 
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
     shown = [
-        _TallyRow(entry.name, entry.audited.recorded, entry.audited.rebuilt, ledger.bill(entry))
+        _TallyRow(entry.name, entry.audited.recorded, ledger.bill(entry))
         for entry in ledger.by_cost[:most]
     ]
     # Of a long table, what it comes to stands first.
@@ -302,8 +290,7 @@ def _totals(ledger: Ledger) -> list[_TallyRow]:
 
 def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
     recorded = merge(title, [entry.audited.recorded for entry in entries])
-    rebuilt = merge(title, [entry.audited.rebuilt for entry in entries])
-    return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
+    return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, total=True)
 
 
 def _session(ledger: Ledger) -> Chart:

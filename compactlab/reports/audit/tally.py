@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from operator import add
-from statistics import median
 
 from compactlab.reports.audit.forecast import Forecast
 from compactlab.reports.audit.inquest import Finding
@@ -61,14 +60,12 @@ class Tally:
     exact: float  # share of calls whose read was as expected
     near: float  # share of calls within 5 %
     rebuilds: Rebuilds
-    prompt_error: float  # median error as a share, without the first call, which sets the scale
 
 
 def tally(name: str, client: str, findings: Sequence[Finding]) -> Tally:
     """Add up the calls of one session."""
     forecasts = [finding.forecast for finding in findings]
     reads = [(f.read, f.exchange.usage.cache_read) for f in forecasts]
-    sizes = [abs(f.prompt / f.exchange.usage.prompt - 1) for f in forecasts[1:]]
     calls = len(findings)
     return Tally(
         name,
@@ -81,7 +78,6 @@ def tally(name: str, client: str, findings: Sequence[Finding]) -> Tally:
         sum(one == other for one, other in reads) / calls,
         sum(abs(one - other) <= _NEAR * other for one, other in reads) / calls,
         _rebuilds(findings),
-        median(sizes) if sizes else 0.0,
     )
 
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, compress, pairwise
 from statistics import median_low
-from typing import Literal
 
 import msgspec
 
@@ -124,16 +123,12 @@ def proportional(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
 
 
 # What a client sends and does not log (tool definitions, system prompt, project files) stands in
-# front as blocks without text. Their sizes follow from the first recorded prompt; from then on a
-# prompt is either what the log adds up to, or what was recorded, shared out among what is new.
-
-Sizes = Literal["recorded", "rebuilt"]
+# front as blocks without text. Their sizes follow from the first recorded prompt; from then on, by
+# how much a prompt grew is shared out among what is new.
 
 # Tools and system prompt of a coding agent in tokens, until something is known of a client's own:
 # median of what was read after a compaction (80 compactions of Claude Code, 2026-11; 17 to 34 K).
 TOOLS_AND_SYSTEM = 28_000
-# A whole first prompt, for logs that begin in the middle (median of the same 202 sessions).
-FIRST_PROMPT = 42_000
 # Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
 REBUILD = 4_000
 # Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
@@ -145,10 +140,8 @@ GRID = 128
 class Front:
     """What a client sends in front of the messages and does not log, and how large prompts are."""
 
-    def __init__(
-        self, blocks: Sized, conversation: Conversation, sizes: Sizes, *, shares: bool = False
-    ) -> None:
-        self._blocks, self._sizes, self.shares = blocks, sizes, shares
+    def __init__(self, blocks: Sized, conversation: Conversation, *, shares: bool = False) -> None:
+        self._blocks, self.shares = blocks, shares
         self._written = conversation.system
         self._inside = conversation.starts_inside
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
@@ -199,8 +192,7 @@ class Front:
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
         """See how large the prompt of a call was, before it is sent."""
-        recorded = self._sizes == "recorded"
-        whole = exchange.cached if recorded else exchange.usage.prompt
+        whole = exchange.cached
         context, compacted = exchange.context, exchange.compacted is not None
         prompt.move(self.view(context))
         self.stripped, self._bare, self.edited = prompt.stripped, prompt.bare, False
@@ -210,11 +202,10 @@ class Front:
         else:
             if compacted and self._inside:
                 self._drop_opening(context, whole)
-            if recorded:
-                prompt.move(self.view(context))
-                self._assign(context, whole - prompt.tokens, shared)
-        if recorded:  # so that what was set now is taken at its size
-            prompt.move(self.view(context[: self._changed]))
+            prompt.move(self.view(context))
+            self._assign(context, whole - prompt.tokens, shared)
+        # So that what was set now is taken at its size.
+        prompt.move(self.view(context[: self._changed]))
         if compacted or not self._first:
             self._first = whole
         self._last = context
@@ -228,14 +219,10 @@ class Front:
         hidden = max(0, whole - shown - self._counted)
         self.shared = self.system = min(TOOLS_AND_SYSTEM, hidden)
         self._context = hidden - self.system
-        if self._sizes == "recorded":
-            self._share(context, all, min(shown, max(0, whole - self._counted)))
+        self._share(context, all, min(shown, max(0, whole - self._counted)))
 
     def _drop_opening(self, context: Messages, whole: int) -> None:
         """Forget the messages from before the log began: a compaction has replaced them."""
-        if self._sizes == "rebuilt":  # the size of the rest shows later
-            self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
-            return
         shown = sum(self._counts(context, range(len(context)))) + self._counted
         hidden = min(self.hidden, max(0, whole - shown))
         self.system = min(self.system, hidden)
@@ -332,9 +319,6 @@ class Front:
         all sessions share; else it is the session's own tools and system prompt.
         """
         read, whole = exchange.usage.cache_read, exchange.usage.prompt
-        if exchange.compacted is not None and self._sizes == "rebuilt":
-            shown = sum(map(self._blocks.tokens, exchange.context)) + self._counted
-            self._context = max(0, whole - shown - self.system)
         lost = not before or read < before - REBUILD
         known_start = before or not self._inside
         is_front = lost and not any(0 <= total - read <= GRID for total in self._totals)
@@ -352,7 +336,7 @@ class Front:
         What is too much for that was taken for messages.
         """
         context = self._context + self.system - system
-        if context < 0 and self._sizes == "recorded":
+        if context < 0:
             self._shrink(self._last, range(len(self._last)), -context)
         self._context, self.shared, self.system = max(0, context), shared, system
 
@@ -430,7 +414,7 @@ class _Measured:
         self._blocks = Sized(tokenizer)
         self._prompt = Prompt(tokenizer, strips=strips, blocks=self._blocks)
         shares = conversation.format in SHARING
-        self._front = Front(self._blocks, conversation, "recorded", shares=shares)
+        self._front = Front(self._blocks, conversation, shares=shares)
         self._before = 0
         self._ttl = ""
         self.hidden: list[int] = []  # tokens in front of the messages, by call

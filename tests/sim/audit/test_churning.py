@@ -17,7 +17,7 @@ Session = list[Finding]
 
 
 def found(client: Client) -> Session:
-    return [*inquest(forecasts(client.log(), "recorded", client.find))]
+    return [*inquest(forecasts(client.log(), client.find))]
 
 
 def churning(

@@ -12,7 +12,6 @@ from hypothesis import given
 from compactlab.reports.audit.forecast import Forecast, forecasts
 from compactlab.sim.cache import OpenaiGrid
 from compactlab.sim.core.message import Message
-from compactlab.sim.replay.sizes import Sizes
 from tests.sim.audit.client import MAIN, Client, model_of
 from tests.sim.audit.drawn import sessions
 
@@ -20,9 +19,9 @@ from tests.sim.audit.drawn import sessions
 USUAL = 28_000
 
 
-def expected(client: Client, sizes: Sizes = "recorded") -> list[Forecast]:
+def expected(client: Client) -> list[Forecast]:
     """The forecasts of a client's calls."""
-    return [*forecasts(client.log(), sizes, client.find)]
+    return [*forecasts(client.log(), client.find)]
 
 
 def usual(**habits: object) -> Client:
@@ -297,25 +296,3 @@ def test_a_log_without_times_is_taken_for_one_without_gaps() -> None:
 def test_an_empty_log_has_no_calls() -> None:
     assert expected(Client()) == []
     assert expected(Client().say()) == []
-
-
-# Sizes rebuilt from the text
-
-
-def test_with_true_texts_prompts_are_rebuilt_to_the_token() -> None:
-    client = usual(noise=0, tail=0).turn(5).turn(5).wait(400).turn()
-    for forecast in expected(client, "rebuilt"):
-        assert forecast.prompt == forecast.exchange.usage.prompt
-        assert is_right(forecast)
-
-
-def test_with_texts_that_are_a_little_off_prompts_are_a_little_off() -> None:
-    client = usual(noise=0.1).turn(5).turn(5).wait(400).turn()
-    for forecast in expected(client, "rebuilt"):
-        assert abs(forecast.prompt / forecast.exchange.usage.prompt - 1) < 0.05
-
-
-def test_after_a_compaction_the_front_is_measured_anew() -> None:
-    client = usual(noise=0, tail=0).turn(9).compact().turn(3)
-    sizes = [each.prompt - each.exchange.usage.prompt for each in expected(client, "rebuilt")]
-    assert sizes == [0] * 12

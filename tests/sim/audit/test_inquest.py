@@ -19,7 +19,7 @@ USUAL = 28_000
 
 
 def found(client: Client) -> list[Finding]:
-    return [*inquest(forecasts(client.log(), "recorded", client.find))]
+    return [*inquest(forecasts(client.log(), client.find))]
 
 
 def losses(client: Client, *leave_out: str) -> list[tuple[int, Charge]]:

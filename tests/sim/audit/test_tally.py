@@ -16,7 +16,7 @@ USUAL = 28_000
 
 
 def found(client: Client) -> list[Finding]:
-    return [*inquest(forecasts(client.log(), "recorded", client.find))]
+    return [*inquest(forecasts(client.log(), client.find))]
 
 
 def tallied(client: Client) -> Tally:
@@ -39,7 +39,7 @@ def test_where_rules_suffice_there_is_no_error() -> None:
     for pair in (told.prompt, told.read, told.written, told.cost):
         assert pair
         assert pair.error == pytest.approx(0, abs=1e-3)
-    assert (told.exact, told.near, told.prompt_error) == (1.0, 1.0, 0.0)
+    assert (told.exact, told.near) == (1.0, 1.0)
     assert told.rebuilds == Rebuilds(recorded=2, follow=2, found=2, invented=0)
 
 
