@@ -13,7 +13,6 @@ from pathlib import Path
 from compactlab.naming import (
     check_specs,
     churn_of,
-    known_models,
     loop_of,
     metrics_of,
     models_of,
@@ -46,6 +45,7 @@ from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue, Model
+from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay import replay as engine
 from compactlab.sim.replay.client import Churn
 from compactlab.sim.replay.options import RECORDED, Options

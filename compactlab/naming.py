@@ -11,14 +11,13 @@ from typing import Any
 from compactlab.reports.analysis.comparison import JUDGING
 from compactlab.scenarios.catalogue import is_pattern
 from compactlab.scenarios.readers.folders import files_like
-from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.core.errors import ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.metrics.names import metrics_named
-from compactlab.sim.models.model import Catalogue, built_in
-from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.client import Churn, read_churn
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import ClosedLoop
@@ -30,21 +29,6 @@ from compactlab.strategies.summarizers.catalogue import find_summarizer
 OPEN = "open"
 # Families of metrics for which the states of facts are followed.
 _FOLLOWED = ("memory", "facts")
-
-
-def known_models(file: str | Path | None) -> Catalogue:
-    """The models that may be named: the built-in ones, and those of a file."""
-    if file is None:
-        return built_in()
-    catalogue = Catalogue.load(file)
-    for name in catalogue.own.get("models", {}):
-        model = catalogue.models[name]
-        if model.price:
-            try:
-                prices_of(model)
-            except ModelError as error:
-                raise InputError(f"models.{name}.price: {error}", str(file)) from None
-    return catalogue
 
 
 def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:

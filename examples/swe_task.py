@@ -18,10 +18,9 @@ from typing import ClassVar
 import msgspec
 
 from compactlab import Conversation, Message, Part, replay
-from compactlab.naming import known_models
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
-from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.pricing import known_models, prices_of
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 
 MODELS = Path(__file__).with_name("complexity_trap_models.toml")

@@ -64,10 +64,9 @@ from swe_task import CACHED, MODELS, PLAIN, Replays, Row, Shape
 from verdict import Verdict
 
 from compactlab import CompactlabError
-from compactlab.naming import known_models
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Usage
-from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.pricing import known_models, prices_of
 
 FOLDER = "../shared/recorded"
 FILE = "complexity-trap/experiment_instance_costs_sweagent.csv"

@@ -33,7 +33,6 @@ from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_ap
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.naming import (
     churn_of,
-    known_models,
     loop_of,
     metrics_of,
     models_of,
@@ -57,6 +56,7 @@ from compactlab.sim.core.errors import unknown
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
+from compactlab.sim.models.pricing import known_models
 from compactlab.strategies import catalogue as strategies
 from compactlab.strategies.catalogue import LINE_UP
 from compactlab.strategies.summarizers import catalogue as summarizers

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from compactlab import __version__
-from compactlab.cli.audit import audit
-from compactlab.cli.calibrate import calibrate
-from compactlab.cli.compare import compare
 from compactlab.cli.disclosing import renaming_notes
-from compactlab.cli.explain import explain
-from compactlab.cli.fit import fit
-from compactlab.cli.gate import baseline, gate
-from compactlab.cli.inspect import inspect
-from compactlab.cli.list import list_
-from compactlab.cli.merge import merge
-from compactlab.cli.new import new
-from compactlab.cli.query import query
-from compactlab.cli.report import report
-from compactlab.cli.run import run
-from compactlab.cli.schema import schema
-from compactlab.cli.score import score
+
+# The commands in the order of --help, and the file in which each is: of the name that is given, or
+# of its own. Only the one that is asked for is imported.
+_FILES = {
+    "run": "",
+    "report": "",
+    "compare": "",
+    "explain": "",
+    "baseline": "gate",
+    "gate": "",
+    "audit": "",
+    "score": "",
+    "inspect": "",
+    "fit": "",
+    "calibrate": "",
+    "list": "",
+    "new": "",
+    "schema": "",
+    "merge": "",
+    "query": "",
+}
+_BUILT_IN = {"list": "list_"}  # what Python itself has under the name
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands that are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return [*_FILES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command; None if there is none of this name."""
+        if cmd_name not in _FILES:
+            return None
+        module = import_module(f"compactlab.cli.{_FILES[cmd_name] or cmd_name}")
+        command: click.Command = getattr(module, _BUILT_IN.get(cmd_name, cmd_name))
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
 def cli() -> None:
     """Replay context-compaction strategies of LLM agents over conversations, and measure the cost,
@@ -33,24 +58,3 @@ def cli() -> None:
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
     click.get_current_context().with_resource(renaming_notes())
-
-
-for command in (
-    run,
-    report,
-    compare,
-    explain,
-    baseline,
-    gate,
-    audit,
-    score,
-    inspect,
-    fit,
-    calibrate,
-    list_,
-    new,
-    schema,
-    merge,
-    query,
-):
-    cli.add_command(command)

@@ -29,8 +29,8 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     """Describe transcripts: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
-    from compactlab.naming import known_models
     from compactlab.reports.explain.anatomy import anatomy
+    from compactlab.sim.models.pricing import known_models
 
     catalogue = known_models(models_file)
     readable, skipped, errors = _sources(paths, lenient)

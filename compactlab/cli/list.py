@@ -28,7 +28,7 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 
 def model_rows(file: str | None = None) -> list[Listed]:
     """All that is known of all models."""
-    from compactlab.naming import known_models
+    from compactlab.sim.models.pricing import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
 

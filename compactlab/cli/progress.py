@@ -6,12 +6,14 @@ import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from compactlab.cli.disclosing import say
 from compactlab.reports.render.text import clean, counted, printed_by
-from compactlab.sim.experiment.shard import Shard
-from compactlab.sim.experiment.sweep import Done
+
+if TYPE_CHECKING:
+    from compactlab.sim.experiment.shard import Shard
+    from compactlab.sim.experiment.sweep import Done
 
 # A bar of progress on a terminal; nothing elsewhere.
 

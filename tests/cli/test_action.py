@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
@@ -26,8 +27,9 @@ INPUT = re.compile(r"\$\{\{ (?:inputs\.([\w-]+)|steps\.keys\.outputs\.constraint
 
 
 def options_of(command: str) -> set[str]:
-    return {name for each in cli.commands[command].params for name in (*each.opts,
-            *each.secondary_opts)}  # fmt: skip
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    return {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
 
 
 def test_no_input_stands_in_the_text_of_a_script() -> None:
@@ -67,8 +69,9 @@ def test_a_hook_calls_a_command_with_what_it_takes(hook) -> None:
     program, name = hook["entry"].split()
     assert program == "compactlab"
     assert (hook["language"], hook["pass_filenames"]) == ("python", False)
-    context = cli.commands[name].make_context(name, list(hook["args"]))
-    assert context.params
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.make_context(name, list(hook["args"])).params
 
 
 PYTHON = """#!/bin/sh

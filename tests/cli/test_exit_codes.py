@@ -63,8 +63,9 @@ def test_where_nobody_reads_on_it_ends_as_other_programs_do(words, unbuffered):
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
 def test_a_fault_of_its_own_is_told_and_no_verdict(error, raising, capsys):
-    for name in (*sorted(cli.commands), ""):
-        raising(cli.commands[name] if name else cli, "make_context", error)
+    context = click.Context(cli)
+    for name in (*sorted(cli.list_commands(context)), ""):
+        raising(cli.get_command(context, name) or cli, "make_context", error)
         assert code_of("compactlab", name) == FAULT
         told = capsys.readouterr().err
         assert told.startswith("Traceback")

@@ -18,7 +18,7 @@ from compactlab.reports.audit.data import worst
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, merge
 from compactlab.reports.audit.report import moment, page, report, signed
 from compactlab.reports.audit.tally import input_costs
-from compactlab.reports.charts.drawing import COLOURS
+from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, terminal
 from compactlab.reports.render.text import NONE
 from compactlab.scenarios.readers.transcript import read

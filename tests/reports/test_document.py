@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from compactlab.reports.charts.drawing import COLOURS
+from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, json, markdown, terminal
 from compactlab.reports.render.document import (
     Cell,

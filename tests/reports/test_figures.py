@@ -81,7 +81,7 @@ def test_words() -> None:
 
 
 def test_every_cause_has_a_look_of_its_own() -> None:
-    from compactlab.reports.charts.drawing import cause_colours
+    from compactlab.reports.charts.palette import cause_colours
     from compactlab.sim.cache.causes import CAUSES
 
     looks = cause_colours()

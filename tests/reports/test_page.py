@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
-from compactlab.reports.charts.drawing import COLOURS, strategy_colours
+from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.page.conversations import conversations, flags, pane, series, written
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.figures import figures, telling

@@ -8,12 +8,14 @@ from math import fsum
 
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
+from compactlab.reports.charts.palette import PATTERNS, cause_colours
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
+from compactlab.sim.cache.causes import ORDINARY
 from compactlab.sim.core.message import Usage
-from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.pricing import Charge as Price
 from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.rates import read_instead
 
 # The evidence for a cause.
 GROUNDS = {
@@ -243,3 +245,13 @@ def _models(calls: dict[str, int]) -> str:
         for each, n in calls.items()
     ]
     return enumerated(names, 5)
+
+
+# How a cause is shown: in the colour and with the pattern that it has in every chart.
+
+READ = "read from the cache"
+
+
+def look(cause: str) -> tuple[str, str]:
+    """Colour of what was paid for, and its pattern."""
+    return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))

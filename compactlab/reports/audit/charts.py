@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from compactlab.reports.audit.causes import by_cause, read_cost, shares
-from compactlab.reports.audit.ledger import AuditedFile
+from compactlab.reports.audit.causes import READ, by_cause, look, read_cost, shares
+from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.audit.tally import input_costs
-from compactlab.reports.charts.drawing import PATTERNS, canvas, cause_colours, light, svg
+from compactlab.reports.charts.drawing import canvas, svg
 from compactlab.reports.charts.kit import TOKENS, USD, Piece, Sheet, measure
 from compactlab.reports.charts.kit import bars as stacked_bars
+from compactlab.reports.charts.palette import cause_colours, light
+from compactlab.reports.render.document import Chart, Key, name
 from compactlab.reports.render.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 # Sessions that get a bar.
 BARS = 20
-READ = "read from the cache"
 
 
 def bill(entry: AuditedFile) -> dict[str, float]:
@@ -32,12 +33,7 @@ def bill(entry: AuditedFile) -> dict[str, float]:
     return {READ: read_cost([entry]), **causes}
 
 
-def look(cause: str) -> tuple[str, str]:
-    """Colour of what was paid for, and its pattern."""
-    return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))
-
-
-def bars(entries: Sequence[AuditedFile], name: str) -> str:
+def bars(entries: Sequence[AuditedFile], anchor: str) -> str:
     """SVG markup of stacked bars in dollars, of sessions whose prices are known; "" without any."""
     if not entries:
         return ""
@@ -49,7 +45,7 @@ def bars(entries: Sequence[AuditedFile], name: str) -> str:
     with canvas():
         names = [shorten(clean(entry.name), 36) for entry in entries]
         drawn = stacked_bars(names, pieces, USD, "dollars of input")
-    return svg(drawn, name, "dollars of input by cause, one bar per session")
+    return svg(drawn, anchor, "dollars of input by cause, one bar per session")
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
@@ -65,7 +61,7 @@ _WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
 _ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
-def timeline(entry: AuditedFile, name: str) -> str:
+def timeline(entry: AuditedFile, anchor: str) -> str:
     """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
@@ -86,7 +82,7 @@ def timeline(entry: AuditedFile, name: str) -> str:
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("call number")
     content = "prompt, tokens read and tokens expected to be read per call; cumulative cost"
-    return svg(sheet.figure, name, content)
+    return svg(sheet.figure, anchor, content)
 
 
 def _sizes(axes: Axes, entry: AuditedFile) -> None:
@@ -143,3 +139,32 @@ def largest_error(entries: Sequence[AuditedFile]) -> AuditedFile:
         return dollars, abs(tally.written.expected - tally.written.recorded)
 
     return max(entries, key=off)
+
+
+# The same as parts of a page.
+
+
+def session_chart(ledger: Ledger) -> Chart:
+    """The session with the largest error, call by call."""
+    off = largest_error(ledger.entries)
+    sums = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
+    caption = (
+        "Above: tokens of the prompt, and how many of them were read. In a session with very many "
+        "calls, neighbouring calls share a place; it shows the largest prompt and the smallest "
+        f"read. Below: cumulative {sums}. Dotted: the agent compacted. File: {name(off.file)}"
+    )
+    keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
+    title = f"The session with the largest error: {name(off.name)}"
+    expected = Key("vermillion", "line", "expected.")
+    return Chart(title, timeline(off, "course"), caption, "course", (*keys, expected))
+
+
+def bars_chart(ledger: Ledger) -> Iterator[Chart]:
+    """What the input of each session cost, if any price is known."""
+    priced = [entry for entry in ledger.by_cost if entry.audited.recorded.cost is not None]
+    if priced:
+        caption = "Dollars of input by cause, in the colours of the table above."
+        if (more := len(priced) - BARS) > 0:
+            caption += f" These are the most expensive sessions; the JSON has {more} more."
+        title = "Input cost of each session by cause"
+        yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from math import fsum, sqrt
-from operator import add
 from statistics import pstdev
 
 import msgspec
@@ -42,7 +41,9 @@ class _Count:
     messages: float = 0.0
 
     def __add__(self, other: _Count) -> _Count:
-        return _Count(*map(add, astuple(self), astuple(other)))
+        return _Count(
+            self.calls + other.calls, self.front + other.front, self.messages + other.messages
+        )
 
     @property
     def lost(self) -> float:

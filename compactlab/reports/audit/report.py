@@ -10,8 +10,16 @@ from math import fsum
 
 from compactlab.reports.audit.avoidable import advice, avoidable, helps
 from compactlab.reports.audit.bill import BillForecast
-from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
-from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
+from compactlab.reports.audit.causes import (
+    GROUNDS,
+    READ,
+    Share,
+    headline,
+    look,
+    read_cost,
+    remarks,
+    shares,
+)
 from compactlab.reports.audit.data import Miss, data, worst
 from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
@@ -19,7 +27,6 @@ from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
-    Chart,
     Column,
     Document,
     Heading,
@@ -87,6 +94,8 @@ def report(ledger: Ledger, most: int) -> Document:
 
 def page(ledger: Ledger, most: int) -> Document:
     """The same with more sessions, with charts, and with the causes of each client."""
+    from compactlab.reports.audit.charts import bars_chart, session_chart  # for a page alone
+
     blocks = (
         Heading("Why did these sessions cost this much?", level=1),
         sentences([_scope(ledger)], "quiet", bullets=False),
@@ -95,13 +104,13 @@ def page(ledger: Ledger, most: int) -> Document:
         *_spent(ledger, _OF_PAGE),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
-        _session(ledger),
+        session_chart(ledger),
         *_worst(ledger, most),
         Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
-        *_bars(ledger),
+        *bars_chart(ledger),
         *_avoidable(ledger),
         *_churn(ledger),
     )
@@ -293,20 +302,6 @@ def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
     return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, total=True)
 
 
-def _session(ledger: Ledger) -> Chart:
-    off = largest_error(ledger.entries)
-    sums = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
-    caption = (
-        "Above: tokens of the prompt, and how many of them were read. In a session with very many "
-        "calls, neighbouring calls share a place; it shows the largest prompt and the smallest "
-        f"read. Below: cumulative {sums}. Dotted: the agent compacted. File: {name(off.file)}"
-    )
-    keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
-    title = f"The session with the largest error: {name(off.name)}"
-    expected = Key("vermillion", "line", "expected.")
-    return Chart(title, timeline(off, "course"), caption, "course", (*keys, expected))
-
-
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
     if misses := worst(ledger.entries, most):
         yield Heading(f"Largest errors: {counted(len(misses), 'call')}")
@@ -421,16 +416,6 @@ def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
     for client in ledger.clients if several else ():
         yield Heading(name(client_name(client)))
         yield _causes(ledger.of_client(client), read=True)
-
-
-def _bars(ledger: Ledger) -> Iterator[Chart]:
-    priced = [entry for entry in ledger.by_cost if entry.audited.recorded.cost is not None]
-    if priced:
-        caption = "Dollars of input by cause, in the colours of the table above."
-        if (more := len(priced) - BARS) > 0:
-            caption += f" These are the most expensive sessions; the JSON has {more} more."
-        title = "Input cost of each session by cause"
-        yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")
 
 
 def _churn(ledger: Ledger) -> Iterator[Block]:

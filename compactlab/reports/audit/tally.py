@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 
 from compactlab.reports.audit.forecast import Forecast
 from compactlab.reports.audit.inquest import Finding
@@ -43,7 +42,12 @@ class Rebuilds:
     invented: int = 0  # expected, and did not happen
 
     def __add__(self, other: Rebuilds) -> Rebuilds:
-        return Rebuilds(*map(add, astuple(self), astuple(other)))
+        return Rebuilds(
+            self.recorded + other.recorded,
+            self.follow + other.follow,
+            self.found + other.found,
+            self.invented + other.invented,
+        )
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from compactlab.reports.analysis.comparison import Row
-from compactlab.reports.charts.drawing import (
-    LINES,
-    Box,
-    Point,
-    draw_pattern,
-    figure,
-    in_points,
-    light,
-    width_of,
-)
+from compactlab.reports.charts.drawing import Box, Point, draw_pattern, figure, in_points, width_of
 from compactlab.reports.charts.names import distinct_labels
+from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import dollars, show
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, bills, reca
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import LINES, canvas, light
+from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import (
     CALLS,
     PERCENT,
@@ -25,6 +25,7 @@ from compactlab.reports.charts.kit import (
     recall,
 )
 from compactlab.reports.charts.names import distinct_labels
+from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.lag import LAGS

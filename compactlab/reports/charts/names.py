@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from compactlab.reports.charts.drawing import Box, Point, in_points, light, width_of
+from compactlab.reports.charts.drawing import Box, Point, in_points, width_of
+from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import shorten
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas, light
+from compactlab.reports.charts.drawing import Point, canvas
 from compactlab.reports.charts.kit import (
     PERCENT,
     USD,
@@ -23,6 +23,7 @@ from compactlab.reports.charts.kit import (
     measure_powers,
 )
 from compactlab.reports.charts.names import write_names
+from compactlab.reports.charts.palette import light
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

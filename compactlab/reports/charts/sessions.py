@@ -10,9 +10,10 @@ from typing import NamedTuple
 from compactlab.reports.analysis.aggregate import binned, cache_misses, column, sizes
 from compactlab.reports.analysis.comparison import windows_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import LINES, Point, canvas, in_points, light
+from compactlab.reports.charts.drawing import Point, canvas, in_points
 from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, tokens_tick
 from compactlab.reports.charts.names import distinct_labels
+from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted, show
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, light
+from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import (
     CALLS,
     HEAD,
@@ -27,6 +27,7 @@ from compactlab.reports.charts.kit import (
     rows,
     write_beside,
 )
+from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import MINUS, dollars, percent
 from compactlab.sim.experiment.parquet import NO_ROWS
 

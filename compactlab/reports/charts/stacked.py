@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, cause_colours
+from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, Piece, Unit, bars
+from compactlab.reports.charts.palette import cause_colours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

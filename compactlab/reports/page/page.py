@@ -21,7 +21,8 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
     window,
 )
-from compactlab.reports.charts.drawing import COLOURS, strategy_colours
+from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.page.conversations import BUDGET, must_be_there
 from compactlab.reports.page.notes import (

@@ -9,8 +9,8 @@ from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import MEMORY, columns
 from compactlab.reports.analysis.comparison import Comparison, Row, scope
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery
+from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
 from compactlab.reports.page.conversations import BUDGET, Pane, conversations, pane, table_of
 from compactlab.reports.page.differences import differences

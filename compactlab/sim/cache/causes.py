@@ -37,6 +37,9 @@ CAUSES = {
     "unexplained": "none of the others; if it occurs, the cache model has a fault",
 }
 
+# Causes of what had to be sent for the first time: nobody could have read it.
+ORDINARY = frozenset({"cold_start", "append"})
+
 
 def explain(
     prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str

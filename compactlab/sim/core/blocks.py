@@ -25,7 +25,6 @@ class Blocks:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.weight: Weight = self.tokens  # one object, by which running sums are found again
         self._system: tuple[tuple[Part, ...], int] = ((), 0)
         # The message is held too: an id may be given again once its object is gone.
         self._known: dict[int, tuple[Message, Group, int]] = {}
@@ -33,6 +32,18 @@ class Blocks:
         self._sizes: dict[int, tuple[Message, tuple[int, ...]]] = {}
         # Of those that hold thinking, by their ids, what is left without it.
         self.thoughts: dict[int, Group] = {}
+
+    @property
+    def weight(self) -> Weight:
+        """Weighs a message by its tokens: one object, by which running sums are found again.
+
+        It is this memory itself: a method that it kept would keep it, and all messages, in turn.
+        """
+        return self
+
+    def __call__(self, message: Message) -> int:
+        """Tokens of a message."""
+        return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of(self, messages: Iterable[Message]) -> list[Group]:
         """Of each message, the symbols and the tokens of its parts."""

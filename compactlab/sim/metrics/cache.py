@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from statistics import median
 
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.causes import CAUSES, ORDINARY
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Better, Metric
-from compactlab.sim.metrics.run_data import ORDINARY, RunData
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.models.rates import PRESETS
 
 # Tokens of a prompt that the cache returns, and tokens that rewriting sends again.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.causes import CAUSES, ORDINARY
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Usage
@@ -22,7 +22,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import Charge, Sheet, prices_of
-from compactlab.sim.models.rates import Bill
+from compactlab.sim.models.rates import Bill, read_instead
 from compactlab.sim.replay.trace import SideCall, Step, Trace
 
 # Which tokens were written to a cache for nothing: no later request has read them.
@@ -101,16 +101,9 @@ class Prices(Protocol):
         """Whether anything of a request can be read, or could have been."""
 
 
-# Causes of what had to be sent for the first time: nobody could have read it.
-ORDINARY = frozenset({"cold_start", "append"})
 # Causes that lie in what a strategy made of the prompt.
 EDITS = frozenset({"compaction", "history_edit", "system_changed"})
 AVOIDABLE = frozenset(CAUSES) - ORDINARY
-
-# In this order the classes of cache-miss tokens stand in a prompt: what lives longer comes first
-# (Anthropic's page on prompt caching, copy of 2026-08-21), and behind the last mark nothing is
-# written.
-_LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
 
 
 def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
@@ -124,20 +117,6 @@ def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDA
         edge += tokens
     rates = prices.rates(call)
     return rates.cost(call.usage) - rates.cost(read_instead(call.usage, spans))
-
-
-def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
-    """A usage of which some stretches had been read."""
-    left, read, edge = {}, usage.cache_read, 0
-    for name in _LAYOUT:
-        size = left[name] = getattr(usage, name)
-        for start, end in spans if size else ():
-            within = min(end, edge + size) - max(start, edge)
-            if within > 0:
-                read += within
-                left[name] -= within
-        edge += size
-    return Usage(cache_read=read, output=usage.output, storage=usage.storage, **left)
 
 
 def above_input(prices: Prices, call: Billed, unread: int) -> float:

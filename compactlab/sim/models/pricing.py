@@ -11,11 +11,12 @@ import difflib
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
-from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.message import Usage
-from compactlab.sim.models.model import Model
+from compactlab.sim.models.model import Catalogue, Model, built_in
 from compactlab.sim.models.rates import MILLION, Bill, Rates, step_of
 
 __all__ = [
@@ -198,3 +199,18 @@ def price_list() -> str:
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
+
+
+def known_models(file: str | Path | None) -> Catalogue:
+    """The models that may be named: the built-in ones, and those of a file."""
+    if file is None:
+        return built_in()
+    catalogue = Catalogue.load(file)
+    for name in catalogue.own.get("models", {}):
+        model = catalogue.models[name]
+        if model.price:
+            try:
+                prices_of(model)
+            except ModelError as error:
+                raise InputError(f"models.{name}.price: {error}", str(file)) from None
+    return catalogue

@@ -249,3 +249,23 @@ PRESETS = {
     "8b": _on_h100(8e9, layers=32, width=4096, kv_heads=8, head=128, gpus=1),
     "70b": _on_h100(70e9, layers=80, width=8192, kv_heads=8, head=128, gpus=8),
 }
+
+
+# In this order the classes of cache-miss tokens stand in a prompt: what lives longer comes first
+# (Anthropic's page on prompt caching, copy of 2026-08-21), and behind the last mark nothing is
+# written.
+_LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
+
+
+def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
+    """A usage of which some stretches had been read."""
+    left, read, edge = {}, usage.cache_read, 0
+    for name in _LAYOUT:
+        size = left[name] = getattr(usage, name)
+        for start, end in spans if size else ():
+            within = min(end, edge + size) - max(start, edge)
+            if within > 0:
+                read += within
+                left[name] -= within
+        edge += size
+    return Usage(cache_read=read, output=usage.output, storage=usage.storage, **left)

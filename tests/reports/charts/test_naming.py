@@ -1,7 +1,8 @@
 """A name is taken for that of its own dot, also where dots crowd."""
 
-from compactlab.reports.charts.drawing import canvas, figure, light
+from compactlab.reports.charts.drawing import canvas, figure
 from compactlab.reports.charts.names import place, strayed, write_names
+from compactlab.reports.charts.palette import light
 
 
 def leads(named: dict[str, tuple[float, float]], loud: dict[str, str]) -> list[str]:

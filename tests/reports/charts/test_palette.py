@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.drawing import (
-    COLOURS,
-    HUES,
-    LINES,
-    PATTERNS,
-    cause_colours,
-    strategy_colours,
-)
+from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.palette import COLOURS, HUES, LINES, PATTERNS, cause_colours
 from compactlab.reports.charts.profile import SHADES
 from compactlab.sim.cache.causes import CAUSES
 

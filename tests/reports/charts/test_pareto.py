@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
 from compactlab.reports.analysis.contrast import contrasts, reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import light
+from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
 from tests.reports.conftest import CUT, make, store
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import light
+from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.sessions import BINS, Panel, session
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in

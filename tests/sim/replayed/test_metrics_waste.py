@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.cache.causes import ORDINARY
 from compactlab.sim.cache.place import Place
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import METRICS, RunData, measure
-from compactlab.sim.metrics.run_data import ORDINARY, read_instead
-from compactlab.sim.models.rates import PRESETS
+from compactlab.sim.models.rates import PRESETS, read_instead
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.sim.replay.trace import SideCall
