@@ -6,12 +6,12 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -27,22 +27,30 @@ from compactlab.cli.options import (
     redact,
 )
 from compactlab.reports.render.text import clean, enumerated
-from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.core.errors import CompactlabError, InputError, ModelError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit.audit import Audited
     from compactlab.reports.audit.ledger import AuditedFile, Ledger
+    from compactlab.reports.audit.spent import Session
+    from compactlab.reports.audit.sums import Sums
+    from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
     from compactlab.sim.models.model import Catalogue
     from compactlab.sim.replay.recording import Key
 
+_Taken = TypeVar("_Taken")
+_Take = Callable[["Conversation"], _Taken | None]
+
 
 class Auditor:
     """Reads and audits transcripts."""
 
-    def __init__(self, catalogue: Catalogue, lenient: bool = False, since: float = 0.0) -> None:
+    def __init__(
+        self, catalogue: Catalogue, lenient: bool = False, since: float = 0.0, project: str = ""
+    ) -> None:
         self._catalogue, self._lenient, self._since = catalogue, lenient, since
+        self._project = project
         self._counted: set[Key] = set()
         self._passed: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -51,23 +59,39 @@ class Auditor:
 
     def ledger(self, paths: Iterable[str]) -> Ledger:
         """Audit everything below some paths."""
-        from compactlab.cli.progress import Bar
         from compactlab.reports.audit.ledger import Ledger
+
+        entries = self._all(paths, self._audit)
+        return Ledger.of(entries, dict(self._passed), map(str, self._failures), dict(self._unknown))
+
+    def sums(self, paths: Iterable[str]) -> Sums:
+        """Add up what was spent in everything below some paths, and no more."""
+        from compactlab.reports.audit.spent import Spending
+        from compactlab.reports.audit.sums import Sums
+
+        spending = Spending(self._all(paths, self._sum))
+        return Sums(spending, dict(self._passed), tuple(map(str, self._failures)))
+
+    def _all(
+        self, paths: Iterable[str], take: Callable[[Conversation], _Taken | None]
+    ) -> list[_Taken]:
+        """What is made of each conversation; it is an error if nothing is."""
+        from compactlab.cli.progress import Bar
 
         paths = list(paths)
         sources = self._sources(paths)
-        entries: list[AuditedFile] = []
+        taken: list[_Taken] = []
         with Bar(len(sources)) as bar, _seldom_collected():
             for number, source in enumerate(sources, 1):
-                entries += self._entries(source)
-                bar.show(number, f"{sum(each.audited.recorded.calls for each in entries):,} calls")
-        failures = [str(failure) for failure in self._failures]
-        if not entries:
+                taken += self._of_source(source, take)
+                bar.show(number, f"{len(self._counted):,} calls")
+        if not taken:
+            failures = [str(failure) for failure in self._failures]
             reasons = ["there is nothing to audit", *self._reasons(), *failures]
             if not sources and not failures:
                 reasons[0] += f": {nothing_found(paths, 0)}"
             raise UsageError("\n  ".join(reasons))
-        return Ledger.of(entries, dict(self._passed), failures, dict(self._unknown))
+        return taken
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
         """What can be read of what was named."""
@@ -88,20 +112,20 @@ class Auditor:
         self._passed.update({"no_known_format": skipped} if skipped else {})
         return inputs
 
-    def _entries(self, source: Source) -> list[AuditedFile]:
-        """The audits of a file; what is wrong with it costs itself alone."""
-        from compactlab.reports.audit.ledger import AuditedFile
+    def _of_source(self, source: Source, take: _Take[_Taken]) -> list[_Taken]:
+        """What is made of a file; what is wrong with it costs itself alone."""
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
         from compactlab.sim.core.tokens import forget_counts
 
-        entries = []
+        taken = []
         try:
             for conversation in source.load():
-                audited = self._audit(source.named(conversation))
-                if audited is not None:
-                    entries.append(AuditedFile(conversation.source, audited))
+                if not self._is_asked(conversation):
+                    self._passed["other_project"] += 1
+                elif (made := take(source.named(conversation))) is not None:
+                    taken.append(made)
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:
@@ -111,10 +135,16 @@ class Auditor:
         finally:
             forget_blocks()
             forget_counts()
-        return entries
+        return taken
 
-    def _audit(self, conversation: Conversation) -> Audited | None:
+    def _is_asked(self, conversation: Conversation) -> bool:
+        """Whether it is of the project that was asked for, by its folder or the end of that."""
+        wanted, own = self._project.rstrip("/\\"), conversation.project.rstrip("/\\")
+        return not wanted or own == wanted or own.replace("\\", "/").endswith(f"/{wanted}")
+
+    def _audit(self, conversation: Conversation) -> AuditedFile | None:
         from compactlab.reports.audit.audit import audit
+        from compactlab.reports.audit.ledger import AuditedFile
 
         if conversation.skipped:
             self._passed["unreadable_lines"] += conversation.skipped
@@ -123,7 +153,30 @@ class Auditor:
             self._passed[self._why_not(conversation)] += 1
             return None
         self._counted.update(audited.keys)
-        return audited.bare()
+        where = conversation.source, audited.bare(), conversation.project, conversation.subagent
+        return AuditedFile(*where)
+
+    def _sum(self, conversation: Conversation) -> Session | None:
+        from compactlab.reports.audit.spent import Billed, Session
+        from compactlab.sim.replay.recording import exchanges
+
+        if conversation.skipped:
+            self._passed["unreadable_lines"] += conversation.skipped
+        calls = []
+        for each in exchanges(conversation):
+            if each.key in self._counted or each.time < self._since:
+                continue
+            try:
+                model = self._catalogue.find(each.call.model)
+            except ModelError:
+                continue
+            calls.append(Billed(each.bare(), model))
+        if not calls:
+            self._passed[self._why_not(conversation)] += 1
+            return None
+        self._counted.update(call.exchange.key for call in calls if call.exchange.answer.time)
+        where = conversation.source, conversation.project, conversation.subagent
+        return Session(conversation.id, *where, calls)
 
     def _why_not(self, conversation: Conversation) -> str:
         from compactlab.sim.replay.recording import exchanges
@@ -173,6 +226,13 @@ def _seldom_collected() -> Iterator[None]:
     metavar="DATE",
     help="Count only calls from this day on (UTC), e.g. 2026-11-01.",
 )
+@click.option(
+    "--project",
+    default="",
+    metavar="NAME",
+    help="Count only sessions of one project: the folder in which the agent worked, or its name.",
+)
+@click.option("--sums", is_flag=True, help="Only add up what was spent, and explain nothing.")
 @own_models
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
@@ -196,6 +256,8 @@ def audit(
     *,
     client: str | None,
     since: datetime | None,
+    project: str,
+    sums: bool,
     models_file: str | None,
     as_json: bool,
     html: str | None,
@@ -213,19 +275,26 @@ def audit(
     gives every cache-miss token a cause, and measures how often the client changed its prompt
     unasked (churn).
     """
-    from compactlab.reports.audit.report import page, report
-    from compactlab.reports.render import json, terminal
     from compactlab.sim.models.pricing import known_models
 
     for name in filter(None, (html, churn_out)):
+        if sums:
+            raise UsageError("--sums explains nothing: leave out --html and --churn-out")
         _check(Path(name))
     start = since.replace(tzinfo=UTC).timestamp() if since else 0.0
-    auditor = Auditor(known_models(models_file), lenient, start)
-    ledger = shown(auditor.ledger(named_or_usual(paths, client)))
-    if as_json:
-        print_json(json.write(report(ledger, worst), indent=1))
-    else:
-        say(terminal.write(report(ledger, worst)), styled=True)
+    auditor = Auditor(known_models(models_file), lenient, start, project)
+    places = named_or_usual(paths, client)
+    if sums:
+        from compactlab.reports.audit.sums import sums as document
+
+        found = shown(auditor.sums(places))
+        _tell(document(found), as_json=as_json)
+        _end(found.failures, auditor)
+        return
+    from compactlab.reports.audit.report import page, report
+
+    ledger = shown(auditor.ledger(places))
+    _tell(report(ledger, worst), as_json=as_json)
     if html:
         from compactlab.reports.charts.palette import COLOURS
         from compactlab.reports.render import html as pages
@@ -233,9 +302,23 @@ def audit(
         write_aside(Path(html), pages.write(page(ledger, worst), COLOURS).encode())
     if churn_out:
         _write_churn(ledger, Path(churn_out))
-    for failure in ledger.failures:
+    _end(ledger.failures, auditor)
+
+
+def _tell(document: Document, *, as_json: bool) -> None:
+    from compactlab.reports.render import json, terminal
+
+    if as_json:
+        print_json(json.write(document, indent=1))
+    else:
+        say(terminal.write(document), styled=True)
+
+
+def _end(failures: tuple[str, ...], auditor: Auditor) -> None:
+    """Name what could not be read, and end accordingly."""
+    for failure in failures:
         complain(failure)
-    if ledger.failures:
+    if failures:
         sys.exit(2 if auditor.misnamed else 1)
 
 

@@ -344,3 +344,64 @@ def test_since_a_day_only_calls_of_that_day_on_are_counted(compactlab, tmp_path)
     none = compactlab("audit", file, "--since", "2026-03-03")
     assert (none.code, none.out) == (2, "")
     assert "from before the day that was named" in none.err
+
+
+def placed(file: Path, folder: str, **more: object) -> Path:
+    """The same transcript, of an agent that worked in a folder."""
+    records = [
+        {**json.loads(line), "cwd": folder, **more} for line in file.read_text().splitlines()
+    ]
+    return written(file, records)
+
+
+def test_sums_are_those_of_the_audit(compactlab, logs):
+    whole = json.loads(compactlab("audit", "--json", logs).out)["spent"]
+    done = compactlab("audit", "--sums", "--json", logs)
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["spent"] == whole
+    out = compactlab("audit", "--sums", logs).out
+    assert "12 calls of 3 sessions" in out
+    assert "Why did tokens miss" not in out
+
+
+def test_sums_explain_nothing(compactlab, logs, tmp_path):
+    for option in ("--html", "--churn-out"):
+        done = compactlab("audit", "--sums", logs, option, tmp_path / "file")
+        assert done.code == 2
+        assert "--sums explains nothing" in done.err
+        assert not (tmp_path / "file").exists()
+
+
+def test_a_bill_is_told_by_project_and_one_can_be_picked(compactlab, tmp_path):
+    folder = tmp_path / "logs"
+    placed(claude_code(folder / "idle.jsonl"), "/home/u/work/site")
+    placed(claude_code(folder / "calm.jsonl", CALM), "C:\\work\\tool")
+    projects = json.loads(compactlab("audit", "--json", folder).out)["spent"]["by_project"]
+    assert [each["project"] for each in projects] == ["/home/u/work/site", "C:\\work\\tool"]
+    for name, calls in (("site", 6), ("/home/u/work/site/", 6), ("tool", 3), ("work/tool", 3)):
+        told = json.loads(compactlab("audit", "--json", folder, "--project", name).out)
+        assert told["spent"]["calls"] == calls
+        assert told["passed_over"] == {"other_project": 1}
+    none = compactlab("audit", folder, "--project", "ool")
+    assert none.code == 2
+    assert "2 sessions of other projects" in none.err
+
+
+def test_sub_agents_are_counted_apart(compactlab, tmp_path):
+    claude_code(tmp_path / "main.jsonl")
+    more = {"isSidechain": True, "agentId": "a1"}
+    placed(claude_code(tmp_path / "agent-a1.jsonl", CALM), "/work", **more)
+    agents = json.loads(compactlab("audit", "--json", tmp_path).out)["spent"]["by_agent"]
+    assert {each["agent"]: each["calls"] for each in agents} == {"main agents": 6, "sub-agents": 3}
+    assert "sub-agents" in compactlab("audit", tmp_path).out
+
+
+def test_codex_tells_who_asked_for_an_agent(compactlab, tmp_path):
+    file = codex(tmp_path / "rollout.jsonl")
+    text = file.read_text().replace(
+        '"id": "s"', '"id": "s", "cwd": "/w/x", "source": {"subagent": "review"}'
+    )
+    file.write_text(text)
+    told = json.loads(compactlab("audit", "--json", file).out)
+    assert told["sessions"][0]["subagent"] is True
+    assert told["sessions"][0]["project"] == "/w/x"

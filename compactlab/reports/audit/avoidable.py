@@ -8,7 +8,8 @@ from math import fsum
 
 from compactlab.reports.audit.causes import Share, by_cause, charged, priced, shares
 from compactlab.reports.audit.ledger import AuditedFile
-from compactlab.reports.render.text import dollars
+from compactlab.reports.audit.rereads import WITHIN, Rereads
+from compactlab.reports.render.text import counted, dollars, show
 from compactlab.sim.cache.entries import LIFETIMES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
@@ -72,6 +73,20 @@ def longer(entries: Iterable[AuditedFile]) -> Longer | None:
             expired = (above for charge, _, above in charged(finding) if charge.cause == _EXPIRY)
             saved += (above for above in expired if above)
     return Longer(fsum(costs), fsum(saved)) if costs else None
+
+
+def read_again(found: Rereads) -> Iterator[str]:
+    """Say what was read again after compactions, beside what is usual."""
+    if not found.compactions:
+        return
+    cost = "" if found.cost is None else f" (${dollars(found.cost)} to send once)"
+    reads = f"{counted(found.reads, 'read')} of files that had been read before"
+    yield (
+        f"Within {WITHIN} calls after {counted(found.compactions, 'compaction')} there were "
+        f"{reads}: {show(found.tokens, 'tokens')} tokens{cost}. In as many calls before the "
+        f"compactions there were {found.before:,}. {found.followed:,} of the compactions were "
+        "followed by such a read."
+    )
 
 
 def advice(entries: Sequence[AuditedFile]) -> Iterator[str]:

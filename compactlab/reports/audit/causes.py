@@ -224,6 +224,7 @@ REASONS = {
     "unknown_model": ("session", "of unknown models"),
     "counted_elsewhere": ("session", "whose calls are all in other files"),
     "too_old": ("session", "from before the day that was named"),
+    "other_project": ("session", "of other projects"),
 }
 
 

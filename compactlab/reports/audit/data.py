@@ -22,7 +22,7 @@ from compactlab.reports.audit.causes import (
 )
 from compactlab.reports.audit.inquest import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
-from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent_by
+from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
@@ -91,42 +91,19 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
     return {
         "headline": headline(ledger.entries),
         "remarks": [with_names(remark) for remark in remarks(ledger)],
-        "spent": _spent_by_all(ledger),
+        "spent": ledger.spending.data(),
         "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry, ledger.bill(entry)) for entry in ledger.entries],
         "avoidable": [_avoidable(each) for each in avoidable(ledger.entries)],
         "longer_lifetime": _longer(ledger.entries),
+        "rereads": _rereads(ledger.rereads),
         "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "models_not_known": ledger.left_out,
         "models_without_price": ledger.unpriced,
         "passed_over": ledger.passed_over,
         "failures": list(ledger.failures),
-    }
-
-
-def _spent_by_all(ledger: Ledger) -> dict[str, Any]:
-    days, models = (spent_by(key, ledger.findings) for key in (day_of, model_of))
-    return {
-        **_spent(spent(ledger.findings)),
-        "by_day": [{"day": day, **_spent(each)} for day, each in days.items()],
-        "by_model": [{"model": model, **_spent(each)} for model, each in models.items()],
-    }
-
-
-def _spent(each: Spent) -> dict[str, Any]:
-    usage = each.usage
-    return {
-        "calls": each.calls,
-        "uncached_tokens": usage.uncached,
-        "write_5m_tokens": usage.cache_write_5m,
-        "write_1h_tokens": usage.cache_write_1h,
-        "read_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-        "input_usd": plain(each.input),
-        "output_usd": plain(each.output),
-        "total_usd": plain(each.total),
     }
 
 
@@ -140,6 +117,18 @@ def _longer(entries: Sequence[AuditedFile]) -> dict[str, Any] | None:
     if priced is None:
         return None
     return {"cost_usd": plain(priced.cost), "saved_usd": plain(priced.saved)}
+
+
+def _rereads(found: Rereads) -> dict[str, Any]:
+    return {
+        "compactions": found.compactions,
+        "followed": found.followed,
+        "reads": found.reads,
+        "tokens": found.tokens,
+        "cost_usd": plain(found.cost),
+        "reads_before": found.before,
+        "within_calls": WITHIN,
+    }
 
 
 def _agreement(findings: Iterable[Finding]) -> dict[str, Any]:
@@ -185,7 +174,8 @@ def _session(entry: AuditedFile, bill: BillForecast | None) -> dict[str, Any]:
         "client": audited.client,
         "file": entry.file,
         "recorded_sizes": _tally(audited.recorded),
-        "spent": _spent(spent(audited.findings)),
+        "project": entry.project,
+        "subagent": entry.subagent,
         "bill_usd": _bill(bill),
         "causes": _causes([entry]),
         "read_cost_usd": _read_cost([entry]),

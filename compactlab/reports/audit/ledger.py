@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 
@@ -12,6 +12,8 @@ from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
 from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.rereads import Rereads
+from compactlab.reports.audit.spent import Billed, Session, Spending
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.models.model import Model
@@ -34,11 +36,20 @@ class AuditedFile:
 
     file: str
     audited: Audited
+    project: str = ""
+    subagent: bool = False
 
     @property
     def name(self) -> str:
         """The session."""
         return self.audited.recorded.name
+
+    @property
+    def spent(self) -> Session:
+        """Its calls as they were billed."""
+        forecasts = (finding.forecast for finding in self.audited.findings)
+        calls = [Billed(forecast.exchange, forecast.model) for forecast in forecasts]
+        return Session(self.name, self.file, self.project, self.subagent, calls)
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Ledger:
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
         return cls(
-            tuple(AuditedFile(entry.file, audited) for entry, audited in made),
+            tuple(replace(entry, audited=audited) for entry, audited in made),
             passed_over or {},
             tuple(failures),
             unknown or {},
@@ -88,6 +99,16 @@ class Ledger:
     def findings(self) -> Iterator[Finding]:
         """The calls of all sessions."""
         return (finding for entry in self.entries for finding in entry.audited.findings)
+
+    @cached_property
+    def spending(self) -> Spending:
+        """What was spent in all sessions."""
+        return Spending([entry.spent for entry in self.entries])
+
+    @property
+    def rereads(self) -> Rereads:
+        """What was read again after compactions, in all sessions."""
+        return sum((entry.audited.rereads for entry in self.entries), Rereads())
 
     @cached_property
     def left_out(self) -> dict[str, int]:

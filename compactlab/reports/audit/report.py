@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from math import fsum
 
-from compactlab.reports.audit.avoidable import advice, avoidable, helps
+from compactlab.reports.audit.avoidable import advice, avoidable, helps, read_again
 from compactlab.reports.audit.bill import BillForecast
 from compactlab.reports.audit.causes import (
     GROUNDS,
@@ -23,7 +23,7 @@ from compactlab.reports.audit.causes import (
 from compactlab.reports.audit.data import Miss, data, worst
 from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
-from compactlab.reports.audit.spent import Spent, day_of, model_of, spent, spent_by
+from compactlab.reports.audit.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
@@ -46,8 +46,6 @@ from compactlab.sim.replay.client import Rate
 
 # The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
-# The last days that are shown on a terminal.
-DAYS = 7
 _OF_PAGE = 100
 _NAME = 32
 
@@ -78,7 +76,7 @@ def report(ledger: Ledger, most: int) -> Document:
     """What was audited, with so many of the calls that are furthest off."""
     blocks = (
         *_headline(ledger),
-        *_spent(ledger, DAYS),
+        *bill_of(ledger.spending, DAYS, PROJECTS),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
@@ -101,7 +99,7 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([_scope(ledger)], "quiet", bullets=False),
         *_headline(ledger),
         sentences([name(failure) for failure in ledger.failures], "bad"),
-        *_spent(ledger, _OF_PAGE),
+        *bill_of(ledger.spending, _OF_PAGE, _OF_PAGE, sessions=_OF_PAGE),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
         session_chart(ledger),
@@ -129,47 +127,6 @@ def _scope(ledger: Ledger) -> str:
         for client in ledger.clients
     )
     return "; ".join(parts)
-
-
-# What was spent: a row a model, and a row a day.
-
-_SPENT = (
-    Column("calls"),
-    Column("plain", rank=4, group="tokens"),
-    Column("written", rank=3, group="tokens"),
-    Column("read", rank=2, group="tokens"),
-    Column("output", rank=1, group="tokens"),
-    Column("input, $"),
-    Column("output, $"),
-    Column("total, $"),
-)
-
-
-def _spent(ledger: Ledger, days: int) -> Iterator[Block]:
-    """The whole bill, by model and by day."""
-    yield Heading("What was spent?", level=2)
-    models, dates = (spent_by(key, ledger.findings) for key in (model_of, day_of))
-    shown = dict([*dates.items()][-days:])
-    lines = [TableRow(_spent_cells(model, each)) for model, each in models.items()]
-    lines.append(TableRow(_spent_cells("all", spent(ledger.findings)), "strong"))
-    yield Table((Column("model", words=True), *_SPENT), tuple(lines))
-    cells = [_spent_cells(day, each) for day, each in shown.items()]
-    yield Table((Column("day", words=True), *_SPENT), rows(cells))
-    more = len(dates) - len(shown)
-    yield sentences(
-        [f"These are the last {days} days of {len(dates)}; --json has all."] * bool(more)
-    )
-
-
-def _spent_cells(title: str, each: Spent) -> tuple[str, ...]:
-    usage = each.usage
-    tokens = (usage.uncached, usage.cache_write, usage.cache_read, usage.output)
-    return (
-        name(title),
-        f"{each.calls:,}",
-        *(show(number, "tokens") for number in tokens),
-        *(show(part, "USD") for part in (each.input, each.output, each.total)),
-    )
 
 
 # What would have been predicted: a row a session, a client, and all.
@@ -358,8 +315,8 @@ def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
 
 def _avoidable(ledger: Ledger) -> Iterator[Block]:
     """What could be avoided, the dearest first, and what helps."""
-    found = avoidable(ledger.entries)
-    if not found:
+    found, again = avoidable(ledger.entries), [*read_again(ledger.rereads)]
+    if not found and not again:
         return
     yield Heading("What could be avoided?", level=2)
     columns = (Column("cause", words=True), Column("rebuilds"), Column("avoidable, $"))
@@ -367,8 +324,9 @@ def _avoidable(ledger: Ledger) -> Iterator[Block]:
         (each.cause, f"{each.calls:,}", show(each.avoidable_cost, "USD"), helps(each.cause) or NONE)
         for each in found
     ]
-    yield Table((*columns, Column("what helps", words=True)), rows(cells))
-    yield sentences([*advice(ledger.entries)])
+    if cells:
+        yield Table((*columns, Column("what helps", words=True)), rows(cells))
+    yield sentences([*advice(ledger.entries), *again])
 
 
 def _evidence(ledger: Ledger) -> Iterator[str]:

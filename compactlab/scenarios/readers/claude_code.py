@@ -107,6 +107,7 @@ class Node(msgspec.Struct, rename="camel"):
     logical_parent_uuid: str | None = None
     is_sidechain: bool | None = None
     agent_id: str | None = None
+    cwd: Any = None
 
 
 class Line(Node, rename="camel"):
@@ -275,6 +276,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             line = jsonl.decode(data, _LINE) if node.type in _READ else node
             key = _thread_key(node, thread_of)
             thread = threads.setdefault(key, _Thread())
+            thread.script.locate(node.cwd)
+            thread.script.subagent = bool(key)
             if node.type == "progress":
                 thread.starts.progress(data)
             thread.take(line)

@@ -107,6 +107,8 @@ class _Item(msgspec.Struct):
     instructions: str | None = None
     message: str | None = None
     replacement_history: list[_Item] | None = None
+    cwd: Any = None
+    source: Any = None
 
 
 class _Kind(msgspec.Struct):
@@ -200,6 +202,9 @@ class _Rollout:
             return  # a fork repeats the header of what it was forked from
         self.has_start = True
         self._version = f"codex {item.cli_version}" if item.cli_version else ""
+        self.script.locate(item.cwd)
+        # `SessionSource` of Codex: a word, or an object that names who asked for the sub-agent.
+        self.script.subagent = isinstance(item.source, dict) and "subagent" in item.source
         given = item.base_instructions.text if item.base_instructions else item.instructions
         if given:
             self.script.system.append(verbatim(SYSTEM, "text", given))

@@ -107,6 +107,8 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     source: str | None = None
     seed: Annotated[int, msgspec.Meta(ge=-1, le=10**18)] = -1
     skipped: Tokens = 0
+    project: str = ""
+    subagent: bool = False
 
 
 def sniff(first: list[Any]) -> bool:
@@ -148,6 +150,8 @@ def write(conversation: Conversation, to: Path | BinaryIO) -> None:
         conversation.source,
         conversation.seed,
         conversation.skipped,
+        conversation.project,
+        conversation.subagent,
     )
     pieces = (header, *conversation.events, *conversation.facts, *conversation.needs)
     with to.open("wb") if isinstance(to, Path) else nullcontext(to) as stream:
@@ -209,6 +213,8 @@ class _Content:
             source,
             head.seed,
             head.skipped + lines.skipped(),
+            head.project,
+            head.subagent,
         )
 
 

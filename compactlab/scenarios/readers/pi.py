@@ -72,6 +72,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     parent_id: str | None = None
     timestamp: Moment | None = None
     thinking_level: str | None = None
+    cwd: Any = None
 
 
 class _Full(_Entry, rename="camel"):
@@ -161,6 +162,7 @@ class _Session:
         if (entry.version or 1) > NEWEST:
             raise InputError(f"sessions of version {entry.version} are not known, only to {NEWEST}")
         self._chosen = entry.thinking_level or self._chosen
+        self.script.locate(entry.cwd)
         place = self._newest  # version 1 has no ids: each entry follows the one before
         if self._entries and entry.id is not None:
             self._tree.hang(entry.id, entry.parent_id)

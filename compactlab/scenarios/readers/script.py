@@ -97,6 +97,13 @@ class Script:
         self.system: list[Part] = []
         self._taken = {SYSTEM: 1}
         self._drafts = 0
+        self.project = ""  # the folder that the agent worked in
+        self.subagent = False
+
+    def locate(self, folder: Any) -> None:
+        """Take the folder that the agent works in, where a log names it; the first one counts."""
+        if not self.project and isinstance(folder, str):
+            self.project = folder
 
     @property
     def last(self) -> Draft | None:
@@ -172,6 +179,8 @@ class Script:
             starts_inside=inside,
             source=str(path),
             skipped=skipped,
+            project=self.project,
+            subagent=self.subagent,
         )
 
     def _unique(self, wanted: str) -> str:

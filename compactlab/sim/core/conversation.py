@@ -164,6 +164,10 @@ class Conversation:
         The seed it was made from; -1 for a recording.
     skipped
         Lines of the file that could not be read and were passed over (``--lenient``).
+    project
+        The folder that the agent worked in, as the log names it; "" if it does not.
+    subagent
+        Whether another agent gave it its task.
     """
 
     id: str
@@ -176,6 +180,8 @@ class Conversation:
     source: str = ""
     seed: int = -1
     skipped: int = 0
+    project: str = ""
+    subagent: bool = False
 
     @property
     def recorded(self) -> bool:

@@ -1,0 +1,181 @@
+"""Files that an agent reads again after a compaction: what that costs, and what is usual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from compactlab.sim.core.conversation import Compaction, Conversation
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Call, Message, Part, Usage
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.pricing import prices_of
+
+# What was lost in a compaction is looked for within so many calls: recorded agents of Codex do it
+# in 2 to 20 (openai/codex issue 36665, 2026-11).
+WITHIN = 20
+_PATHS = ("file_path", "path", "filePath", "absolute_path", "filename", "file")
+_COMMANDS = ("cmd", "command")
+# Programs with which agents look at files in a shell.
+_LOOKING = ("cat", "sed", "head", "tail", "nl", "less", "bat", "type", "Get-Content")
+_SEGMENT = re.compile(r"&&|\|\||[;|\n]")
+_SCRIPT = re.compile(r"[\d,$]+p?")  # of sed: which lines
+_ARGUMENTS = msgspec.json.Decoder(dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Rereads:
+    """Reads of what had been read before, around the compactions of some sessions.
+
+    Parameters
+    ----------
+    compactions
+        How many they were.
+    followed
+        After how many of them something was read again.
+    reads
+        How many reads those were, in the calls after the compactions.
+    tokens
+        What came back, estimated from its text.
+    cost
+        Dollars for writing that to the cache once, or for sending it plain; None without a price.
+    before
+        How many such reads there were in as many calls before the compactions: what is usual.
+    """
+
+    compactions: int = 0
+    followed: int = 0
+    reads: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    before: int = 0
+
+    def __add__(self, other: Rereads) -> Rereads:
+        known = self.cost is not None and other.cost is not None
+        return Rereads(
+            self.compactions + other.compactions,
+            self.followed + other.followed,
+            self.reads + other.reads,
+            self.tokens + other.tokens,
+            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            self.before + other.before,
+        )
+
+
+class _Read(NamedTuple):
+    """One look at a file: by which call, at what, and what came back."""
+
+    number: int
+    what: str
+    call_id: str
+    call: Call
+    time: float
+
+
+def rereads_of(
+    conversation: Conversation, find: Callable[[str], Model], since: float = 0.0
+) -> Rereads:
+    """Count the reads around the compactions of a recording, from a moment on."""
+    reads: list[_Read] = []
+    compacted: list[int] = []
+    texts: dict[str, str] = {}
+    number = 0
+    for event in conversation.events:
+        if isinstance(event, Compaction):
+            if event.time >= since:
+                compacted.append(number)
+        elif isinstance(event, Message):
+            if event.call is not None:
+                number += 1
+                reads += _reads(event, event.call, number)
+            texts |= {p.call_id: p.text for p in event.parts if p.type == "tool_result"}
+    found = Rereads()
+    for place in compacted:
+        after, before = _again(reads, place), _before(reads, place)
+        found += Rereads(1, bool(after), len(after), *_priced(after, texts, find), before)
+    return found
+
+
+def _reads(answer: Message, call: Call, number: int) -> Iterator[_Read]:
+    for part in answer.parts:
+        if part.type == "tool_call" and (what := looked_at(part)):
+            yield _Read(number, what, part.call_id, call, answer.time)
+
+
+def looked_at(part: Part) -> str:
+    """The file that a tool call reads; "" if it reads none.
+
+    Examples
+    --------
+    >>> from compactlab.sim.core.message import verbatim
+    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py","limit":9}', name="Read"))
+    'a.py'
+    >>> looked_at(verbatim("a", "tool_call", '{"cmd":"cd x && sed -n 1,9p a.py"}', name="shell"))
+    'a.py'
+    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py"}', name="Write"))
+    ''
+    """
+    try:
+        given = _ARGUMENTS.decode(part.text)
+    except (msgspec.DecodeError, ValueError):
+        return ""
+    command = next((given[key] for key in _COMMANDS if isinstance(given.get(key), str)), "")
+    if command:
+        return _shown(command)
+    name = part.name.lower()
+    if "read" not in name and name not in ("view", "open", "cat"):
+        return ""
+    return str(next((given[key] for key in _PATHS if isinstance(given.get(key), str)), ""))
+
+
+def _shown(command: str) -> str:
+    """The file that a command of a shell shows, as far as its words tell; "" if it shows none."""
+    for segment in _SEGMENT.split(command):
+        program, *words = segment.split() or [""]
+        if program in _LOOKING:
+            named = [word.strip("'\"") for word in words if not word.startswith(("-", ">", "<"))]
+            files = [w for w in named if ("." in w or "/" in w) and not _SCRIPT.fullmatch(w)]
+            return files[-1] if files else ""
+    return ""
+
+
+def _again(reads: list[_Read], place: int) -> list[_Read]:
+    """The reads right after a compaction of what had been read before it."""
+    known = {read.what for read in reads if read.number <= place}
+    return [read for read in reads if place < read.number <= place + WITHIN and read.what in known]
+
+
+def _before(reads: list[_Read], place: int) -> int:
+    """How many reads right before a compaction were of what had been read before them."""
+    seen: set[str] = set()
+    count = 0
+    for read in reads:
+        if read.number <= place:
+            count += read.number > place - WITHIN and read.what in seen
+            seen.add(read.what)
+    return count
+
+
+def _priced(
+    reads: list[_Read], texts: dict[str, str], find: Callable[[str], Model]
+) -> tuple[int, float | None]:
+    """Tokens of what came back, and dollars for sending it once."""
+    tokens, costs = 0, []
+    try:
+        for read in reads:
+            model = find(read.call.model)
+            size = round(chars4(texts.get(read.call_id, "")) * model.tokenizer.factor)
+            tokens += size
+            kind = {"1h": "cache_write_1h", "5m": "cache_write_5m"}.get(read.call.ttl, "uncached")
+            prompt = read.call.usage.prompt if read.call.usage else size
+            rates = prices_of(model).rates(read.time, prompt)
+            costs.append(rates.cost(Usage(**{kind: size})))
+    except ModelError:
+        return tokens, None
+    return tokens, fsum(costs)
