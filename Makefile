@@ -86,8 +86,9 @@ bench-store: $(READY) ## measure speed, and store it as what make bench holds ru
 bench-sweep: $(READY) ## measure a sweep of 1,000 conversations, 2 million calls
 	COMPACTLAB_CONVERSATIONS=1000 $(BIN)/pytest tests/benchmarks/test_sweep_speed.py -o addopts=--import-mode=importlib --benchmark-only -s
 
-bench-peers: $(READY) ## measure replayed calls a second beside other tools, installed into .peers
+bench-peers: $(READY) ## measure replays and audits beside other tools, installed into .peers
 	$(BIN)/python examples/bench_peers.py
+	$(BIN)/python examples/bench_audits.py
 
 # Built beside the checkout, from its source archive: what is compiled would stay beside its source.
 COMPILED := .compiled/checkout

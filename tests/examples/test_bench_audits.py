@@ -1,0 +1,53 @@
+"""The audit beside other tools: whole processes over the same transcripts. Nothing is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.recordings import CALM, claude_code
+
+
+@pytest.fixture
+def bench(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(root / "examples"))
+    import bench_audits
+
+    def gone(*_: object) -> Path:
+        raise bench_audits.InstallError("there is no network")
+
+    monkeypatch.setattr(bench_audits, "ready", gone)
+    monkeypatch.setattr(bench_audits, "_ccusage", gone)
+    monkeypatch.setattr(bench_audits, "RUNS", 1)
+    yield bench_audits
+    sys.modules.pop("bench_audits")
+
+
+def test_what_cannot_be_had_is_named_and_the_others_are_measured(
+    bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claude_code(tmp_path / "calm.jsonl", CALM)
+    assert bench.main([str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "1 sessions" in out
+    assert "kvleak: there is no network" in out
+    assert "ccusage: there is no network" in out
+    rows = [line for line in out.splitlines() if line.startswith("compactlab audit")]
+    assert len(rows) == 2
+
+
+def test_without_transcripts_it_says_so(
+    bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("skipped: ")
+
+
+def test_a_tool_that_fails_is_no_measurement(bench: ModuleType, tmp_path: Path) -> None:
+    failing = bench.Command("broken", [sys.executable, "-c", "raise SystemExit(3)"], "")
+    with pytest.raises(RuntimeError, match="broken failed"):
+        bench.seconds(failing, tmp_path)
