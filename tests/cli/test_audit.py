@@ -42,9 +42,9 @@ def test_questions_are_kept_apart(compactlab, logs):
     asked = [line for line in out.splitlines() if line.endswith("?")]
     assert asked == [
         "What was spent?",
-        "What did the cache model predict?",
         "Why did tokens miss the cache?",
         "What could be avoided?",
+        "What did the cache model predict?",
         "Churn: how often does a client change its prompt unasked?",
     ]
 

@@ -11,6 +11,8 @@ import pytest
 from compactlab.reports.audit.audit import audit
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.spent import Session, Spending, spent
+from compactlab.reports.audit.sums import Sums, sums
+from compactlab.reports.render import terminal
 from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.models.model import find_model
 from tests.recordings import CALM, IDLE, claude_code
@@ -73,3 +75,16 @@ def test_a_call_without_a_time_stands_under_no_day(tmp_path: Path) -> None:
     bare = file.read_text("utf-8").replace('"timestamp"', '"moment"')
     file.write_text(bare, encoding="utf-8")
     assert [*Spending([session(file)]).by_day()] == ["undated"]
+
+
+def test_calls_without_a_price_are_told_apart(tmp_path: Path) -> None:
+    """What is known of the bill is not hidden by what is not."""
+    known = session(claude_code(tmp_path / "calm.jsonl", CALM))
+    other = session(claude_code(tmp_path / "idle.jsonl", IDLE, model="gpt-5.3-codex-spark"))
+    both, none = Spending([known, other]), Spending([other]).whole
+    assert both.whole.total == Spending([known]).whole.total
+    assert (both.whole.calls, both.whole.unpriced) == (9, 6)
+    assert (none.total, none.unpriced) == (None, 6)
+    said = terminal.write(sums(Sums(both, {}, ())))
+    assert "without 6 calls of unknown prices" in said
+    assert "\N{GREATER-THAN OR EQUAL TO}0.13" in said

@@ -47,6 +47,7 @@ from compactlab.sim.replay.client import Rate
 # The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
 _OF_PAGE = 100
+_DAYS = 14  # that a page shows
 _NAME = 32
 
 _MEANING = (
@@ -77,14 +78,14 @@ def report(ledger: Ledger, most: int) -> Document:
     blocks = (
         *_headline(ledger),
         *bill_of(ledger.spending, DAYS, PROJECTS),
-        Heading("What did the cache model predict?", level=2),
-        *_predicted(ledger, SESSIONS),
-        *_worst(ledger, most),
         Heading("Why did tokens miss the cache?", level=2),
         _causes(ledger.entries),
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING], "quiet"),
         *_avoidable(ledger),
+        Heading("What did the cache model predict?", level=2),
+        *_predicted(ledger, SESSIONS),
+        *_worst(ledger, most),
         *_churn(ledger),
     )
     return Document(blocks, data=partial(data, ledger, most))
@@ -99,17 +100,17 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([_scope(ledger)], "quiet", bullets=False),
         *_headline(ledger),
         sentences([name(failure) for failure in ledger.failures], "bad"),
-        *bill_of(ledger.spending, _OF_PAGE, _OF_PAGE, sessions=_OF_PAGE),
-        Heading("What did the cache model predict?", level=2),
-        *_predicted(ledger, _OF_PAGE, whole=True),
-        session_chart(ledger),
-        *_worst(ledger, most),
+        *bill_of(ledger.spending, _DAYS, PROJECTS, sessions=SESSIONS),
         Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *bars_chart(ledger),
         *_avoidable(ledger),
+        Heading("What did the cache model predict?", level=2),
+        *_predicted(ledger, _OF_PAGE, whole=True),
+        session_chart(ledger),
+        *_worst(ledger, most),
         *_churn(ledger),
     )
     return Document(blocks)

@@ -53,12 +53,15 @@ class Spent:
     usage
         Their tokens by billing class.
     bill
-        Dollars by class; None if the price of one of them is not known.
+        Dollars by class, of the calls whose prices are known; None if that is none of them.
+    unpriced
+        Calls whose prices are not known.
     """
 
     calls: int
     usage: Usage
     bill: Bill | None
+    unpriced: int = 0
 
     @property
     def input(self) -> float | None:
@@ -79,17 +82,18 @@ class Spent:
 def spent(calls: Iterable[Billed]) -> Spent:
     """Add up what some calls came to."""
     usages, bills = [Usage()], [Bill(0.0, 0.0, 0.0, 0.0)]
-    priced = True
+    unpriced = 0
     for exchange, model in calls:
         usages.append(exchange.usage)
         try:
             rates = prices_of(model).rates(exchange.time, exchange.usage.prompt)
             bills.append(rates.bill(exchange.usage))
         except ModelError:
-            priced = False
+            unpriced += 1
     whole = Usage(*(sum(getattr(u, name) for u in usages) for name in Usage.__struct_fields__))
     sums = Bill(*(fsum(column) for column in zip(*bills, strict=True)))
-    return Spent(len(usages) - 1, whole, sums if priced else None)
+    count = len(usages) - 1
+    return Spent(count, whole, sums if unpriced < count or not count else None, unpriced)
 
 
 def day_of(time: float) -> str:
@@ -170,6 +174,7 @@ def _data(each: Spent) -> dict[str, Any]:
         "write_1h_tokens": usage.cache_write_1h,
         "read_tokens": usage.cache_read,
         "output_tokens": usage.output,
+        "unpriced_calls": each.unpriced,
         "input_usd": plain(each.input),
         "output_usd": plain(each.output),
         "total_usd": plain(each.total),

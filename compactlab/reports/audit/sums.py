@@ -46,6 +46,8 @@ def sums(found: Sums) -> Document:
     """What was spent, by model, project, agent, day and session."""
     whole, sessions = found.spending.whole, len(found.spending.sessions)
     price = "no price is known" if whole.total is None else f"${dollars(whole.total)}"
+    if whole.unpriced and whole.total is not None:
+        price += f" without {counted(whole.unpriced, 'call')} of unknown prices"
     scope = f"{counted(whole.calls, 'call')} of {counted(sessions, 'session')}: {price}"
     blocks = (
         sentences([scope], "strong", bullets=False),
@@ -115,5 +117,11 @@ def _cells(title: str, each: Spent) -> tuple[str, ...]:
         name(title),
         f"{each.calls:,}",
         *(show(part, "tokens") for part in tokens),
-        *(show(part, "USD") for part in (each.input, each.output, each.total)),
+        *(_least(part, each) for part in (each.input, each.output, each.total)),
     )
+
+
+def _least(dollars: float | None, each: Spent) -> str:
+    """Dollars; at least so many, where some prices are not known."""
+    more = "\N{GREATER-THAN OR EQUAL TO}" if each.unpriced and dollars is not None else ""
+    return f"{more}{show(dollars, 'USD')}"
