@@ -39,6 +39,10 @@ def _asks(words: str, id: str = "c1") -> Record:
     return {"id": id, "type": "function", "function": _function(words)}
 
 
+def _step(number: int, source: str, message: Any, **more: Any) -> Record:
+    return {"step_id": number, "source": source, "message": message, "timestamp": NOON, **more}
+
+
 COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
 USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 0}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -221,6 +225,37 @@ FILES: dict[str, list[Any]] = {
                 {"role": "assistant", "content": "w06", "agent": "main"},
                 {"role": "user", "content": "w07", "agent": "main"},
             ]
+        }
+    ],
+    "atif": [
+        {
+            "schema_version": "ATIF-v1.8",
+            "agent": {"name": "x", "version": "1", "tool_definitions": [{"name": "w01"}]},
+            "steps": [
+                _step(1, "system", "w02"),
+                _step(2, "user", [text("w03")]),
+                _step(
+                    3,
+                    "agent",
+                    "w04",
+                    reasoning_content="w05",
+                    tool_calls=[
+                        {"tool_call_id": "c1", "function_name": "ls", "arguments": {"at": "w06"}}
+                    ],
+                    observation={"results": [{"source_call_id": "c1", "content": "w07"}]},
+                ),
+                _step(4, "system", "", extra={"context_management": {"type": "compaction"}}),
+                _step(5, "user", "w08"),
+                _step(6, "agent", "w09", observation={"results": [{"content": [text("w10")]}]}),
+            ],
+            "subagent_trajectories": [
+                {
+                    "schema_version": "ATIF-v1.8",
+                    "trajectory_id": "t",
+                    "agent": {"name": "x", "version": "1"},
+                    "steps": [_step(1, "user", "w11")],
+                }
+            ],
         }
     ],
     "native": [

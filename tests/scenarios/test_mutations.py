@@ -152,6 +152,32 @@ STORIES: dict[str, list[Any]] = {
             ],
         },
     ],
+    "atif": [
+        {
+            "schema_version": "ATIF-v1.7",
+            "agent": {"name": "pi", "version": "1", "model_name": "x"},
+            "steps": [
+                {"step_id": 1, "source": "user", "message": [TEXT], "timestamp": NOON},
+                {
+                    "step_id": 2,
+                    "source": "agent",
+                    "message": "x",
+                    "tool_calls": [{"tool_call_id": "c1", "function_name": "ls", "arguments": {}}],
+                    "observation": {"results": [{"source_call_id": "c1", "content": [TEXT]}]},
+                    "metrics": {
+                        "prompt_tokens": 9,
+                        "cached_tokens": 3,
+                        "extra": {"cache_write_tokens": 2, "cache_creation": WRITTEN},
+                    },
+                },
+                {"source": "system", "message": "", "extra": {"context_management": {}}},
+                {"source": "agent", "message": "y", "extra": {"is_sidechain": True}},
+            ],
+            "subagent_trajectories": [
+                {"schema_version": "x", "agent": {}, "steps": [{"source": "user", "message": "z"}]}
+            ],
+        },
+    ],
     "native": [
         {"type": "conversation", "version": 1, "id": "c", "system": [TEXT], "seed": 3},
         {"type": "message", "id": "u", "role": "user", "time": 1.0, "parts": [TEXT]},

@@ -212,6 +212,11 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return msgspec.json.Decoder(kind, dec_hook=_read_moment)
 
 
+def converted(value: Any, kind: type[T]) -> T:
+    """See a value as a structure whose time stamps become moments."""
+    return msgspec.convert(value, kind, dec_hook=_read_moment)
+
+
 def seconds(when: Moment | None) -> float:
     """Seconds since 1970; 0 where nobody knows."""
     return 0.0 if when is None else float(when)

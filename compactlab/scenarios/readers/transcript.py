@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.scenarios.readers import (
+    atif,
     chat,
     claude_code,
     codex,
@@ -36,6 +37,7 @@ FORMATS: tuple[Format, ...] = (
     locomo.FORMAT,
     tau_bench.FORMAT,
     swe_agent.FORMAT,
+    atif.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
