@@ -43,6 +43,25 @@ def _step(number: int, source: str, message: Any, **more: Any) -> Record:
     return {"step_id": number, "source": source, "message": message, "timestamp": NOON, **more}
 
 
+def _attribute(key: str, value: Any) -> Record:
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def _span(number: int, asked: list[Record], answered: str, **more: str) -> Record:
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": answered}]}]
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps(said),
+        **more,
+    }
+    return {
+        "traceId": "t",
+        "startTimeUnixNano": str(number),
+        "attributes": [_attribute(*each) for each in attributes.items()],
+    }
+
+
 COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
 USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 0}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -256,6 +275,37 @@ FILES: dict[str, list[Any]] = {
                     "steps": [_step(1, "user", "w11")],
                 }
             ],
+        }
+    ],
+    "otlp": [
+        {
+            "resourceSpans": [
+                {
+                    "scopeSpans": [
+                        {
+                            "spans": [
+                                _span(
+                                    1,
+                                    [
+                                        {"role": "system", "content": "w01"},
+                                        {"role": "user", "parts": [text("w02")]},
+                                    ],
+                                    "w03",
+                                ),
+                                _span(
+                                    2,
+                                    [
+                                        {"role": "user", "parts": [text("w02")]},
+                                        {"role": "assistant", "parts": [text("w03")]},
+                                        {"role": "user", "parts": [text("w04")]},
+                                    ],
+                                    "w05",
+                                ),
+                            ]
+                        }
+                    ]
+                }
+            ]
         }
     ],
     "native": [

@@ -178,6 +178,45 @@ STORIES: dict[str, list[Any]] = {
             ],
         },
     ],
+    "otlp": [
+        {
+            "resourceSpans": [
+                {
+                    "resource": {
+                        "attributes": [{"key": "service.name", "value": {"stringValue": "x"}}]
+                    },
+                    "scopeSpans": [
+                        {
+                            "spans": [
+                                {
+                                    "traceId": "t",
+                                    "startTimeUnixNano": "7",
+                                    "attributes": [
+                                        {
+                                            "key": "gen_ai.usage.input_tokens",
+                                            "value": {"intValue": "9"},
+                                        },
+                                        {
+                                            "key": "gen_ai.input.messages",
+                                            "value": {
+                                                "stringValue": json.dumps(
+                                                    [{"role": "user", "content": "x"}]
+                                                )
+                                            },
+                                        },
+                                        {
+                                            "key": "gen_ai.completion.0.content",
+                                            "value": {"stringValue": "y"},
+                                        },
+                                    ],
+                                }
+                            ]
+                        }
+                    ],
+                }
+            ]
+        },
+    ],
     "native": [
         {"type": "conversation", "version": 1, "id": "c", "system": [TEXT], "seed": 3},
         {"type": "message", "id": "u", "role": "user", "time": 1.0, "parts": [TEXT]},

@@ -155,13 +155,24 @@ class Script:
         return boundary
 
     def conversation(
-        self, id: str, format: str, path: Path, *, inside: bool = False, skipped: int = 0
+        self,
+        id: str,
+        format: str,
+        path: Path,
+        *,
+        inside: bool = False,
+        counted: bool = False,
+        skipped: int = 0,
     ) -> Conversation:
-        """Finish: no clock runs backwards, every result knows its tool, every copy its original."""
+        """Finish: no clock runs backwards, every result knows its tool, every copy its original.
+
+        ``counted`` says that calls with usage need no text: they are read for their money alone.
+        """
         drafts = [event for event in self.events if isinstance(event, Draft)]
         if not drafts:
             raise InputError("there are no messages in it", str(path))
-        if not any(part.text or part.type == "image" for draft in drafts for part in draft.parts):
+        told = any(part.text or part.type == "image" for draft in drafts for part in draft.parts)
+        if not told and not (counted and any(d.call and d.call.usage for d in drafts)):
             raise InputError(_wordless(drafts), str(path))
         events = tuple(_finish(self.events))
         return Conversation(

@@ -17,6 +17,7 @@ from compactlab.scenarios.readers import (
     jsonl,
     locomo,
     native,
+    otlp,
     pi,
     swe_agent,
     tau_bench,
@@ -38,6 +39,7 @@ FORMATS: tuple[Format, ...] = (
     tau_bench.FORMAT,
     swe_agent.FORMAT,
     atif.FORMAT,
+    otlp.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
