@@ -62,6 +62,19 @@ def _span(number: int, asked: list[Record], answered: str, **more: str) -> Recor
     }
 
 
+def _kimi(type: str, /, **more: Any) -> Record:
+    return {"type": type, "time": 1767268800000, "agentId": "main", **more}
+
+
+def _appended(words: str, **origin: str) -> Record:
+    message = {"role": "user", "content": [text(words)], "toolCalls": [], "origin": origin}
+    return _kimi("context.append_message", message=message)
+
+
+def _step_event(type: str, /, **more: Any) -> Record:
+    return _kimi("context.append_loop_event", event={"type": type, **more})
+
+
 COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
 USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 0}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -276,6 +289,20 @@ FILES: dict[str, list[Any]] = {
                 }
             ],
         }
+    ],
+    "kimi": [
+        {"type": "metadata", "protocol_version": "1.5", "created_at": 1767268800000},
+        _kimi("config.update", systemPrompt="w01", modelAlias="x"),
+        _kimi("llm.tools_snapshot", hash="0", tools=[{"name": "w02"}]),
+        _appended("w03", kind="user"),
+        _step_event("step.begin", uuid="s", turnId="0"),
+        _step_event("content.part", stepUuid="s", part={"type": "think", "think": "w04"}),
+        _step_event("content.part", stepUuid="s", part=text("w05")),
+        _step_event("tool.call", stepUuid="s", toolCallId="c1", name="ls", args={"at": "w06"}),
+        _step_event("tool.result", toolCallId="c1", result={"output": "w07", "note": "w08"}),
+        _step_event("step.end", uuid="s", usage={"inputOther": 5, "output": 2}),
+        _kimi("context.apply_compaction", summary="w09", contextSummary="w09", compactedCount=3),
+        _appended("w10", kind="injection"),
     ],
     "otlp": [
         {

@@ -10,6 +10,7 @@ from compactlab.sim.core.errors import InputError
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
 # taken for a label, such as the name of a mode.
 _SAYING = (
+    "args",
     "argument",
     "body",
     "call",
@@ -18,6 +19,7 @@ _SAYING = (
     "input",
     "instruction",
     "message",
+    "note",
     "observation",
     "output",
     "part",
@@ -36,7 +38,23 @@ _SAYING = (
     "words",
 )
 # But for those that end like this: they tell of something and do not say it.
-_LABELS = ("at", "count", "hash", "id", "ids", "kind", "ms", "name", "path", "status", "type")
+_LABELS = (
+    "at",
+    "count",
+    "effort",
+    "hash",
+    "id",
+    "ids",
+    "keep",
+    "kind",
+    "level",
+    "mode",
+    "ms",
+    "name",
+    "path",
+    "status",
+    "type",
+)
 
 
 def refuse_unread(value: Any, known: Collection[str], whose: str) -> None:
