@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
-    from compactlab.sim.models.model import Catalogue
+    from compactlab.sim.models.model import Catalogue, Model
     from compactlab.sim.replay.recording import Key
 
 _Taken = TypeVar("_Taken")
@@ -166,17 +166,23 @@ class Auditor:
         for each in exchanges(conversation):
             if each.key in self._counted or each.time < self._since:
                 continue
-            try:
-                model = self._catalogue.find(each.call.model)
-            except ModelError:
-                continue
-            calls.append(Billed(each.bare(), model))
+            calls.append(Billed(each.bare(), self._billed_as(each.call.model)))
         if not calls:
             self._passed[self._why_not(conversation)] += 1
             return None
         self._counted.update(call.exchange.key for call in calls if call.exchange.answer.time)
         where = conversation.source, conversation.project, conversation.subagent
         return Session(conversation.id, *where, calls)
+
+    def _billed_as(self, name: str) -> Model:
+        """A model by its name; its tokens count also where nothing else is known of it."""
+        from compactlab.sim.core.tokens import Tokenizer
+        from compactlab.sim.models.model import Model
+
+        try:
+            return self._catalogue.find(name)
+        except ModelError:
+            return Model(name or "(not named)", 0, 0, Tokenizer(), "", None)
 
     def _why_not(self, conversation: Conversation) -> str:
         from compactlab.sim.replay.recording import exchanges

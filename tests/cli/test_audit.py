@@ -405,3 +405,12 @@ def test_codex_tells_who_asked_for_an_agent(compactlab, tmp_path):
     told = json.loads(compactlab("audit", "--json", file).out)
     assert told["sessions"][0]["subagent"] is True
     assert told["sessions"][0]["project"] == "/w/x"
+
+
+def test_sums_count_tokens_of_models_that_nobody_knows(compactlab, tmp_path):
+    claude_code(tmp_path / "calm.jsonl", CALM, model="new-model-9")
+    assert compactlab("audit", tmp_path).code == 2
+    done = compactlab("audit", "--sums", "--json", tmp_path)
+    assert done.code == 0
+    (row,) = json.loads(done.out)["spent"]["by_model"]
+    assert (row["model"], row["read_tokens"], row["total_usd"]) == ("new-model-9", 60_600, None)

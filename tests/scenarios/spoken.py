@@ -39,6 +39,42 @@ def _asks(words: str, id: str = "c1") -> Record:
     return {"id": id, "type": "function", "function": _function(words)}
 
 
+def _step(number: int, source: str, message: Any, **more: Any) -> Record:
+    return {"step_id": number, "source": source, "message": message, "timestamp": NOON, **more}
+
+
+def _attribute(key: str, value: Any) -> Record:
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def _span(number: int, asked: list[Record], answered: str, **more: str) -> Record:
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": answered}]}]
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps(said),
+        **more,
+    }
+    return {
+        "traceId": "t",
+        "startTimeUnixNano": str(number),
+        "attributes": [_attribute(*each) for each in attributes.items()],
+    }
+
+
+def _kimi(type: str, /, **more: Any) -> Record:
+    return {"type": type, "time": 1767268800000, "agentId": "main", **more}
+
+
+def _appended(words: str, **origin: str) -> Record:
+    message = {"role": "user", "content": [text(words)], "toolCalls": [], "origin": origin}
+    return _kimi("context.append_message", message=message)
+
+
+def _step_event(type: str, /, **more: Any) -> Record:
+    return _kimi("context.append_loop_event", event={"type": type, **more})
+
+
 COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
 USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 0}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -220,6 +256,82 @@ FILES: dict[str, list[Any]] = {
                 {"role": "user", "content": "w05", "agent": "main"},
                 {"role": "assistant", "content": "w06", "agent": "main"},
                 {"role": "user", "content": "w07", "agent": "main"},
+            ]
+        }
+    ],
+    "atif": [
+        {
+            "schema_version": "ATIF-v1.8",
+            "agent": {"name": "x", "version": "1", "tool_definitions": [{"name": "w01"}]},
+            "steps": [
+                _step(1, "system", "w02"),
+                _step(2, "user", [text("w03")]),
+                _step(
+                    3,
+                    "agent",
+                    "w04",
+                    reasoning_content="w05",
+                    tool_calls=[
+                        {"tool_call_id": "c1", "function_name": "ls", "arguments": {"at": "w06"}}
+                    ],
+                    observation={"results": [{"source_call_id": "c1", "content": "w07"}]},
+                ),
+                _step(4, "system", "", extra={"context_management": {"type": "compaction"}}),
+                _step(5, "user", "w08"),
+                _step(6, "agent", "w09", observation={"results": [{"content": [text("w10")]}]}),
+            ],
+            "subagent_trajectories": [
+                {
+                    "schema_version": "ATIF-v1.8",
+                    "trajectory_id": "t",
+                    "agent": {"name": "x", "version": "1"},
+                    "steps": [_step(1, "user", "w11")],
+                }
+            ],
+        }
+    ],
+    "kimi": [
+        {"type": "metadata", "protocol_version": "1.5", "created_at": 1767268800000},
+        _kimi("config.update", systemPrompt="w01", modelAlias="x"),
+        _kimi("llm.tools_snapshot", hash="0", tools=[{"name": "w02"}]),
+        _appended("w03", kind="user"),
+        _step_event("step.begin", uuid="s", turnId="0"),
+        _step_event("content.part", stepUuid="s", part={"type": "think", "think": "w04"}),
+        _step_event("content.part", stepUuid="s", part=text("w05")),
+        _step_event("tool.call", stepUuid="s", toolCallId="c1", name="ls", args={"at": "w06"}),
+        _step_event("tool.result", toolCallId="c1", result={"output": "w07", "note": "w08"}),
+        _step_event("step.end", uuid="s", usage={"inputOther": 5, "output": 2}),
+        _kimi("context.apply_compaction", summary="w09", contextSummary="w09", compactedCount=3),
+        _appended("w10", kind="injection"),
+    ],
+    "otlp": [
+        {
+            "resourceSpans": [
+                {
+                    "scopeSpans": [
+                        {
+                            "spans": [
+                                _span(
+                                    1,
+                                    [
+                                        {"role": "system", "content": "w01"},
+                                        {"role": "user", "parts": [text("w02")]},
+                                    ],
+                                    "w03",
+                                ),
+                                _span(
+                                    2,
+                                    [
+                                        {"role": "user", "parts": [text("w02")]},
+                                        {"role": "assistant", "parts": [text("w03")]},
+                                        {"role": "user", "parts": [text("w04")]},
+                                    ],
+                                    "w05",
+                                ),
+                            ]
+                        }
+                    ]
+                }
             ]
         }
     ],

@@ -50,6 +50,7 @@ SHELL = {"role": "bashExecution", "command": "ls", "output": "x", "exitCode": 1}
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hi", "blip_caption": "a cat"}
 ASKS = {"question": "?", "category": 4, "evidence": ["D1:1"], "answer": "hi"}
+KIMI_ASKED = {"role": "user", "content": [TEXT], "toolCalls": [], "origin": {"kind": "user"}}
 BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
 STORIES: dict[str, list[Any]] = {
@@ -150,6 +151,104 @@ STORIES: dict[str, list[Any]] = {
                 {"role": "assistant", "content": [USE]},
                 {"role": "user", "content": [RESULT, TEXT]},
             ],
+        },
+    ],
+    "atif": [
+        {
+            "schema_version": "ATIF-v1.7",
+            "agent": {"name": "pi", "version": "1", "model_name": "x"},
+            "steps": [
+                {"step_id": 1, "source": "user", "message": [TEXT], "timestamp": NOON},
+                {
+                    "step_id": 2,
+                    "source": "agent",
+                    "message": "x",
+                    "tool_calls": [{"tool_call_id": "c1", "function_name": "ls", "arguments": {}}],
+                    "observation": {"results": [{"source_call_id": "c1", "content": [TEXT]}]},
+                    "metrics": {
+                        "prompt_tokens": 9,
+                        "cached_tokens": 3,
+                        "extra": {"cache_write_tokens": 2, "cache_creation": WRITTEN},
+                    },
+                },
+                {"source": "system", "message": "", "extra": {"context_management": {}}},
+                {"source": "agent", "message": "y", "extra": {"is_sidechain": True}},
+            ],
+            "subagent_trajectories": [
+                {"schema_version": "x", "agent": {}, "steps": [{"source": "user", "message": "z"}]}
+            ],
+        },
+    ],
+    "kimi": [
+        {"type": "metadata", "protocol_version": "1.4"},
+        {"type": "config.update", "systemPrompt": "s", "modelAlias": "x"},
+        {"type": "context.append_message", "time": 5, "message": KIMI_ASKED},
+        {"type": "context.append_loop_event", "event": {"type": "step.begin", "uuid": "s"}},
+        {
+            "type": "context.append_loop_event",
+            "event": {"type": "content.part", "stepUuid": "s", "part": TEXT},
+        },
+        {
+            "type": "context.append_loop_event",
+            "event": {"type": "tool.call", "stepUuid": "s", "toolCallId": "c1", "name": "ls"},
+        },
+        {"type": "context.append_message", "message": {**KIMI_ASKED, "origin": {"kind": "x"}}},
+        {
+            "type": "context.append_loop_event",
+            "event": {"type": "tool.result", "toolCallId": "c1", "result": {"output": [TEXT]}},
+        },
+        {"type": "context.append_loop_event", "event": {"type": "step.end", "uuid": "s"}},
+        {"type": "usage.record", "model": "x", "usage": {"inputOther": 3, "output": 1}},
+        {"type": "full_compaction.begin", "source": "auto"},
+        {
+            "type": "context.apply_compaction",
+            "summary": "s",
+            "compactedCount": 2,
+            "tokensBefore": 9,
+            "keptUserMessageCount": 2,
+            "keptHeadUserMessageCount": 1,
+        },
+        {"type": "context.append_message", "message": KIMI_ASKED},
+        {"type": "context.undo", "count": 1},
+        {"type": "context.clear"},
+    ],
+    "otlp": [
+        {
+            "resourceSpans": [
+                {
+                    "resource": {
+                        "attributes": [{"key": "service.name", "value": {"stringValue": "x"}}]
+                    },
+                    "scopeSpans": [
+                        {
+                            "spans": [
+                                {
+                                    "traceId": "t",
+                                    "startTimeUnixNano": "7",
+                                    "attributes": [
+                                        {
+                                            "key": "gen_ai.usage.input_tokens",
+                                            "value": {"intValue": "9"},
+                                        },
+                                        {
+                                            "key": "gen_ai.input.messages",
+                                            "value": {
+                                                "stringValue": json.dumps(
+                                                    [{"role": "user", "content": "x"}]
+                                                )
+                                            },
+                                        },
+                                        {
+                                            "key": "gen_ai.completion.0.content",
+                                            "value": {"stringValue": "y"},
+                                        },
+                                    ],
+                                }
+                            ]
+                        }
+                    ],
+                }
+            ]
         },
     ],
     "native": [

@@ -75,7 +75,7 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Grok", {"type": "assistant", "model_id": str}),
     ("Grok", {"type": "user", "prompt_index": int}),
     ("Hermes", {"session_id": str, "platform": str, "messages": list}),
-    ("Kimi", {"type": "metadata", "protocol_version": str}),
+    ("Kimi CLI before Kimi Code", {"timestamp": float, "message": {"type": str, "payload": dict}}),
     ("Antigravity", {"step_index": int, "source": str, "status": str}),
     ("OpenCode", {"sessionID": str, "role": str, "time": dict}),
     ("OpenCode", {"sessionID": str, "messageID": str}),

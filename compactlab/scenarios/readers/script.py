@@ -162,13 +162,24 @@ class Script:
         return boundary
 
     def conversation(
-        self, id: str, format: str, path: Path, *, inside: bool = False, skipped: int = 0
+        self,
+        id: str,
+        format: str,
+        path: Path,
+        *,
+        inside: bool = False,
+        counted: bool = False,
+        skipped: int = 0,
     ) -> Conversation:
-        """Finish: no clock runs backwards, every result knows its tool, every copy its original."""
+        """Finish: no clock runs backwards, every result knows its tool, every copy its original.
+
+        ``counted`` says that calls with usage need no text: they are read for their money alone.
+        """
         drafts = [event for event in self.events if isinstance(event, Draft)]
         if not drafts:
             raise InputError("there are no messages in it", str(path))
-        if not any(part.text or part.type == "image" for draft in drafts for part in draft.parts):
+        told = any(part.text or part.type == "image" for draft in drafts for part in draft.parts)
+        if not told and not (counted and any(d.call and d.call.usage for d in drafts)):
             raise InputError(_wordless(drafts), str(path))
         events = tuple(_finish(self.events))
         return Conversation(
@@ -219,6 +230,11 @@ class Moment(float):
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """Reads JSON as a structure whose time stamps become moments."""
     return msgspec.json.Decoder(kind, dec_hook=_read_moment)
+
+
+def converted(value: Any, kind: type[T]) -> T:
+    """See a value as a structure whose time stamps become moments."""
+    return msgspec.convert(value, kind, dec_hook=_read_moment)
 
 
 def seconds(when: Moment | None) -> float:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.scenarios.readers import (
+    atif,
     chat,
     claude_code,
     codex,
     jsonl,
+    kimi,
     locomo,
     native,
+    otlp,
     pi,
     swe_agent,
     tau_bench,
@@ -36,6 +39,9 @@ FORMATS: tuple[Format, ...] = (
     locomo.FORMAT,
     tau_bench.FORMAT,
     swe_agent.FORMAT,
+    atif.FORMAT,
+    kimi.FORMAT,
+    otlp.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
 )

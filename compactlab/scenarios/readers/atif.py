@@ -1,0 +1,316 @@
+"""Trajectories of Harbor: the Agent Trajectory Interchange Format (ATIF), versions 1.0 to 1.8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import Content, Given, Tokens, compact, given, parts
+from compactlab.scenarios.readers.blocks import result as result_parts
+from compactlab.scenarios.readers.script import (
+    SYSTEM,
+    Boundary,
+    Draft,
+    Format,
+    Moment,
+    Script,
+    converted,
+    seconds,
+)
+from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "atif"
+
+# What Harbor's converters call the tokens written to a cache, which ATIF has no field for. Those of
+# the first names are within `prompt_tokens`. Of the last, pi's are, those of four others are not.
+# Source: the package harbor 0.25.0 (2026-10), harbor/agents/installed.
+_WRITES = ("cache_creation_input_tokens", "cache_write_input_tokens", "input_cache_creation")
+_WRITES_SOMEWHERE = "cache_write_tokens"
+_WRITES_APART = ("mimo", "openclaw", "opencode", "rovodev-cli")
+
+
+class _Agent(msgspec.Struct):
+    name: str = ""
+    version: str | None = None
+    model_name: str | None = None
+    tool_definitions: list[Any] | None = None
+
+
+class _Metrics(msgspec.Struct):
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    cached_tokens: Tokens | None = None
+    extra: dict[str, Any] | None = None
+
+
+class _ToolCall(msgspec.Struct):
+    function_name: str
+    arguments: Any
+    tool_call_id: str | None = None
+
+
+class _Result(msgspec.Struct):
+    source_call_id: str | None = None
+    content: Content = None
+    subagent_trajectory_ref: Any = None
+    extra: dict[str, Any] | None = None
+
+
+class _Observation(msgspec.Struct):
+    results: list[_Result]
+
+
+class _Step(msgspec.Struct):
+    source: str
+    message: Given = msgspec.UNSET
+    step_id: int | None = None
+    timestamp: Moment | None = None
+    model_name: str | None = None
+    reasoning_effort: str | float | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+    observation: _Observation | None = None
+    metrics: _Metrics | None = None
+    extra: dict[str, Any] | None = None
+    llm_call_count: int | None = None
+    is_copied_context: bool | None = None
+
+    @property
+    def aside(self) -> str | None:
+        """The subagent whose step it is, in the trajectories of Claude Code."""
+        extra = self.extra or {}
+        return str(extra.get("agent_id") or SIDE) if extra.get("is_sidechain") is True else None
+
+
+class _Trajectory(msgspec.Struct):
+    schema_version: str
+    steps: list[Any]
+    agent: _Agent
+    trajectory_id: str | None = None
+    subagent_trajectories: list[Any] | None = None
+
+
+SIDE = "sidechain"
+_KNOWN = {
+    "trajectory": {*_Trajectory.__struct_fields__, "notes", "final_metrics", "extra"},
+    "agent": {*_Agent.__struct_fields__, "extra"},
+    "step": {*_Step.__struct_fields__},
+    "call": {*_ToolCall.__struct_fields__, "extra"},
+    "result": {*_Result.__struct_fields__},
+}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    if not isinstance(head, dict) or not isinstance(head.get("steps"), list):
+        return False
+    return str(head.get("schema_version")).startswith("ATIF-")
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file: of each trajectory, then those of its subagents."""
+    lines = jsonl.Lines(path, lenient)
+    count = 0
+    for number, value in jsonl.values(lines):
+        scripts: list[tuple[str, Script]] = []
+        with lines.at(number):
+            scripts = list(_scripts(value, f"{path.stem}/{count + 1}" if count else path.stem))
+        count += bool(scripts)
+        for id, script in scripts:
+            yield script.conversation(id, NAME, path, skipped=lines.skipped())
+    if not count:
+        raise InputError("there is no conversation in it", str(path))
+
+
+def _scripts(value: Any, id: str) -> Iterator[tuple[str, Script]]:
+    trajectory = converted(value, _Trajectory)
+    refuse_unread(value, _KNOWN["trajectory"], "a trajectory")
+    refuse_unread(value.get("agent") or {}, _KNOWN["agent"], "an agent")
+    steps = [_step(step) for step in trajectory.steps]
+    counted = any(step.metrics and step.metrics.prompt_tokens for step in steps)
+    asides = dict.fromkeys(step.aside for step in steps)
+    for aside in sorted(asides, key=lambda name: (name is not None, name)):
+        reading = _Reading(trajectory.agent, counted)
+        for step in steps:
+            if step.aside == aside:
+                reading.take(step)
+        reading.script.subagent = aside is not None
+        yield (id if aside is None else f"{id}#{aside}"), reading.script
+    for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
+        named = inner.get("trajectory_id") if isinstance(inner, dict) else None
+        for name, script in _scripts(inner, f"{id}#{named or number}"):
+            script.subagent = True
+            yield name, script
+
+
+def _step(value: Any) -> _Step:
+    step = converted(value, _Step)
+    refuse_unread(value, _KNOWN["step"], "a step")
+    for call in value.get("tool_calls") or ():
+        refuse_unread(call, _KNOWN["call"], "a call of a tool")
+    for result in (value.get("observation") or {}).get("results", ()):
+        refuse_unread(result, _KNOWN["result"], "a result")
+    return step
+
+
+class _Reading:
+    """A trajectory that is being read, and the compaction of which the summary is awaited."""
+
+    def __init__(self, agent: _Agent, counted: bool) -> None:
+        self.script = Script()
+        self._agent, self._counted = agent, counted
+        self._boundary: Boundary | None = None
+        if agent.tool_definitions:
+            tools = verbatim(SYSTEM, "text", compact(agent.tool_definitions), name="tools")
+            self.script.system.append(tools)
+
+    def take(self, step: _Step) -> None:
+        """Take the next step."""
+        content = given(step.message, f"a step of {step.source!r}")
+        if step.source == "agent":
+            self._boundary = None
+            self._answer(step, content)
+        elif step.source == "user":
+            self._told(step, content)
+        elif step.source == "system":
+            self._system(step, content)
+        else:
+            raise InputError(f"{step.source!r} is no source of a step")
+        self._observe(step)
+
+    def _system(self, step: _Step, content: Content) -> None:
+        management = (step.extra or {}).get("context_management")
+        if isinstance(management, dict) and management.get("type") == "compaction":
+            # The step itself is a note for the reader, and the next one what the model is told.
+            self._boundary = self.script.compact(seconds(step.timestamp))
+            self._boundary.inserted += self._note(step, content)
+        elif self.script.last is None and not step.observation:
+            self.script.system += parts(content, SYSTEM)
+        else:
+            self._told(step, content)
+
+    def _note(self, step: _Step, content: Content) -> list[Draft]:
+        note = self.script.draft("user", _id(step), seconds(step.timestamp), meta=True)
+        note.origin = step.source
+        note.parts = parts(content, note.id)
+        return [note] if note.parts else []
+
+    def _told(self, step: _Step, content: Content) -> None:
+        if self._boundary is not None:
+            boundary, self._boundary = self._boundary, None
+            boundary.inserted = self._note(step, content)
+            for draft in boundary.inserted:
+                draft.parts = [_as_summary(part, boundary) for part in draft.parts]
+            return
+        system = step.source == "system"
+        draft = self.script.draft("user", _id(step), seconds(step.timestamp), meta=system)
+        draft.origin = "system" if system else ""
+        draft.parts = parts(content, draft.id)
+        if draft.parts:
+            self.script.add(draft)
+
+    def _answer(self, step: _Step, content: Content) -> None:
+        draft = self.script.draft("assistant", _id(step), seconds(step.timestamp))
+        if step.reasoning_content:
+            draft.parts.append(verbatim(draft.id, "thinking", step.reasoning_content))
+        draft.parts += parts(content, draft.id)
+        draft.parts += [_asked(call, draft.id) for call in step.tool_calls or []]
+        draft.call = self._call(step)
+        if draft.parts or draft.call:
+            self.script.add(draft)
+
+    def _call(self, step: _Step) -> Call | None:
+        """The call of a step; none, if it was billed elsewhere, or no model was asked."""
+        if step.is_copied_context or step.llm_call_count == 0:
+            return None
+        if step.metrics is None and self._counted and not step.llm_call_count:
+            return None
+        model = step.model_name or self._agent.model_name or ""
+        version = f"{self._agent.name} {self._agent.version or ''}".strip()
+        effort = "" if step.reasoning_effort is None else str(step.reasoning_effort)
+        usage = usage_of(step.metrics, self._agent.name) if step.metrics else None
+        return Call(model, usage, version=version, thinking=effort)
+
+    def _observe(self, step: _Step) -> None:
+        results = step.observation.results if step.observation else []
+        for result in results:
+            if result.content is None and result.subagent_trajectory_ref:
+                continue  # what a subagent did is in a conversation of its own
+            draft = self.script.draft("tool", None, seconds(step.timestamp))
+            call_id = result.source_call_id or _only(step)
+            if step.source == "agent" and (call_id or step.tool_calls):
+                extra = result.extra or {}
+                failed = True in (extra.get("is_error"), extra.get("tool_result_is_error"))
+                draft.parts = result_parts(result.content, draft.id, call_id, error=failed)
+            else:
+                draft.role, draft.meta, draft.origin = "user", True, "observation"
+                draft.parts = parts(result.content, draft.id)
+            if draft.parts:
+                self.script.add(draft)
+
+
+def _id(step: _Step) -> str | None:
+    return None if step.step_id is None else str(step.step_id)
+
+
+def _only(step: _Step) -> str:
+    """The call that all results of a step belong to, if it has one call."""
+    calls = step.tool_calls or []
+    return (calls[0].tool_call_id or "") if len(calls) == 1 else ""
+
+
+def _asked(call: _ToolCall, id: str) -> Part:
+    arguments, name = compact(call.arguments), call.function_name
+    return verbatim(id, "tool_call", arguments, name=name, call_id=call.tool_call_id or "")
+
+
+def _as_summary(part: Part, boundary: Boundary) -> Part:
+    if part.type != "text" or not boundary.covered:
+        return part
+    return msgspec.structs.replace(part, kind="summary", sources=boundary.covered)
+
+
+def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
+    """The usage of a step, from counts of which the prompt contains what was cached.
+
+    Examples
+    --------
+    >>> usage_of(_Metrics(100, 7, 60, {"cache_creation_input_tokens": 30}), "claude-code")
+    Usage(uncached=10, cache_read=60, cache_write_5m=30, cache_write_1h=0, output=7, storage=0)
+    """
+    if metrics.prompt_tokens is None and metrics.completion_tokens is None:
+        return None
+    prompt, cached = metrics.prompt_tokens or 0, metrics.cached_tokens or 0
+    extra = metrics.extra or {}
+    written = next((n for key in _WRITES if (n := _count(extra, key))), 0)
+    apart = _count(extra, _WRITES_SOMEWHERE)
+    if cached > prompt:
+        prompt += cached  # a client that counts them one beside the other
+    if apart and not written:
+        written = apart
+        if agent in _WRITES_APART or cached + written > prompt:
+            prompt += written
+    written = min(written, prompt - cached)
+    lifetimes = extra.get("cache_creation")
+    hour = _count(lifetimes if isinstance(lifetimes, dict) else {}, "ephemeral_1h_input_tokens")
+    hour = min(hour, written)
+    plain = prompt - cached - written
+    return Usage(plain, cached, written - hour, hour, metrics.completion_tokens or 0)
+
+
+def _count(extra: dict[str, Any], key: str) -> int:
+    try:
+        return msgspec.convert(extra.get(key) or 0, Tokens)
+    except msgspec.ValidationError:
+        raise InputError(f"{key!r} is no count of tokens") from None
+
+
+FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", sniff, read)

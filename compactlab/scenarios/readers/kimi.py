@@ -1,0 +1,413 @@
+"""Sessions of Kimi Code CLI: the wire log of one agent, protocol 1.x."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import Block, Given, Tokens, compact, given, opaque, parts
+from compactlab.scenarios.readers.blocks import result as result_of
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "kimi"
+
+Milliseconds = float | int
+
+
+class _Counts(msgspec.Struct, rename="camel"):
+    input_other: Tokens = 0
+    input_cache_read: Tokens = 0
+    input_cache_creation: Tokens = 0
+    output: Tokens = 0
+
+
+class _Origin(msgspec.Struct):
+    kind: str = ""
+    name: str | None = None
+
+
+class _Message(msgspec.Struct, rename="camel"):
+    role: str
+    content: Any = msgspec.UNSET
+    id: str | None = None
+    tool_calls: list[dict[str, Any]] = []
+    tool_call_id: str | None = None
+    origin: _Origin | None = None
+    is_error: bool | None = None
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    output: Any = msgspec.UNSET
+    note: str | None = None
+    is_error: bool | None = None
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    type: str
+    uuid: str | None = None
+    step_uuid: str | None = None
+    part: dict[str, Any] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    args: Any = msgspec.UNSET
+    result: _Result | None = None
+    usage: _Counts | None = None
+
+
+class _Record(msgspec.Struct, rename="camel"):
+    type: str
+    time: Milliseconds | None = None
+    message: _Message | None = None
+    event: _Event | None = None
+    model: str | None = None
+    model_alias: str | None = None
+    thinking_effort: str | bool | None = None
+    system_prompt: str | None = None
+    tools: Any = None
+    usage: _Counts | None = None
+    source: str | None = None
+    count: int | None = None
+    summary: str | None = None
+    context_summary: str | None = None
+    compacted_count: int | None = None
+    tokens_before: Tokens | None = None
+    kept_user_message_count: int | None = None
+    kept_head_user_message_count: int | None = None
+
+
+_RECORD = msgspec.json.Decoder(_Record)
+_FIELDS = msgspec.json.Decoder(dict[str, Any])
+_COMMON = {"type", "time", "agentId"}
+# What is left out: prompts repeat in the message that is appended, the others are the state of the
+# client, and traces of requests.
+_LEFT_OUT = {"metadata", "turn.prompt", "turn.steer", "mcp.tools_discovered"}
+_LEFT_OUT_ALL = (
+    "goal.",
+    "permission.",
+    "plugin.",
+    "runtime.",
+    "task.",
+    "token_counting.",
+    "tools.",
+)
+_KNOWN = {
+    "config.update": {"systemPrompt", "modelAlias", "subagentNames"},
+    "profile.bind": {"systemPrompt", "modelAlias", "activeToolNames", "subagentNames"},
+    "llm.tools_snapshot": {"tools"},
+    "llm.request": {"model", "modelAlias", "systemPrompt", "turnStep", "toolSelect"},
+    "usage.record": {"model", "usage"},
+    "full_compaction.begin": {"source", "instruction"},
+    "full_compaction.complete": set[str](),
+    "full_compaction.cancel": set[str](),
+    "context.append_message": {"message"},
+    "context.append_loop_event": {"event"},
+    "context.apply_compaction": {"summary", "contextSummary"},
+    "context.undo": set[str](),
+    "context.clear": set[str](),
+}
+_MESSAGE = {"role", "content", "toolCalls", "toolCallId"}
+_EVENTS = {
+    "step.begin": set[str](),
+    "step.end": {"usage"},
+    "content.part": {"part", "stepUuid"},
+    "tool.call": {"toolCallId", "args", "stepUuid"},
+    "tool.result": {"toolCallId", "result"},
+}
+_RESULT = {"output", "note"}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    if not isinstance(head, dict) or head.get("type") != "metadata":
+        return False
+    if not isinstance(head.get("protocol_version"), str):
+        return False
+    kinds = [each.get("type") for each in first[1:] if isinstance(each, dict)]
+    return any(isinstance(kind, str) and "." in kind for kind in kinds)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of an agent."""
+    lines = jsonl.Lines(path, lenient)
+    wire = _Wire()
+    for number, data in lines:
+        with lines.at(number):
+            fields = jsonl.decode(data, _FIELDS)
+            if _is_read(fields):
+                wire.take(jsonl.decode(data, _RECORD))
+    wire.finish()
+    yield wire.script.conversation(_named(path), NAME, path, skipped=lines.skipped())
+
+
+def _named(path: Path) -> str:
+    """The session and its agent: every log has the same name, below its own folders."""
+    if path.stem != "wire" or path.parent.parent.name != "agents":
+        return path.stem
+    agent, session = path.parent.name, path.parent.parent.parent.name
+    return session if agent == "main" else f"{session}#{agent}"
+
+
+def _is_read(fields: dict[str, Any]) -> bool:
+    """Whether a record is read; one of no known type must hold nothing that could be said."""
+    kind = msgspec.convert(fields.get("type"), str)
+    if kind in _LEFT_OUT or kind.startswith(_LEFT_OUT_ALL):
+        return False
+    refuse_unread(fields, _COMMON | _KNOWN.get(kind, set()), f"a record of type {kind!r}")
+    if kind not in _KNOWN and (kind.startswith("context.") or "event" in fields):
+        raise InputError(f"a record of type {kind!r} is not known")
+    message, event = fields.get("message"), fields.get("event")
+    refuse_unread(message, _MESSAGE, "a message")
+    if kind == "context.append_loop_event" and isinstance(event, dict):
+        known = _EVENTS.get(str(event.get("type")), set())
+        refuse_unread(event, known, f"an event of type {event.get('type')!r}")
+        refuse_unread(event.get("result"), _RESULT, "a result")
+    return kind in _KNOWN
+
+
+class _Wire:
+    """A log that is being read: the script, and what the agent's context holds."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self._model = self._effort = ""
+        self._context: list[Draft | None] = []  # None for a summary
+        self._open: dict[str, Draft] = {}
+        self._last: Draft | None = None  # the newest step, whose usage may yet come
+        self._waiting: set[str] = set()  # calls of tools without a result
+        self._deferred: list[Draft] = []
+        self._source = ""
+        self._snapshot = False
+        self._compacting = False
+
+    def take(self, record: _Record) -> None:
+        """Take the next record."""
+        time = (record.time or 0) / 1000
+        self._model = record.model or self._model or record.model_alias or ""
+        if record.thinking_effort is not None:
+            self._effort = str(record.thinking_effort)
+        if record.type in ("config.update", "profile.bind"):
+            self._prompt(record.system_prompt or "")
+        elif record.type == "llm.tools_snapshot" and not self._snapshot:
+            self._snapshot = True
+            self.script.system.append(verbatim(SYSTEM, "text", compact(record.tools), name="tools"))
+        elif record.type == "usage.record" and not self._compacting:
+            self._count(self._last, record.usage)
+        elif record.type.startswith("full_compaction."):
+            self._compacting = record.type.endswith(".begin")
+            self._source = record.source or "" if self._compacting else ""
+        elif record.type == "context.append_message":
+            self._append(self._message(record.message, time))
+        elif record.type == "context.append_loop_event":
+            self._event(record.event, time)
+        elif record.type == "context.apply_compaction":
+            self._compact(record, time)
+        elif record.type == "context.undo":
+            self._undo(record.count or 0)
+        elif record.type == "context.clear":
+            self._go_to(None)
+            self._context = []
+
+    def finish(self) -> None:
+        """Take what was held back; the answers of a log that counts nothing are calls, too."""
+        self._waiting.clear()
+        self._flush()
+        drafts = [each for each in self.script.events if isinstance(each, Draft)]
+        if not any(draft.call for draft in drafts):
+            for draft in drafts:
+                if draft.role == "assistant":
+                    draft.call = Call(self._model, thinking=self._effort)
+
+    def _prompt(self, text: str) -> None:
+        """Take a system prompt: the last before the first message."""
+        if not text or self.script.events:
+            return
+        tools = [part for part in self.script.system if part.name == "tools"]
+        self.script.system[:] = [verbatim(SYSTEM, "text", text), *tools]
+
+    def _message(self, message: _Message | None, time: float) -> Draft:
+        if message is None:
+            raise InputError("there is no message in a record that appends one")
+        if message.role not in ("user", "assistant", "tool", "system"):
+            raise InputError(f"{message.role!r} is no role of a message")
+        role: Any = "user" if message.role == "system" else message.role
+        origin = message.origin or _Origin()
+        delegated = (origin.kind, origin.name) == _DELEGATED
+        self.script.subagent |= delegated
+        typed = origin.kind in ("", "user") or delegated
+        meta = role == "user" and (not typed or message.role == "system")
+        draft = self.script.draft(role, message.id, time, meta)
+        draft.origin = origin.kind if meta else ""
+        content = _content(given(message.content, f"a message of role {message.role!r}"))
+        if role == "tool":
+            id, failed = message.tool_call_id or "", bool(message.is_error)
+            draft.parts = result_of(content, draft.id, id, error=failed)
+        else:
+            draft.parts = parts(content, draft.id)
+        for call in message.tool_calls:
+            draft.parts.append(_asked(call.get("name"), call.get("arguments"), call, draft.id))
+        return draft
+
+    def _append(self, draft: Draft) -> None:
+        """Add a message; while a tool is at work, the client holds it back."""
+        if self._waiting:
+            self._deferred.append(draft)
+        elif draft.parts:
+            self._context.append(self.script.add(draft))
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            deferred, self._deferred = self._deferred, []
+            for draft in deferred:
+                self._append(draft)
+
+    def _event(self, event: _Event | None, time: float) -> None:
+        if event is None:
+            raise InputError("there is no event in a record that appends one")
+        if event.type == "step.begin":
+            self._waiting.clear()  # a new request: nothing is held back any longer
+            self._flush()
+            self._last = self._open[event.uuid or ""] = self.script.draft("assistant", None, time)
+        elif event.type == "step.end":
+            step = self._open.pop(event.uuid or "", None)
+            if step:
+                step.time = max(step.time, time)
+            self._count(step, event.usage)
+            self._flush()
+        elif event.type == "content.part":
+            step = self._step(event, time)
+            step.parts += parts(_content([event.part or {}]), step.id)
+        elif event.type == "tool.call":
+            step = self._step(event, time)
+            fields = {"id": event.tool_call_id}
+            step.parts.append(_asked(event.name, event.args, fields, step.id))
+            self._waiting.add(event.tool_call_id or "")
+        elif event.type == "tool.result":
+            self._result(event, time)
+        else:
+            raise InputError(f"an event of type {event.type!r} is not known")
+
+    def _step(self, event: _Event, time: float) -> Draft:
+        """The step that an event belongs to; it is a message as soon as it says something."""
+        step = self._open.get(event.step_uuid or "")
+        if step is None:
+            step = self._open[event.step_uuid or ""] = self.script.draft("assistant", None, time)
+        if step.depth < 0:
+            self._context.append(self.script.add(step))
+            self._last = step
+        step.time = max(step.time, time)
+        return step
+
+    def _result(self, event: _Event, time: float) -> None:
+        result = event.result or _Result()
+        draft = self.script.draft("tool", None, time)
+        content = _content(given(result.output, "the result of a tool"))
+        id, failed = event.tool_call_id or "", bool(result.is_error)
+        draft.parts = result_of(content, draft.id, id, error=failed)
+        if result.note:
+            main = draft.parts[0]
+            text = f"{main.text}\n{result.note}" if main.text else result.note
+            draft.parts[0] = msgspec.structs.replace(main, text=text)
+        self._context.append(self.script.add(draft))
+        self._waiting.discard(id)
+        self._flush()
+
+    def _count(self, step: Draft | None, counts: _Counts | None) -> None:
+        """Give a step its usage, which is told with its end and once more after it."""
+        if step is None or counts is None or step.call:
+            return
+        read, written = counts.input_cache_read, counts.input_cache_creation
+        usage = Usage(counts.input_other, read, written, output=counts.output)
+        step.call = Call(self._model, usage, thinking=self._effort)
+        if step.depth < 0:
+            step.parts = [opaque(step.id, "text", "empty", counts.output)]
+            self._context.append(self.script.add(step))
+
+    def _compact(self, record: _Record, time: float) -> None:
+        """Take a compaction: the user's words are kept, or before, all from a message on."""
+        summary = record.context_summary or record.summary
+        if summary is None:
+            raise InputError("a compaction has no summary")
+        count, before = record.kept_user_message_count, record.tokens_before or 0
+        rest = self._context[record.compacted_count or 0 :] if count is None else []
+        first = next((each for each in rest if each and self.script.has(each)), None)
+        boundary = self.script.compact(
+            time, kept=first, restored="verbatim", trigger=self._source, tokens_before=before
+        )
+        head = record.kept_head_user_message_count or 0
+        said = [each for each in self._context if each and each.role == "user" and not each.meta]
+        tail = max((count or 0) - head, 0)
+        kept = [*said[:head], *(said[max(len(said) - tail, head) :] if tail else [])]
+        for draft in kept:
+            again = self.script.draft("user", None, time, meta=True)
+            again.parts = [
+                verbatim(again.id, part.type, part.text, size=part.size) for part in draft.parts
+            ]
+            boundary.inserted.append(again)
+        told = self.script.draft("user", None, time, meta=True)
+        told.origin = "compaction_summary"
+        sources = boundary.covered or verbatim(told.id, "text", "").sources
+        told.parts = [Part("text", summary, "summary", sources)]
+        boundary.inserted.append(told)
+        self._context = [*kept, None, *rest]
+
+    def _undo(self, count: int) -> None:
+        """Go back before the last prompts, as far as the last compaction."""
+        floor = max((at for at, each in enumerate(self._context) if each is None), default=-1) + 1
+        prompts = [
+            at
+            for at, each in enumerate(self._context)
+            if at >= floor and each and each.role == "user" and not each.meta
+        ]
+        if 0 < count <= len(prompts):
+            at = prompts[-count]
+            first = self._context[at]
+            self._go_to(first.before if first else None)
+            del self._context[at:]
+
+    def _go_to(self, to: Draft | None) -> None:
+        self._waiting.clear()
+        self._deferred.clear()
+        self._open.clear()
+        self._last = None
+        if to is not self.script.last:
+            self.script.rewind(to)
+
+
+_DELEGATED = ("system_trigger", "subagent")  # the origin of what a subagent is asked
+
+
+def _content(value: Any) -> Given:
+    """Content of blocks, some of which have names of their own here."""
+    if not isinstance(value, list):
+        return msgspec.convert(value, str | None)
+    blocks: list[dict[str, Any]] = []
+    for part in msgspec.convert(value, list[dict[str, Any]]):
+        if part.get("type") == "think":
+            blocks.append({"type": "thinking", "thinking": part.get("think")})
+        elif part.get("type") == "audio_url":
+            blocks.append({"type": "audio"})
+        elif part.get("type") == "image_url":
+            blocks.append({"type": "image_url", "image_url": part.get("imageUrl")})
+        else:
+            blocks.append(part)
+    return msgspec.convert(blocks, list[Block])
+
+
+def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
+    if not isinstance(name, str) or not name:
+        raise InputError("a call of a tool has no name")
+    text = "{}" if arguments is msgspec.UNSET else compact(arguments)
+    call_id = str(call.get("id") or "")
+    return verbatim(id, "tool_call", text, name=name, call_id=call_id)
+
+
+FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", sniff, read)

@@ -1,0 +1,450 @@
+"""Traces in OTLP JSON: spans of model calls, by OpenTelemetry's conventions for GenAI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
+
+NAME = "otlp"
+
+# Operations that ask a model; those of agents and workflows sum up what is inside of them.
+_ASKING = ("chat", "generate_content", "text_completion")
+_DETAILS = "gen_ai.client.inference.operation.details"
+_INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+# Today's names first, then those that instrumentations wrote before.
+_READ = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "gen_ai.usage.input_tokens.cached",
+)
+_WRITTEN = (
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+    "gen_ai.usage.input_tokens.cache_write",
+)
+_PROMPT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+_WROTE = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+_ROLES: dict[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "model": "assistant",
+}
+_SYSTEM_ROLES = ("system", "developer")
+_RESULTS = ("tool_call_response", "server_tool_call_response")
+# Lists and objects of a trace that have no spans in them.
+_UNHEARD = {
+    "attributes",
+    "entityRefs",
+    "events",
+    "links",
+    "resourceLogs",
+    "resourceMetrics",
+    "status",
+}
+_MESSAGE = {"role", "parts", "content", "name", "finish_reason", "tool_calls", "tool_call_id"}
+_PART = {
+    "type",
+    "content",
+    "text",
+    "id",
+    "name",
+    "arguments",
+    "response",
+    "result",
+    "server_tool_call",
+    "server_tool_call_response",
+}
+
+
+class _Attribute(msgspec.Struct):
+    key: str
+    value: dict[str, Any]
+
+
+class _Event(msgspec.Struct):
+    name: str = ""
+    attributes: list[_Attribute] = []
+
+
+class _Span(msgspec.Struct, rename="camel"):
+    span_id: str = ""
+    trace_id: str = ""
+    start_time_unix_nano: str | int = 0
+    end_time_unix_nano: str | int = 0
+    attributes: list[_Attribute] = []
+    events: list[_Event] = []
+
+
+class _Scope(msgspec.Struct):
+    spans: list[_Span]
+
+
+class _Resource(msgspec.Struct):
+    attributes: list[_Attribute] = []
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_Scope]
+    resource: _Resource | None = None
+
+
+class _Traces(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans]
+
+
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """A message, or a result in one; the same object wherever the same is said."""
+
+    role: str
+    parts: tuple[dict[str, Any], ...]
+
+
+@dataclass
+class _Request:
+    """A call of a model, as its span tells it."""
+
+    start: float
+    end: float
+    conversation: str
+    call: Call
+    system: Any
+    tools: Any
+    asked: list[_Said]
+    answered: list[_Said]
+
+
+@dataclass
+class _Thread:
+    """A conversation that is being put together: its script, and what is said on its branch."""
+
+    script: Script = field(default_factory=Script)
+    said: list[tuple[_Said | None, Draft]] = field(default_factory=list)
+
+    def common(self, asked: list[_Said]) -> int:
+        """How many messages from the start on are those of a prompt."""
+        pairs = zip(self.said, asked, strict=False)
+        same = (
+            mine is its or (mine is None and its.role == "assistant") for (mine, _), its in pairs
+        )
+        return next(
+            (at for at, each in enumerate(same) if not each), min(len(self.said), len(asked))
+        )
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    values = [value for value in first if isinstance(value, dict)]
+    return any(isinstance(value.get("resourceSpans"), list) for value in values)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file's spans, the first that began first."""
+    lines = jsonl.Lines(path, lenient)
+    known: dict[str, _Said] = {}
+    requests: list[_Request] = []
+    for number, value in jsonl.values(lines):
+        with lines.at(number):
+            requests += list(_requests(value, known))
+    if not requests:
+        raise InputError("there is no conversation in it: no span asks a model", str(path))
+    groups: dict[str, list[_Request]] = {}
+    for request in sorted(requests, key=lambda each: each.start):
+        groups.setdefault(request.conversation, []).append(request)
+    skipped = lines.skipped()
+    for number, group in enumerate(groups.values(), 1):
+        id = path.stem if number == 1 else f"{path.stem}/{number}"
+        for at, thread in enumerate(_threads(group), 1):
+            named = id if at == 1 else f"{id}#{at}"
+            yield thread.script.conversation(named, NAME, path, counted=True, skipped=skipped)
+            skipped = 0
+
+
+def _requests(value: Any, known: dict[str, _Said]) -> Iterator[_Request]:
+    if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
+        return  # logs or metrics, from the same exporter
+    traces = msgspec.convert(value, _Traces)
+    _refuse_lists(value, ("resourceSpans", "scopeSpans", "resource", "scope", "spans"))
+    for resource in traces.resource_spans:
+        told = _told(resource.resource.attributes if resource.resource else [])
+        client = " ".join(str(told[k]) for k in ("service.name", "service.version") if told.get(k))
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                attributes = _told(span.attributes)
+                for event in span.events:
+                    if event.name == _DETAILS:
+                        attributes = _told(event.attributes) | attributes
+                if _asks(attributes):
+                    yield _request(span, attributes, client, known)
+
+
+def _refuse_lists(value: Any, inside: tuple[str, ...]) -> None:
+    """Fail where something that spans could be in stands under a name that is not known."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        if key in inside:
+            for each in inner if isinstance(inner, list) else [inner]:
+                _refuse_lists(each, inside)
+        elif key not in _UNHEARD and isinstance(inner, list | dict) and inner:
+            raise InputError(f"a list or an object under {key!r} is not known")
+
+
+def _told(attributes: Iterable[_Attribute]) -> dict[str, Any]:
+    return {each.key: _plain(each.value) for each in attributes}
+
+
+def _plain(value: Any) -> Any:
+    """The value of an attribute, which OTLP wraps in its type."""
+    if not isinstance(value, dict) or len(value) > 1:
+        raise InputError("the value of an attribute is one of a type")
+    for kind, inner in value.items():
+        if kind == "arrayValue" and isinstance(inner, dict):
+            return [_plain(each) for each in _listed(inner)]
+        if kind == "kvlistValue" and isinstance(inner, dict):
+            return _told(msgspec.convert(_listed(inner), list[_Attribute]))
+        if kind == "intValue":
+            return msgspec.convert(inner, int, strict=False)
+        if kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+            return msgspec.convert(inner, str | float | bool)
+        raise InputError(f"values of attributes of type {kind!r} are not known")
+    return None
+
+
+def _listed(value: dict[str, Any]) -> list[Any]:
+    if value.keys() - {"values"}:
+        raise InputError("a list of values has them under 'values'")
+    return msgspec.convert(value.get("values", []), list[Any])
+
+
+def _asks(attributes: dict[str, Any]) -> bool:
+    operation = attributes.get("gen_ai.operation.name")
+    if operation is not None:
+        return operation in _ASKING
+    return any(key in attributes for key in (*_PROMPT, *_WROTE, _INPUT, "gen_ai.prompt.0.role"))
+
+
+def _request(
+    span: _Span, attributes: dict[str, Any], client: str, known: dict[str, _Said]
+) -> _Request:
+    models = (attributes.get(f"gen_ai.{side}.model") for side in ("response", "request"))
+    effort = attributes.get("gen_ai.request.reasoning.level")
+    model = next((str(model) for model in models if model), "")
+    call = Call(model, _usage(attributes), version=client, thinking=str(effort or ""))
+    asked, answered = attributes.get(_INPUT), attributes.get(_OUTPUT)
+    asked = _indexed(attributes, "gen_ai.prompt") if asked is None else _parsed(asked)
+    answered = _indexed(attributes, "gen_ai.completion") if answered is None else _parsed(answered)
+    return _Request(
+        _seconds(span.start_time_unix_nano),
+        _seconds(span.end_time_unix_nano),
+        str(attributes.get("gen_ai.conversation.id") or span.trace_id),
+        call,
+        _parsed(attributes.get("gen_ai.system_instructions")),
+        _parsed(attributes.get("gen_ai.tool.definitions")),
+        list(_said(asked, known)),
+        list(_said(answered, known)),
+    )
+
+
+def _seconds(nanoseconds: str | int) -> float:
+    return msgspec.convert(nanoseconds, int, strict=False) / 1e9
+
+
+def _usage(attributes: dict[str, Any]) -> Usage | None:
+    """The usage of a call: the prompt contains what was read and written, or should."""
+    prompt, output = _count(attributes, _PROMPT), _count(attributes, _WROTE)
+    if prompt is None and output is None:
+        return None
+    read, written = _count(attributes, _READ) or 0, _count(attributes, _WRITTEN) or 0
+    plain = (prompt or 0) - read - written
+    if plain < 0:  # the provider's own count, which leaves out what was cached
+        plain = prompt or 0
+    return Usage(plain, read, written, output=output or 0)
+
+
+def _count(attributes: dict[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        if attributes.get(key) is not None:
+            return msgspec.convert(attributes[key], Tokens, strict=False)
+    return None
+
+
+def _parsed(value: Any) -> Any:
+    """Structured content, which most exporters write as text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise InputError("the messages of a span are no JSON; perhaps they were cut off") from None
+
+
+def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
+    """Messages whose fields are attributes of their own, as OpenLLMetry wrote them."""
+    messages: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if not key.startswith(f"{before}."):
+            continue
+        number, _, name = key.removeprefix(f"{before}.").partition(".")
+        if not number.isdigit() or not name:
+            raise InputError(f"an attribute {key!r} is not known")
+        message = messages.setdefault(int(number), {"tool_calls": {}})
+        if name.startswith("tool_calls."):
+            at, _, inner = name.removeprefix("tool_calls.").partition(".")
+            message["tool_calls"].setdefault(at, {"type": "tool_call"})[inner] = value
+        else:
+            message[name] = value
+    for message in messages.values():
+        message["tool_calls"] = list(message["tool_calls"].values())
+        message.setdefault("role", "assistant")
+    return [messages[number] for number in sorted(messages)]
+
+
+def _said(messages: Any, known: dict[str, _Said]) -> Iterator[_Said]:
+    """The messages of a prompt or an answer; each result is one of its own."""
+    for message in msgspec.convert(messages or [], list[dict[str, Any]]):
+        refuse_unread(message, _MESSAGE, "a message")
+        role, parts = message.get("role"), _parts(message)
+        if role not in (*_ROLES, *_SYSTEM_ROLES):
+            raise InputError(f"{role!r} is no role of a message")
+        results = [part for part in parts if part.get("type") in _RESULTS]
+        rest = [part for part in parts if part.get("type") not in _RESULTS]
+        if rest and _ROLES.get(role) == "assistant":
+            yield _kept(role, rest, known)
+        for part in results:
+            yield _kept("tool", [part], known)
+        if rest and _ROLES.get(role) != "assistant":
+            yield _kept(role, rest, known)
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    if "parts" not in message and "content" not in message and not message.get("tool_calls"):
+        raise InputError("a message has neither parts nor content")
+    parts = msgspec.convert(message.get("parts") or [], list[dict[str, Any]])
+    content, calls = message.get("content"), message.get("tool_calls") or []
+    if isinstance(content, str) and content[:2] in ("[{", '{"'):
+        with suppress(ValueError):  # or a text that begins like JSON
+            content = json.loads(content)
+    if isinstance(content, list):
+        parts = [*parts, *msgspec.convert(content, list[dict[str, Any]])]
+    elif content or (content == "" and message.get("role") == "tool"):
+        parts = [*parts, {"type": "text", "content": compact(content)}]
+    if message.get("role") == "tool":
+        parts = [_as_result(part, message.get("tool_call_id")) for part in parts]
+    for part in parts:
+        refuse_unread(part, _PART, "a part of a message")
+    return [*parts, *msgspec.convert(calls, list[dict[str, Any]])]
+
+
+def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
+    """A part of a tool's message: its text is a result, too."""
+    if part.get("type") != "text":
+        return part
+    return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
+
+
+def _kept(role: str, parts: list[dict[str, Any]], known: dict[str, _Said]) -> _Said:
+    """The object for what is said; reasoning, which is not sent again, makes no difference."""
+    words = [_part(part, "") for part in parts if part.get("type") not in ("reasoning", "thinking")]
+    heard = [(part.type, part.text, part.name, part.size) for part in words]
+    key = json.dumps([_ROLES.get(role, role), heard])
+    if key in known:
+        return known[key]
+    said = known[key] = _Said(role, tuple(parts))
+    return said
+
+
+def _part(part: dict[str, Any], id: str) -> Part:
+    """A part of a message, by the conventions' models."""
+    kind, name, call_id = part.get("type"), str(part.get("name") or ""), str(part.get("id") or "")
+    if kind in ("tool_call", "server_tool_call"):
+        asked = part.get("arguments", part.get("server_tool_call"))
+        if isinstance(asked, str) and asked[:1] == "{":
+            asked = _parsed(asked)  # the same arguments may be text in one span alone
+        if not name or (asked is None and "arguments" not in part):
+            raise InputError(f"a part of type {kind!r} has no name or no arguments")
+        return verbatim(id, "tool_call", compact(asked), name=name, call_id=call_id)
+    if kind in _RESULTS:
+        keys = [key for key in ("response", "result", kind) if key in part]
+        if not keys:
+            raise InputError(f"a part of type {kind!r} has no response")
+        return verbatim(id, "tool_result", compact(part[keys[0]]), name=name, call_id=call_id)
+    if kind in ("blob", "uri", "file", "file_data"):
+        if part.get("modality") != "image":
+            return opaque(id, "text", kind)
+        data = part.get("content")
+        return verbatim(id, "image", "", size=image_tokens(data if isinstance(data, str) else ""))
+    text = part.get("content", part.get("text"))
+    if not isinstance(text, str):
+        raise InputError(f"a part of type {kind!r} is not known")
+    return verbatim(id, "thinking" if kind in ("reasoning", "thinking") else "text", text)
+
+
+def _threads(requests: list[_Request]) -> list[_Thread]:
+    """Put requests together: each continues the thread with which it has most in common."""
+    threads: list[_Thread] = []
+    for request in requests:
+        leading = list(takewhile(lambda said: said.role in _SYSTEM_ROLES, request.asked))
+        asked = request.asked[len(leading) :]
+        thread = max(threads, key=lambda each: each.common(asked), default=None)
+        if thread is None or (asked and thread.said and not thread.common(asked)):
+            thread = _Thread()
+            threads.append(thread)
+        if not thread.script.system:
+            _begin(thread.script, request, leading)
+        _continue(thread, request, asked)
+    return threads
+
+
+def _begin(script: Script, request: _Request, leading: list[_Said]) -> None:
+    if request.tools:
+        script.system.append(verbatim(SYSTEM, "text", compact(request.tools), name="tools"))
+    for part in msgspec.convert(request.system or [], list[dict[str, Any]]):
+        script.system.append(_part(part, SYSTEM))
+    script.system += [_part(part, SYSTEM) for said in leading for part in said.parts]
+
+
+def _continue(thread: _Thread, request: _Request, asked: list[_Said]) -> None:
+    common, script = thread.common(asked), thread.script
+    if asked and common < len(thread.said):
+        script.rewind(thread.said[common - 1][1] if common else None)
+        del thread.said[common:]
+    for said in asked[common:]:
+        thread.said.append((said, script.add(_draft(script, said, request.start))))
+    if request.call.usage is None and not request.answered:
+        return  # a request that failed
+    unlogged: list[_Said | None] = [None]
+    for at, answered in enumerate(request.answered or unlogged):
+        draft = _draft(script, answered, request.end) if answered else None
+        draft = draft or script.draft("assistant", None, request.end)
+        if at == 0:
+            draft.role, draft.call = "assistant", request.call
+            size = request.call.usage.output if request.call.usage else 0
+            draft.parts = draft.parts or [opaque(draft.id, "text", "not logged", size)]
+        thread.said.append((answered, script.add(draft)))
+
+
+def _draft(script: Script, said: _Said, time: float) -> Draft:
+    meta = said.role in _SYSTEM_ROLES
+    draft = script.draft(_ROLES.get(said.role, "user"), None, time, meta)
+    draft.origin = said.role if meta else ""
+    draft.parts = [_part(part, draft.id) for part in said.parts]
+    return draft
+
+
+FORMAT = Format(NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", sniff, read)
