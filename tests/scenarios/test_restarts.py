@@ -77,13 +77,6 @@ def test_a_hook_that_is_an_attachment_tells_the_same(transcript: Transcript) -> 
     assert restarts(file) == [False, False, True]
 
 
-def test_a_client_that_was_left_is_started_anew(transcript: Transcript) -> None:
-    left = typed("u3", "s2", "<command-name>/exit</command-name>")
-    told = [stopped("s2", "a2"), left, typed("u4", "u3", "go on")]
-    file = transcript(*opening(), *told, said("a4", "u4", "m4", text("on it")))
-    assert restarts(file) == [False, False, True]
-
-
 def test_hooks_that_did_not_run_tell_that_the_client_was_closed(transcript: Transcript) -> None:
     told = [typed("u3", "a2", "go on"), said("a3", "u3", "m3", text("on it"))]
     assert restarts(transcript(*opening(), *told)) == [False, False, True]

@@ -437,7 +437,6 @@ class _Thread:
         elif not meta:
             self._skill = False
             self.starts.spoken()
-        self.starts.told(text)
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
         if line.attachment is None:

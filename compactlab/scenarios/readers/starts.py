@@ -23,21 +23,19 @@ class _Progress(msgspec.Struct):
 
 
 _PROGRESS = decoder(_Progress)
-# The hooks of a client that has been started anew, in the middle of a session; and the command by
-# which it was left. Other starts of a session are its compactions and its clearings.
+# The hooks of a client that has been started anew, in the middle of a session. Other starts of a
+# session are its compactions and its clearings.
 _STARTS = ("SessionStart:resume", "SessionStart:startup")
 _STARTED = b"SessionStart:"
-_LEFT = ("<command-name>/exit", "<command-name>/quit")
 
 
 class Starts:
     """Whether the client was started anew since the last answer.
 
     A new process makes the system prompt anew, so what a request finds again ends before it. It
-    shows in one of three ways: a hook for the start of a session has run; the client was left by a
-    command; or a person speaks after a finished answer, and the hooks that run when the agent
-    stops have left no line since, though they did so before in this session: a client that was
-    closed had no time to write it.
+    shows in one of two ways: a hook for the start of a session has run; or a person speaks after a
+    finished answer, and the hooks that run when the agent stops have left no line since, though
+    they did so before in this session: a client that was closed had no time to write it.
     """
 
     def __init__(self) -> None:
@@ -52,10 +50,6 @@ class Starts:
     def saw(self, hook: Any) -> None:
         """Take the name of a hook that has run."""
         self._anew |= hook in _STARTS
-
-    def told(self, text: str) -> None:
-        """Take what stands in the user's place: the client may be left by a command."""
-        self._anew |= text.startswith(_LEFT)
 
     def stopped(self) -> None:
         """The hooks have run that run when the agent stops."""
