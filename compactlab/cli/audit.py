@@ -275,7 +275,8 @@ def audit(
 
     PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
     with recorded usage. Without PATH, the folders of the clients that are here are read
-    (CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, or the usual ones).
+    (CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, KIMI_CODE_HOME, HERMES_HOME, or the usual
+    ones).
 
     The audit says what was spent, compares what the cache was expected to do with what it did,
     gives every cache-miss token a cause, and measures how often the client changed its prompt

@@ -304,6 +304,27 @@ FILES: dict[str, list[Any]] = {
         _kimi("context.apply_compaction", summary="w09", contextSummary="w09", compactedCount=3),
         _appended("w10", kind="injection"),
     ],
+    "hermes": [
+        {
+            "session_id": "s",
+            "model": "x",
+            "platform": "cli",
+            "system_prompt": "w01",
+            "tools": [{"name": "w02"}],
+            "messages": [
+                {"role": "user", "content": "w03"},
+                {
+                    "role": "assistant",
+                    "content": "w04",
+                    "reasoning": "w05",
+                    "tool_calls": [_asks("w06")],
+                },
+                {"role": "tool", "tool_call_id": "c1", "tool_name": "ls", "content": "w07"},
+                {"role": "session_meta"},
+                {"role": "assistant", "content": "w08"},
+            ],
+        }
+    ],
     "otlp": [
         {
             "resourceSpans": [

@@ -211,6 +211,10 @@ def test_fields_of_later_versions_break_nothing(transcript: Transcript) -> None:
             **trajectory(step(1, "user", "hi", mood="calm", weight=3, message_hash="0b7d")),
             "schema_version": "ATIF-v2.0",
             "steps_total": 9,
+            "notes": "made by hand",
+            "continued_trajectory_ref": "trajectory.cont-1.json",
+            "final_metrics": {"total_prompt_tokens": 5, "extra": {"text": "x"}},
+            "extra": {"text": "metadata"},
             "labels": ["a"],
         }
     )

@@ -111,7 +111,8 @@ def test_a_step_that_was_stopped_is_no_call_and_an_empty_one_is_counted(
         HEAD,
         said("hi"),
         *step("a", counts=None),
-        *step("b", part("b", text("half")), counts=None),
+        *step("b", event("content.part", part=text("half")), counts=None),
+        record("usage.record", model="x", usage=COUNTS, usageScope="session"),
         *step("c"),
     )
     _, half, empty = read(path).messages
@@ -205,6 +206,8 @@ def test_records_of_later_versions_break_nothing(transcript: Transcript) -> None
         HEAD,
         record("weather.noted", sky="blue", degrees=7, places=["here"]),
         record("permission.asked", message="May I?"),
+        record("context.measured", length=3, tokens=9),
+        event("step.retried", uuid="s", attempt=2),
         {**said("hi"), "trace": {"id": "x"}},
     )
     assert [m.text for m in read(path).messages] == ["hi"]
@@ -216,10 +219,11 @@ def test_records_of_later_versions_break_nothing(transcript: Transcript) -> None
         (record("context.append_message"), "there is no message"),
         (said("hi", role="wizard"), "'wizard' is no role of a message"),
         (record("context.append_message", message={"role": "user"}), "has no content"),
-        (record("context.fold", size=3), "a record of type 'context.fold' is not known"),
+        (record("context.fold", messages=[1]), "holds something under 'messages'"),
+        (record("context.more", event={"type": "x"}), "type 'context.more' is not known"),
         (record("new.words", text="hi"), "holds something under 'text'"),
         (event("part.added", part=text("hi")), "holds something under 'part'"),
-        (event("thing.happened"), "an event of type 'thing.happened' is not known"),
+        (event("step.over", usage=COUNTS), "an event of type 'step.over' is not known"),
         (gives("c1", 5), "Expected"),
         (record("context.apply_compaction"), "a compaction has no summary"),
         (event("step.end", usage={"inputOther": -1}), "Expected `int` >= 0"),

@@ -212,6 +212,20 @@ STORIES: dict[str, list[Any]] = {
         {"type": "context.undo", "count": 1},
         {"type": "context.clear"},
     ],
+    "hermes": [
+        {
+            "id": "s",
+            "source": "cli",
+            "model": "x",
+            "started_at": 5.5,
+            "messages": [
+                {"id": 1, "role": "user", "content": [TEXT], "timestamp": 6.5},
+                {"id": 2, "role": "assistant", "tool_calls": json.dumps([CALL]), "active": 1},
+                {"id": 3, "role": "tool", "tool_call_id": "c1", "content": "x"},
+                {"role": "assistant", "content": "y", "usage": {"prompt_tokens": 4}},
+            ],
+        },
+    ],
     "otlp": [
         {
             "resourceSpans": [

@@ -167,3 +167,16 @@ def test_what_is_said_has_several_names(transcript: Transcript) -> None:
     assert [(part.type, part.text) for part in thought.parts] == [("thinking", "hm")]
     assert refused.text == "I will not."
     assert empty.parts[0].kind == "opaque"
+
+
+def test_the_messages_of_cline_are_read_without_what_it_adds_to_them(
+    transcript: Transcript,
+) -> None:
+    added = {"ts": 1767225600000, "modelInfo": {"modelId": "x"}, "metrics": {"cost": 0.1}}
+    answer = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "ho"}]
+    asked = {"role": "user", "content": [{"type": "text", "text": "hi"}], "ts": 1767225600000}
+    path = transcript([asked, {"role": "assistant", "content": answer, **added}])
+    (conversation,) = transcripts.read(path)
+    assert conversation.format == "anthropic-messages"
+    assert [m.text for m in conversation.messages] == ["hi", "hm\nho"]
+    assert [m.call.usage for m in conversation.messages if m.call] == [None]

@@ -213,6 +213,20 @@ def test_messages_as_attributes_in_events_and_as_values_that_are_no_text(
     assert [m.text for m in read(transcript(traces(detailed))).messages] == ["hi", "ho"]
 
 
+def test_fields_of_later_versions_break_nothing(transcript: Transcript) -> None:
+    later = span(1, **talk([HI], said("assistant", "ho")))
+    later["attributes"][-1]["value"]["note"] = {"a": 1}
+    later |= {"phases": [{"name": "wait", "ms": 4}], "sampled": True}
+    assert [m.text for m in read(transcript(traces(later))).messages] == ["hi", "ho"]
+    moved = traces(span(2))
+    moved["resourceSpans"][0]["traces"] = moved["resourceSpans"][0].pop("scopeSpans")
+    with pytest.raises(InputError, match="scopeSpans"):
+        list(transcripts.read(transcript(moved)))
+    hidden = {**traces(later), "more": [{"spans": [later]}]}
+    with pytest.raises(InputError, match="spans or attributes under 'more'"):
+        list(transcripts.read(transcript(hidden)))
+
+
 @pytest.mark.parametrize(
     ("told", "reason"),
     [

@@ -22,7 +22,13 @@ from compactlab.sim.replay.client import Churn
 
 # From fewer sessions no chance of a loss is known: of most, none had any.
 ENOUGH = 5
-CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex", "kimi": "Kimi Code"}
+CLIENTS = {
+    "claude-code": "Claude Code",
+    "pi": "pi",
+    "codex": "Codex",
+    "kimi": "Kimi Code",
+    "hermes": "Hermes",
+}
 
 
 def client_name(client: str) -> str:

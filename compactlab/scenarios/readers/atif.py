@@ -99,7 +99,7 @@ class _Trajectory(msgspec.Struct):
 
 SIDE = "sidechain"
 _KNOWN = {
-    "trajectory": {*_Trajectory.__struct_fields__, "notes", "final_metrics", "extra"},
+    "trajectory": {*_Trajectory.__struct_fields__, "continued_trajectory_ref", "notes", "extra"},
     "agent": {*_Agent.__struct_fields__, "extra"},
     "step": {*_Step.__struct_fields__},
     "call": {*_ToolCall.__struct_fields__, "extra"},

@@ -74,7 +74,6 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Droid", {"type": "message", "role": str, "text": str}),
     ("Grok", {"type": "assistant", "model_id": str}),
     ("Grok", {"type": "user", "prompt_index": int}),
-    ("Hermes", {"session_id": str, "platform": str, "messages": list}),
     ("Kimi CLI before Kimi Code", {"timestamp": float, "message": {"type": str, "payload": dict}}),
     ("Antigravity", {"step_index": int, "source": str, "status": str}),
     ("OpenCode", {"sessionID": str, "role": str, "time": dict}),
@@ -181,7 +180,15 @@ def _is_message(value: Any) -> bool:
 
 def _is_labelled(first: list[Any]) -> bool:
     """Whether it is a trajectory, which has readers of its own."""
-    return any(is_task(item) or is_by_agents(item) for value in first for item in items(value))
+    kinds = (is_task, is_by_agents, is_session)
+    return any(is_one(item) for value in first for item in items(value) for is_one in kinds)
+
+
+def is_session(item: Any) -> bool:
+    """Whether a value is a session of Hermes Agent: its snapshot, or its export."""
+    snapshot: Shape = {"session_id": str, "platform": object, "messages": list}
+    export: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
+    return _fits(item, snapshot) or _fits(item, export)
 
 
 def is_task(item: Any) -> bool:

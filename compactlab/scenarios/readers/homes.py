@@ -24,11 +24,14 @@ class Home(NamedTuple):
 # Claude Code: its page on settings, and ccusage's (both 2026-11). Codex: `CODEX_HOME` in its page
 # on configuration. pi: `PI_CODING_AGENT_DIR` in its README (0.73). Kimi: `KIMI_CODE_HOME` and
 # `sessions/*/session_*/agents/*/wire.jsonl` below it, as harbor 0.25.0 reads them.
+# Hermes: `HERMES_HOME` in hermes_constants.py, `sessions/session_*.json` in run_agent.py (0.19.0);
+# it writes them only if its option `sessions.write_json_snapshots` is set.
 HOMES = (
     Home("claude-code", "CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude"), "projects"),
     Home("codex", "CODEX_HOME", ("~/.codex",), "sessions"),
     Home("pi", "PI_CODING_AGENT_DIR", ("~/.pi/agent",), "sessions"),
     Home("kimi", "KIMI_CODE_HOME", ("~/.kimi-code",), "sessions"),
+    Home("hermes", "HERMES_HOME", ("~/.hermes",), "sessions"),
 )
 CLIENTS = tuple(home.client for home in HOMES)
 

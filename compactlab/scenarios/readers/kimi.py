@@ -73,6 +73,7 @@ class _Record(msgspec.Struct, rename="camel"):
     system_prompt: str | None = None
     tools: Any = None
     usage: _Counts | None = None
+    usage_scope: str | None = None
     source: str | None = None
     count: int | None = None
     summary: str | None = None
@@ -162,7 +163,7 @@ def _is_read(fields: dict[str, Any]) -> bool:
     if kind in _LEFT_OUT or kind.startswith(_LEFT_OUT_ALL):
         return False
     refuse_unread(fields, _COMMON | _KNOWN.get(kind, set()), f"a record of type {kind!r}")
-    if kind not in _KNOWN and (kind.startswith("context.") or "event" in fields):
+    if kind not in _KNOWN and "event" in fields:
         raise InputError(f"a record of type {kind!r} is not known")
     message, event = fields.get("message"), fields.get("event")
     refuse_unread(message, _MESSAGE, "a message")
@@ -199,8 +200,9 @@ class _Wire:
         elif record.type == "llm.tools_snapshot" and not self._snapshot:
             self._snapshot = True
             self.script.system.append(verbatim(SYSTEM, "text", compact(record.tools), name="tools"))
-        elif record.type == "usage.record" and not self._compacting:
-            self._count(self._last, record.usage)
+        elif record.type == "usage.record":
+            if not self._compacting and record.usage_scope != "session":
+                self._count(self._last, record.usage)
         elif record.type.startswith("full_compaction."):
             self._compacting = record.type.endswith(".begin")
             self._source = record.source or "" if self._compacting else ""
@@ -292,14 +294,15 @@ class _Wire:
             self._waiting.add(event.tool_call_id or "")
         elif event.type == "tool.result":
             self._result(event, time)
-        else:
+        elif event.usage or event.part or event.result:
             raise InputError(f"an event of type {event.type!r} is not known")
 
     def _step(self, event: _Event, time: float) -> Draft:
         """The step that an event belongs to; it is a message as soon as it says something."""
-        step = self._open.get(event.step_uuid or "")
+        key = event.step_uuid or next(reversed(self._open), "")
+        step = self._open.get(key)
         if step is None:
-            step = self._open[event.step_uuid or ""] = self.script.draft("assistant", None, time)
+            step = self._open[key] = self.script.draft("assistant", None, time)
         if step.depth < 0:
             self._context.append(self.script.add(step))
             self._last = step

@@ -58,6 +58,7 @@ _UNHEARD = {
     "resourceMetrics",
     "status",
 }
+_TELLING = {"attributes", "key", "scopeSpans", "spanId", "spans"}
 _MESSAGE = {"role", "parts", "content", "name", "finish_reason", "tool_calls", "tool_call_id"}
 _PART = {
     "type",
@@ -201,8 +202,16 @@ def _refuse_lists(value: Any, inside: tuple[str, ...]) -> None:
         if key in inside:
             for each in inner if isinstance(inner, list) else [inner]:
                 _refuse_lists(each, inside)
-        elif key not in _UNHEARD and isinstance(inner, list | dict) and inner:
-            raise InputError(f"a list or an object under {key!r} is not known")
+        elif key not in _UNHEARD and _is_telling(inner):
+            raise InputError(f"there are spans or attributes under {key!r}, which is not known")
+
+
+def _is_telling(value: Any) -> bool:
+    """Whether spans or attributes are in a value, by the keys that they have."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict) and not value.keys().isdisjoint(_TELLING):
+        return True
+    return any(_is_telling(each) for each in inner)
 
 
 def _told(attributes: Iterable[_Attribute]) -> dict[str, Any]:
@@ -211,7 +220,7 @@ def _told(attributes: Iterable[_Attribute]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """The value of an attribute, which OTLP wraps in its type."""
-    if not isinstance(value, dict) or len(value) > 1:
+    if not isinstance(value, dict):
         raise InputError("the value of an attribute is one of a type")
     for kind, inner in value.items():
         if kind == "arrayValue" and isinstance(inner, dict):
@@ -222,12 +231,13 @@ def _plain(value: Any) -> Any:
             return msgspec.convert(inner, int, strict=False)
         if kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
             return msgspec.convert(inner, str | float | bool)
-        raise InputError(f"values of attributes of type {kind!r} are not known")
+    if value:
+        raise InputError(f"values of attributes of type {next(iter(value))!r} are not known")
     return None
 
 
 def _listed(value: dict[str, Any]) -> list[Any]:
-    if value.keys() - {"values"}:
+    if value and "values" not in value:
         raise InputError("a list of values has them under 'values'")
     return msgspec.convert(value.get("values", []), list[Any])
 

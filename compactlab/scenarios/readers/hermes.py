@@ -1,0 +1,201 @@
+"""Sessions of Hermes Agent: its snapshots of a session, and its exports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import (
+    Given,
+    Tokens,
+    compact,
+    given,
+    parts,
+    result,
+)
+from compactlab.scenarios.readers.chat import is_session
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
+from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage, verbatim
+
+NAME = "hermes"
+
+Time = float | int | str | None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: Tokens | None = None
+
+
+class _Counts(msgspec.Struct):
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: Any
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+    call_id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: Given = msgspec.UNSET
+    id: int | str | None = None
+    timestamp: Time = None
+    tool_calls: list[_ToolCall] | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    usage: _Counts | None = None
+    active: int | bool | None = None
+
+
+class _Session(msgspec.Struct):
+    messages: list[dict[str, Any]]
+    model: str | None = None
+    system_prompt: str | None = None
+    tools: list[Any] | None = None
+    session_start: Time = None
+    started_at: Time = None
+
+
+_LEFT_OUT = "session_meta"  # a marker of the gateway, which is not sent
+_SESSION = {*_Session.__struct_fields__, "segments", "model_config", "tool_call_count"}
+# What a provider's own API wants back, which repeats the message, or is encrypted.
+_REPEATED = {"api_content", "codex_message_items", "codex_reasoning_items", "reasoning_details"}
+_MESSAGE = {*_Message.__struct_fields__, *_REPEATED}
+_CALL = {"function", "id", "call_id", "response_item_id"}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return is_session(first[0])
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file: of each session, or of each segment of one."""
+    lines = jsonl.Lines(path, lenient)
+    count = 0
+    for number, value in jsonl.values(lines):
+        scripts: list[Script] = []
+        with lines.at(number):
+            scripts = [_script(session) for session in _sessions(value)]
+        for script in scripts:
+            count += 1
+            id = path.stem if count == 1 else f"{path.stem}/{count}"
+            yield script.conversation(id, NAME, path, skipped=lines.skipped())
+    if not count:
+        raise InputError("there is no conversation in it", str(path))
+
+
+def _sessions(value: Any) -> list[Any]:
+    """A session; or what it was before and after each compaction, if that is told."""
+    segments = value.get("segments") if isinstance(value, dict) else None
+    return msgspec.convert(segments, list[Any]) if segments else [value]
+
+
+def _script(value: Any) -> Script:
+    session = msgspec.convert(value, _Session)
+    refuse_unread(value, _SESSION, "a session")
+    script = Script()
+    if session.system_prompt:
+        script.system.append(verbatim(SYSTEM, "text", session.system_prompt))
+    if session.tools:
+        script.system.append(verbatim(SYSTEM, "text", compact(session.tools), name="tools"))
+    start = _seconds(session.session_start) or _seconds(session.started_at)
+    for each in session.messages:
+        message = _message(each)
+        if message.role != _LEFT_OUT and message.active not in (0, False):
+            _take(script, message, session.model or "", start)
+    return script
+
+
+def _message(value: dict[str, Any]) -> _Message:
+    calls = value.get("tool_calls")
+    if isinstance(calls, str):  # as its database has them
+        try:
+            value = {**value, "tool_calls": json.loads(calls or "[]")}
+        except ValueError:
+            raise InputError("the calls of tools are no JSON") from None
+    message = msgspec.convert(value, _Message)
+    if message.role != _LEFT_OUT or "content" in value:
+        refuse_unread(value, _MESSAGE, "a message")
+    if message.role not in ("assistant", _LEFT_OUT):
+        others = (message.tool_calls, message.reasoning, message.reasoning_content)
+        if any(others):
+            raise InputError(f"a message of role {message.role!r} has calls or thoughts")
+    for call in value.get("tool_calls") or ():
+        refuse_unread(call, _CALL, "a call of a tool")
+    return message
+
+
+def _take(script: Script, message: _Message, model: str, start: float) -> None:
+    time = _seconds(message.timestamp) or start
+    id = None if message.id is None else str(message.id)
+    whose = f"a message of role {message.role!r}"
+    if message.role == "assistant":
+        draft = script.draft("assistant", id, time)
+        _say(draft, message)
+        draft.call = Call(model, _usage(message.usage))
+    elif message.role == "tool":
+        draft = script.draft("tool", id, time)
+        content, call_id = given(message.content, whose), message.tool_call_id or ""
+        draft.parts = result(content, draft.id, call_id, name=message.tool_name or "")
+    elif message.role in ("user", "system"):
+        meta = message.role == "system"
+        if meta and script.last is None:
+            script.system += parts(given(message.content, whose), SYSTEM)
+            return
+        draft = script.draft("user", id, time, meta)
+        draft.origin = "system" if meta else ""
+        draft.parts = parts(given(message.content, whose), draft.id)
+    else:
+        raise InputError(f"{message.role!r} is no role of a message")
+    if draft.parts or draft.call:
+        script.add(draft)
+
+
+def _say(draft: Draft, message: _Message) -> None:
+    thoughts = (message.reasoning_content, message.reasoning)
+    for thought in dict.fromkeys(filter(None, thoughts)):  # the same is often told twice
+        draft.parts.append(verbatim(draft.id, "thinking", thought))
+    if not message.tool_calls and not draft.parts:
+        given(message.content, "a message of role 'assistant'")
+    draft.parts += parts(message.content, draft.id)
+    for call in message.tool_calls or []:
+        name, asked = call.function.name, compact(call.function.arguments)
+        call_id = call.call_id or call.id or ""
+        draft.parts.append(verbatim(draft.id, "tool_call", asked, name=name, call_id=call_id))
+
+
+def _usage(counts: _Counts | None) -> Usage | None:
+    """The usage of an answer, which only older versions told of each."""
+    if counts is None or counts.prompt_tokens is None:
+        return None
+    details = counts.prompt_tokens_details or _Details()
+    read = min(details.cached_tokens or 0, counts.prompt_tokens)
+    return Usage(counts.prompt_tokens - read, read, output=counts.completion_tokens or 0)
+
+
+def _seconds(time: Time) -> float:
+    if not time:
+        return 0.0
+    return since_1970(time) if isinstance(time, str) else float(time)
+
+
+FORMAT = Format(NAME, "sessions of Hermes Agent: snapshots (JSON) and exports (JSONL)", sniff, read)
