@@ -14,6 +14,11 @@ def text(words: str) -> Record:
     return {"type": "text", "text": words}
 
 
+def text_part(words: str) -> Record:
+    """A part of a content of Gemini's API."""
+    return {"text": words}
+
+
 def _claude(type: str, uuid: str, parent: str | None, **more: Any) -> Record:
     line = {"type": type, "uuid": uuid, "parentUuid": parent, "timestamp": NOON}
     return {**line, "sessionId": "s", "isSidechain": False, **more}
@@ -178,6 +183,33 @@ FILES: dict[str, list[Any]] = {
                 },
             ],
         }
+    ],
+    "gemini": [
+        {"sessionId": "s", "projectHash": "0b7d", "startTime": NOON, "kind": "main"},
+        {"id": "u", "timestamp": NOON, "type": "user", "content": [text_part("w01")]},
+        {"$set": {"lastUpdated": NOON}},
+        {
+            "id": "g",
+            "timestamp": NOON,
+            "type": "gemini",
+            "content": "w02",
+            "model": "gemini-3-pro",
+            "thoughts": [{"description": "w03 w04", "timestamp": NOON}],
+            "tokens": {"input": 9, "output": 1, "cached": 3, "thoughts": 1, "total": 11},
+            "toolCalls": [
+                {
+                    "id": "c1",
+                    "name": "ls",
+                    "args": {"at": "w05"},
+                    "status": "success",
+                    "timestamp": NOON,
+                    "result": [{"functionResponse": {"id": "c1", "response": {"output": "w06"}}}],
+                }
+            ],
+        },
+        {"id": "v", "timestamp": NOON, "type": "user", "content": "w07"},
+        {"$rewindTo": "v"},
+        {"id": "x", "timestamp": NOON, "type": "user", "content": [text_part("w08")]},
     ],
     "locomo": [
         {

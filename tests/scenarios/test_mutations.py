@@ -50,6 +50,21 @@ SHELL = {"role": "bashExecution", "command": "ls", "output": "x", "exitCode": 1}
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hi", "blip_caption": "a cat"}
 ASKS = {"question": "?", "category": 4, "evidence": ["D1:1"], "answer": "hi"}
+INLINE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+ANSWERED = {
+    "content": [{"text": "so", "thought": True}],
+    "thoughts": [{"subject": "s", "description": "d"}],
+    "tokens": {"input": 9, "output": 1, "cached": 3, "thoughts": 1, "tool": 0, "total": 11},
+    "toolCalls": [
+        {
+            "id": "c1",
+            "name": "ls",
+            "args": {"at": 1},
+            "status": "error",
+            "result": [{"functionResponse": {"id": "c1", "response": {"error": "x"}}}],
+        }
+    ],
+}
 BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
 STORIES: dict[str, list[Any]] = {
@@ -98,6 +113,15 @@ STORIES: dict[str, list[Any]] = {
         ),
         codex("compacted", message="s", replacement_history=[{"type": "message", "content": "s"}]),
         codex("event_msg", type="thread_rolled_back", num_turns=1),
+    ],
+    "gemini": [
+        {"sessionId": "s", "projectHash": "0b7d", "startTime": NOON},
+        {"id": "u", "timestamp": NOON, "type": "user", "content": [{"text": "hi"}, INLINE]},
+        {"id": "g", "timestamp": NOON, "type": "gemini", **ANSWERED},
+        {"id": "v", "timestamp": NOON, "type": "user", "content": "again"},
+        {"$rewindTo": "v"},
+        {"$set": {"messages": [{"id": "z", "type": "user", "content": [{"text": "so far"}]}]}},
+        {"id": "w", "timestamp": NOON, "type": "user", "content": "on"},
     ],
     "openai-chat": [
         {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},

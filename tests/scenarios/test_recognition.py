@@ -46,10 +46,6 @@ OTHERS: dict[str, list[Any]] = {
         qwen("assistant", "b", "a", "model", {"text": "I see.", "thought": True}),
         qwen("tool_result", "c", "b", "user", {"functionResponse": {"name": "ls"}}),
     ],
-    "Gemini CLI": [
-        {"sessionId": "s", "projectHash": "0b7d", "kind": "main"},
-        {"id": "g", "timestamp": NOON, "type": "user", "content": [{"text": "Hello"}]},
-    ],
     "Gemini's API": [{"contents": [{"role": "model", "parts": [{"text": "Hi."}]}]}],
     "Copilot CLI": [
         {"type": "session.start", "data": {"sessionId": "s"}, "id": "e1", "parentId": None},
@@ -149,13 +145,16 @@ def test_a_conversation_without_a_word_says_what_was_seen(transcript: Transcript
 SHARED = {
     "claude": "claude-code",
     "codex": "codex",
+    "gemini": "gemini",
     "openclaw": "pi",
     "pi": "pi",
-    **dict.fromkeys(("antigravity", "copilot", "cursor", "droid", "gemini", "grok"), "none"),
+    **dict.fromkeys(("antigravity", "copilot", "cursor", "droid", "grok"), "none"),
     **dict.fromkeys(("hermes", "kimi", "opencode", "qwen"), "none"),
 }
 
 
+# What Gemini CLI shows to the user and not to the model (docs/formats.md).
+TO_THE_USER = ("info", "warning", "error")
 SAID = ("text", "thinking", "content")
 
 
@@ -164,6 +163,8 @@ def words(value: Any) -> set[str]:
     if isinstance(value, list):
         return set[str]().union(*map(words, value))
     if not isinstance(value, dict) or value.get("role") == "system":
+        return set()
+    if value.get("type") in TO_THE_USER:
         return set()
     said = {
         value[key] for key in ("text", "thinking", "content") if isinstance(value.get(key), str)
@@ -186,7 +187,7 @@ def test_the_examples_of_a_client_are_read_rightly_or_refused(shared: Path, clie
         assert conversation.calls
         inserted = (m for event in conversation.compactions for m in event.inserted)
         told = "\n".join(m.text for m in (*conversation.messages, *inserted))
-        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+        lines = [value for _, value in jsonl.values(jsonl.Lines(path))]
         assert all(word.strip() in told for word in words(lines)), path
 
 

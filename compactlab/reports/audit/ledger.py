@@ -21,7 +21,7 @@ from compactlab.sim.replay.client import Churn
 
 # From fewer sessions no chance of a loss is known: of most, none had any.
 ENOUGH = 5
-CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex"}
+CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex", "gemini": "Gemini CLI"}
 
 
 def client_name(client: str) -> str:

@@ -66,8 +66,6 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Cursor", {"role": str, "message": {"content": list}}),
     ("Qwen Code", {"uuid": str, "sessionId": str, "message": {"parts": list}}),
     ("Qwen Code", {"uuid": str, "sessionId": str, "systemPayload": dict}),
-    ("Gemini CLI", {"sessionId": str, "projectHash": str}),
-    ("Gemini CLI", {"role": "gemini", "parts": list}),
     ("Gemini's API", {"role": "model", "parts": list}),
     ("Copilot CLI", {"type": "session.start", "data": dict}),
     ("Droid", {"type": "session_start", "id": str}),
