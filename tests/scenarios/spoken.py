@@ -36,6 +36,10 @@ def _item(type: str, **payload: Any) -> Record:
     return _codex("response_item", type=type, **payload)
 
 
+def _copilot(type: str, id: str, /, **data: Any) -> Record:
+    return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
+
+
 def _function(words: str) -> Record:
     return {"name": "ls", "arguments": json.dumps({"at": words})}
 
@@ -210,6 +214,21 @@ FILES: dict[str, list[Any]] = {
         {"id": "v", "timestamp": NOON, "type": "user", "content": "w07"},
         {"$rewindTo": "v"},
         {"id": "x", "timestamp": NOON, "type": "user", "content": [text_part("w08")]},
+    ],
+    "copilot": [
+        _copilot("session.start", "e1", sessionId="s", selectedModel="gpt-5-mini"),
+        _copilot("system.message", "e2", role="system", content="w01"),
+        _copilot("user.message", "e3", content="w02", attachments=[]),
+        _copilot(
+            "assistant.message",
+            "e4",
+            messageId="m",
+            content="w03",
+            toolRequests=[{"toolCallId": "c1", "name": "ls", "arguments": {"at": "w04"}}],
+        ),
+        _copilot("tool.execution_complete", "e5", toolCallId="c1", result={"content": "w05"}),
+        _copilot("session.compaction_complete", "e6", success=True, summaryContent="w06"),
+        _copilot("system.notification", "e7", content="w07"),
     ],
     "locomo": [
         {

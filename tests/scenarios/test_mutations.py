@@ -32,6 +32,11 @@ def codex(type: str, /, **payload: Any) -> dict[str, Any]:
     return {"type": type, "timestamp": NOON, "payload": payload}
 
 
+def copilot(type: str, id: str, /, **data: Any) -> dict[str, Any]:
+    return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
+
+
+REQUEST = {"toolCallId": "c1", "name": "ls", "arguments": "{}"}
 TEXT = {"type": "text", "text": "hi"}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
 USE = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": [1, None]}}
@@ -122,6 +127,17 @@ STORIES: dict[str, list[Any]] = {
         {"$rewindTo": "v"},
         {"$set": {"messages": [{"id": "z", "type": "user", "content": [{"text": "so far"}]}]}},
         {"id": "w", "timestamp": NOON, "type": "user", "content": "on"},
+    ],
+    "copilot": [
+        copilot("session.start", "e1", selectedModel="x", copilotVersion="1.0.77"),
+        copilot("user.message", "e2", content="hi", transformedContent="<now/>hi"),
+        copilot("assistant.reasoning", "e3", reasoningId="r", content="so"),
+        copilot("assistant.message", "e4", messageId="m", content="x", toolRequests=[REQUEST]),
+        copilot("tool.execution_complete", "e5", toolCallId="c1", error={"message": "no"}),
+        copilot("assistant.message", "e6", parentToolCallId="c1", content="y", toolRequests=[]),
+        copilot("session.compaction_complete", "e7", success=True, summaryContent="s"),
+        copilot("user.message", "e8", content="again"),
+        copilot("session.snapshot_rewind", "e9", upToEventId="e8", eventsRemoved=1),
     ],
     "openai-chat": [
         {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},

@@ -47,10 +47,6 @@ OTHERS: dict[str, list[Any]] = {
         qwen("tool_result", "c", "b", "user", {"functionResponse": {"name": "ls"}}),
     ],
     "Gemini's API": [{"contents": [{"role": "model", "parts": [{"text": "Hi."}]}]}],
-    "Copilot CLI": [
-        {"type": "session.start", "data": {"sessionId": "s"}, "id": "e1", "parentId": None},
-        {"type": "user.message", "data": {"content": "List"}, "id": "e2", "parentId": "e1"},
-    ],
     "Droid": [
         droid("system", subtype="init", model="x"),
         droid("message", role="user", text="List files", id="m1"),
@@ -145,10 +141,11 @@ def test_a_conversation_without_a_word_says_what_was_seen(transcript: Transcript
 SHARED = {
     "claude": "claude-code",
     "codex": "codex",
+    "copilot": "copilot",
     "gemini": "gemini",
     "openclaw": "pi",
     "pi": "pi",
-    **dict.fromkeys(("antigravity", "copilot", "cursor", "droid", "grok"), "none"),
+    **dict.fromkeys(("antigravity", "cursor", "droid", "grok"), "none"),
     **dict.fromkeys(("hermes", "kimi", "opencode", "qwen"), "none"),
 }
 

@@ -45,6 +45,8 @@ OPTIONAL = (
     ("reasoning", "content"),
     ("gemini", "thoughts"),
     ("gemini", "toolCalls"),
+    (None, "summaryContent"),
+    (None, "toolRequests"),
 )
 
 

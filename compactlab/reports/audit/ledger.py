@@ -21,7 +21,13 @@ from compactlab.sim.replay.client import Churn
 
 # From fewer sessions no chance of a loss is known: of most, none had any.
 ENOUGH = 5
-CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex", "gemini": "Gemini CLI"}
+CLIENTS = {
+    "claude-code": "Claude Code",
+    "pi": "pi",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+}
 
 
 def client_name(client: str) -> str:
