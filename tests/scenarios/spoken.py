@@ -40,6 +40,12 @@ def _copilot(type: str, id: str, /, **data: Any) -> Record:
     return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
 
 
+def _qwen(type: str, uuid: str, parent: str | None, *parts: Record) -> Record:
+    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON, "type": type}
+    role = "model" if type == "assistant" else "user"
+    return {**line, "message": {"role": role, "parts": list(parts)}}
+
+
 def _function(words: str) -> Record:
     return {"name": "ls", "arguments": json.dumps({"at": words})}
 
@@ -229,6 +235,13 @@ FILES: dict[str, list[Any]] = {
         _copilot("tool.execution_complete", "e5", toolCallId="c1", result={"content": "w05"}),
         _copilot("session.compaction_complete", "e6", success=True, summaryContent="w06"),
         _copilot("system.notification", "e7", content="w07"),
+    ],
+    "qwen": [
+        _qwen("user", "a", None, text_part("w01")),
+        _qwen("assistant", "b", "a", {"text": "w02", "thought": True}, text_part("w03")),
+        _qwen("assistant", "c", "b", {"functionCall": {"name": "ls", "args": {"at": "w04"}}}),
+        _qwen("tool_result", "d", "c", {"functionResponse": {"response": {"output": "w05"}}}),
+        _qwen("user", "e", "a", text_part("w06")),
     ],
     "locomo": [
         {

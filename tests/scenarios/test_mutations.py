@@ -36,6 +36,11 @@ def copilot(type: str, id: str, /, **data: Any) -> dict[str, Any]:
     return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
 
 
+def qwen(type: str, uuid: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON}
+    return {**line, "type": type, **more}
+
+
 REQUEST = {"toolCallId": "c1", "name": "ls", "arguments": "{}"}
 TEXT = {"type": "text", "text": "hi"}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -69,6 +74,13 @@ ANSWERED = {
             "result": [{"functionResponse": {"id": "c1", "response": {"error": "x"}}}],
         }
     ],
+}
+CALLED = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"at": 1}}}]}
+RETURNED = {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"x": 1}}}]}
+METADATA = {"promptTokenCount": 9, "candidatesTokenCount": 1, "cachedContentTokenCount": 3}
+COMPRESSED = {
+    "info": {"originalTokenCount": 9},
+    "compressedHistory": [{"role": "user", "parts": [{"text": "so far"}]}, CALLED, RETURNED],
 }
 BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
@@ -138,6 +150,15 @@ STORIES: dict[str, list[Any]] = {
         copilot("session.compaction_complete", "e7", success=True, summaryContent="s"),
         copilot("user.message", "e8", content="again"),
         copilot("session.snapshot_rewind", "e9", upToEventId="e8", eventsRemoved=1),
+    ],
+    "qwen": [
+        qwen("user", "a", None, message={"role": "user", "parts": [{"text": "hi"}, INLINE]}),
+        qwen("assistant", "b", "a", message=CALLED, model="x", usageMetadata=METADATA),
+        qwen("tool_result", "c", "b", message=RETURNED, toolCallResult={"status": "error"}),
+        qwen("system", "d", "c", subtype="chat_compression", systemPayload=COMPRESSED),
+        qwen("system", "e", "a", subtype="rewind", systemPayload={"truncatedCount": 2}),
+        qwen("user", "f", "e", message={"role": "user", "parts": [{"text": "again"}]}),
+        qwen("user", "g", None, isSidechain=True, agentId="x", message=CALLED),
     ],
     "openai-chat": [
         {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},

@@ -26,11 +26,6 @@ def claimed(path: Path) -> list[str]:
     return [each.name for each in transcripts.FORMATS if each.sniff(first)]
 
 
-def qwen(type: str, uuid: str, parent: str | None, role: str, *parts: Record) -> Record:
-    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON, "type": type}
-    return {**line, "version": "0.21.13", "message": {"role": role, "parts": list(parts)}}
-
-
 def droid(type: str, **more: Any) -> Record:
     return {"type": type, "sessionId": "s", "timestamp": 1767812640310, **more}
 
@@ -40,11 +35,6 @@ OTHERS: dict[str, list[Any]] = {
     "Cursor": [
         {"role": "user", "message": {"content": [text("List the files.")]}},
         {"role": "assistant", "message": {"content": [text("Here they are.")]}},
-    ],
-    "Qwen Code": [
-        qwen("user", "a", None, "user", {"text": "Look."}),
-        qwen("assistant", "b", "a", "model", {"text": "I see.", "thought": True}),
-        qwen("tool_result", "c", "b", "user", {"functionResponse": {"name": "ls"}}),
     ],
     "Gemini's API": [{"contents": [{"role": "model", "parts": [{"text": "Hi."}]}]}],
     "Droid": [
@@ -144,9 +134,10 @@ SHARED = {
     "copilot": "copilot",
     "gemini": "gemini",
     "openclaw": "pi",
+    "qwen": "qwen",
     "pi": "pi",
     **dict.fromkeys(("antigravity", "cursor", "droid", "grok"), "none"),
-    **dict.fromkeys(("hermes", "kimi", "opencode", "qwen"), "none"),
+    **dict.fromkeys(("hermes", "kimi", "opencode"), "none"),
 }
 
 
@@ -181,7 +172,7 @@ def test_the_examples_of_a_client_are_read_rightly_or_refused(shared: Path, clie
         except InputError:
             continue
         assert formats == [conversation.format] == [SHARED[client]]
-        assert conversation.calls
+        assert conversation.calls or client == "qwen"  # two of whose examples are one prompt each
         inserted = (m for event in conversation.compactions for m in event.inserted)
         told = "\n".join(m.text for m in (*conversation.messages, *inserted))
         lines = [value for _, value in jsonl.values(jsonl.Lines(path))]

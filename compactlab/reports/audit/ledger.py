@@ -27,6 +27,7 @@ CLIENTS = {
     "codex": "Codex",
     "gemini": "Gemini CLI",
     "copilot": "Copilot CLI",
+    "qwen": "Qwen Code",
 }
 
 

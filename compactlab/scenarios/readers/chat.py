@@ -64,8 +64,6 @@ Shape = Mapping[str, Any]
 
 SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Cursor", {"role": str, "message": {"content": list}}),
-    ("Qwen Code", {"uuid": str, "sessionId": str, "message": {"parts": list}}),
-    ("Qwen Code", {"uuid": str, "sessionId": str, "systemPayload": dict}),
     ("Gemini's API", {"role": "model", "parts": list}),
     ("Droid", {"type": "session_start", "id": str}),
     ("Droid", {"type": "message", "role": str, "text": str}),

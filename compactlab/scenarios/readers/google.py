@@ -148,7 +148,7 @@ def _part(piece: Piece, id: str) -> Part | None:
         part = verbatim(id, "text", compact(code))
     elif piece.file_data is not None:
         part = opaque(id, "text", "fileData")
-    elif piece.text is None and (piece.thought_signature or piece.thought):
+    elif piece.text is None and piece.thought_signature:
         part = opaque(id, "thinking", "thoughtSignature")
     elif piece.text is None:
         raise InputError("a part of a content is of no known kind")

@@ -24,13 +24,15 @@ class Home(NamedTuple):
 # Claude Code: its page on settings, and ccusage's (both 2026-11). Codex: `CODEX_HOME` in its page
 # on configuration. pi: `PI_CODING_AGENT_DIR` in its README (0.73). Gemini CLI: `GEMINI_CLI_HOME`
 # stands for the home of the user (google-gemini/gemini-cli, `packages/core/src/utils/paths.ts`).
-# Copilot CLI: `COPILOT_HOME` in GitHub's reference of its configuration directory (2026).
+# Copilot CLI: `COPILOT_HOME` in GitHub's reference of its configuration directory (2026). Qwen
+# Code: `QWEN_HOME` in SpecStory's page on it (2026), whose `QWEN_RUNTIME_DIR` is not read.
 HOMES = (
     Home("claude-code", "CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude"), "projects"),
     Home("codex", "CODEX_HOME", ("~/.codex",), "sessions"),
     Home("pi", "PI_CODING_AGENT_DIR", ("~/.pi/agent",), "sessions"),
     Home("gemini", "GEMINI_CLI_HOME", ("~",), ".gemini/tmp"),
     Home("copilot", "COPILOT_HOME", ("~/.copilot",), "session-state"),
+    Home("qwen", "QWEN_HOME", ("~/.qwen",), "projects"),
 )
 CLIENTS = tuple(home.client for home in HOMES)
 

@@ -19,6 +19,7 @@ from compactlab.scenarios.readers import (
     locomo,
     native,
     pi,
+    qwen,
     swe_agent,
     tau_bench,
 )
@@ -37,6 +38,7 @@ FORMATS: tuple[Format, ...] = (
     claude_code.FORMAT,
     gemini.FORMAT,
     copilot.FORMAT,
+    qwen.FORMAT,
     locomo.FORMAT,
     tau_bench.FORMAT,
     swe_agent.FORMAT,
