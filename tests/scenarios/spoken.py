@@ -14,6 +14,11 @@ def text(words: str) -> Record:
     return {"type": "text", "text": words}
 
 
+def text_part(words: str) -> Record:
+    """A part of a content of Gemini's API."""
+    return {"text": words}
+
+
 def _claude(type: str, uuid: str, parent: str | None, **more: Any) -> Record:
     line = {"type": type, "uuid": uuid, "parentUuid": parent, "timestamp": NOON}
     return {**line, "sessionId": "s", "isSidechain": False, **more}
@@ -29,6 +34,16 @@ def _codex(type: str, /, **payload: Any) -> Record:
 
 def _item(type: str, **payload: Any) -> Record:
     return _codex("response_item", type=type, **payload)
+
+
+def _copilot(type: str, id: str, /, **data: Any) -> Record:
+    return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
+
+
+def _qwen(type: str, uuid: str, parent: str | None, *parts: Record) -> Record:
+    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON, "type": type}
+    role = "model" if type == "assistant" else "user"
+    return {**line, "message": {"role": role, "parts": list(parts)}}
 
 
 def _function(words: str) -> Record:
@@ -214,6 +229,55 @@ FILES: dict[str, list[Any]] = {
                 },
             ],
         }
+    ],
+    "gemini": [
+        {"sessionId": "s", "projectHash": "0b7d", "startTime": NOON, "kind": "main"},
+        {"id": "u", "timestamp": NOON, "type": "user", "content": [text_part("w01")]},
+        {"$set": {"lastUpdated": NOON}},
+        {
+            "id": "g",
+            "timestamp": NOON,
+            "type": "gemini",
+            "content": "w02",
+            "model": "gemini-3-pro",
+            "thoughts": [{"description": "w03 w04", "timestamp": NOON}],
+            "tokens": {"input": 9, "output": 1, "cached": 3, "thoughts": 1, "total": 11},
+            "toolCalls": [
+                {
+                    "id": "c1",
+                    "name": "ls",
+                    "args": {"at": "w05"},
+                    "status": "success",
+                    "timestamp": NOON,
+                    "result": [{"functionResponse": {"id": "c1", "response": {"output": "w06"}}}],
+                }
+            ],
+        },
+        {"id": "v", "timestamp": NOON, "type": "user", "content": "w07"},
+        {"$rewindTo": "v"},
+        {"id": "x", "timestamp": NOON, "type": "user", "content": [text_part("w08")]},
+    ],
+    "copilot": [
+        _copilot("session.start", "e1", sessionId="s", selectedModel="gpt-5-mini"),
+        _copilot("system.message", "e2", role="system", content="w01"),
+        _copilot("user.message", "e3", content="w02", attachments=[]),
+        _copilot(
+            "assistant.message",
+            "e4",
+            messageId="m",
+            content="w03",
+            toolRequests=[{"toolCallId": "c1", "name": "ls", "arguments": {"at": "w04"}}],
+        ),
+        _copilot("tool.execution_complete", "e5", toolCallId="c1", result={"content": "w05"}),
+        _copilot("session.compaction_complete", "e6", success=True, summaryContent="w06"),
+        _copilot("system.notification", "e7", content="w07"),
+    ],
+    "qwen": [
+        _qwen("user", "a", None, text_part("w01")),
+        _qwen("assistant", "b", "a", {"text": "w02", "thought": True}, text_part("w03")),
+        _qwen("assistant", "c", "b", {"functionCall": {"name": "ls", "args": {"at": "w04"}}}),
+        _qwen("tool_result", "d", "c", {"functionResponse": {"response": {"output": "w05"}}}),
+        _qwen("user", "e", "a", text_part("w06")),
     ],
     "locomo": [
         {

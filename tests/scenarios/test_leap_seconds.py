@@ -46,4 +46,4 @@ def test_a_second_of_61_is_none(tmp_path, name):
 
 
 def test_there_are_such_formats():
-    assert STAMPED == ["atif", "claude-code", "codex", "pi"]
+    assert STAMPED == ["atif", "claude-code", "codex", "copilot", "gemini", "pi", "qwen"]

@@ -32,6 +32,16 @@ def codex(type: str, /, **payload: Any) -> dict[str, Any]:
     return {"type": type, "timestamp": NOON, "payload": payload}
 
 
+def copilot(type: str, id: str, /, **data: Any) -> dict[str, Any]:
+    return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
+
+
+def qwen(type: str, uuid: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON}
+    return {**line, "type": type, **more}
+
+
+REQUEST = {"toolCallId": "c1", "name": "ls", "arguments": "{}"}
 TEXT = {"type": "text", "text": "hi"}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
 USE = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": [1, None]}}
@@ -51,6 +61,28 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": 
 TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hi", "blip_caption": "a cat"}
 ASKS = {"question": "?", "category": 4, "evidence": ["D1:1"], "answer": "hi"}
 KIMI_ASKED = {"role": "user", "content": [TEXT], "toolCalls": [], "origin": {"kind": "user"}}
+INLINE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+ANSWERED = {
+    "content": [{"text": "so", "thought": True}],
+    "thoughts": [{"subject": "s", "description": "d"}],
+    "tokens": {"input": 9, "output": 1, "cached": 3, "thoughts": 1, "tool": 0, "total": 11},
+    "toolCalls": [
+        {
+            "id": "c1",
+            "name": "ls",
+            "args": {"at": 1},
+            "status": "error",
+            "result": [{"functionResponse": {"id": "c1", "response": {"error": "x"}}}],
+        }
+    ],
+}
+CALLED = {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"at": 1}}}]}
+RETURNED = {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"x": 1}}}]}
+METADATA = {"promptTokenCount": 9, "candidatesTokenCount": 1, "cachedContentTokenCount": 3}
+COMPRESSED = {
+    "info": {"originalTokenCount": 9},
+    "compressedHistory": [{"role": "user", "parts": [{"text": "so far"}]}, CALLED, RETURNED],
+}
 BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
 STORIES: dict[str, list[Any]] = {
@@ -99,6 +131,35 @@ STORIES: dict[str, list[Any]] = {
         ),
         codex("compacted", message="s", replacement_history=[{"type": "message", "content": "s"}]),
         codex("event_msg", type="thread_rolled_back", num_turns=1),
+    ],
+    "gemini": [
+        {"sessionId": "s", "projectHash": "0b7d", "startTime": NOON},
+        {"id": "u", "timestamp": NOON, "type": "user", "content": [{"text": "hi"}, INLINE]},
+        {"id": "g", "timestamp": NOON, "type": "gemini", **ANSWERED},
+        {"id": "v", "timestamp": NOON, "type": "user", "content": "again"},
+        {"$rewindTo": "v"},
+        {"$set": {"messages": [{"id": "z", "type": "user", "content": [{"text": "so far"}]}]}},
+        {"id": "w", "timestamp": NOON, "type": "user", "content": "on"},
+    ],
+    "copilot": [
+        copilot("session.start", "e1", selectedModel="x", copilotVersion="1.0.77"),
+        copilot("user.message", "e2", content="hi", transformedContent="<now/>hi"),
+        copilot("assistant.reasoning", "e3", reasoningId="r", content="so"),
+        copilot("assistant.message", "e4", messageId="m", content="x", toolRequests=[REQUEST]),
+        copilot("tool.execution_complete", "e5", toolCallId="c1", error={"message": "no"}),
+        copilot("assistant.message", "e6", parentToolCallId="c1", content="y", toolRequests=[]),
+        copilot("session.compaction_complete", "e7", success=True, summaryContent="s"),
+        copilot("user.message", "e8", content="again"),
+        copilot("session.snapshot_rewind", "e9", upToEventId="e8", eventsRemoved=1),
+    ],
+    "qwen": [
+        qwen("user", "a", None, message={"role": "user", "parts": [{"text": "hi"}, INLINE]}),
+        qwen("assistant", "b", "a", message=CALLED, model="x", usageMetadata=METADATA),
+        qwen("tool_result", "c", "b", message=RETURNED, toolCallResult={"status": "error"}),
+        qwen("system", "d", "c", subtype="chat_compression", systemPayload=COMPRESSED),
+        qwen("system", "e", "a", subtype="rewind", systemPayload={"truncatedCount": 2}),
+        qwen("user", "f", "e", message={"role": "user", "parts": [{"text": "again"}]}),
+        qwen("user", "g", None, isSidechain=True, agentId="x", message=CALLED),
     ],
     "openai-chat": [
         {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},

@@ -40,7 +40,14 @@ INSTEAD: dict[str, tuple[Any, ...]] = {
 # none of its type's.
 LEFT_OUT = (("pi", "role", "system"), ("search_result", "tool_result"))
 # What need not be there, by the type of what it is in: under another name it cannot be told.
-OPTIONAL = (("document", "title"), ("reasoning", "content"))
+OPTIONAL = (
+    ("document", "title"),
+    ("reasoning", "content"),
+    ("gemini", "thoughts"),
+    ("gemini", "toolCalls"),
+    (None, "summaryContent"),
+    (None, "toolRequests"),
+)
 
 
 def marks(value: Any) -> set[str]:

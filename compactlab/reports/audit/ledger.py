@@ -28,6 +28,9 @@ CLIENTS = {
     "codex": "Codex",
     "kimi": "Kimi Code",
     "hermes": "Hermes",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+    "qwen": "Qwen Code",
 }
 
 

@@ -64,12 +64,7 @@ Shape = Mapping[str, Any]
 
 SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Cursor", {"role": str, "message": {"content": list}}),
-    ("Qwen Code", {"uuid": str, "sessionId": str, "message": {"parts": list}}),
-    ("Qwen Code", {"uuid": str, "sessionId": str, "systemPayload": dict}),
-    ("Gemini CLI", {"sessionId": str, "projectHash": str}),
-    ("Gemini CLI", {"role": "gemini", "parts": list}),
     ("Gemini's API", {"role": "model", "parts": list}),
-    ("Copilot CLI", {"type": "session.start", "data": dict}),
     ("Droid", {"type": "session_start", "id": str}),
     ("Droid", {"type": "message", "role": str, "text": str}),
     ("Grok", {"type": "assistant", "model_id": str}),
@@ -78,7 +73,6 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Antigravity", {"step_index": int, "source": str, "status": str}),
     ("OpenCode", {"sessionID": str, "role": str, "time": dict}),
     ("OpenCode", {"sessionID": str, "messageID": str}),
-    ("Copilot CLI", {"type": "assistant.message", "data": dict}),
     ("Codex before its lines had a payload", {"record_type": "state"}),
     ("OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}),
 )
@@ -148,8 +142,8 @@ def client_of(first: list[Any]) -> str:
 
     Examples
     --------
-    >>> client_of([{"type": "session.start", "data": {}}])
-    'Copilot CLI'
+    >>> client_of([{"type": "metadata", "protocol_version": "1.4"}])
+    'Kimi'
     """
     values = [each for value in first for each in (value, *_within(value))]
     return next((name for name, shape in SHAPES if any(_fits(v, shape) for v in values)), "")

@@ -25,13 +25,20 @@ class Home(NamedTuple):
 # on configuration. pi: `PI_CODING_AGENT_DIR` in its README (0.73). Kimi: `KIMI_CODE_HOME` and
 # `sessions/*/session_*/agents/*/wire.jsonl` below it, as harbor 0.25.0 reads them.
 # Hermes: `HERMES_HOME` in hermes_constants.py, `sessions/session_*.json` in run_agent.py (0.19.0);
-# it writes them only if its option `sessions.write_json_snapshots` is set.
+# it writes them only if its option `sessions.write_json_snapshots` is set. Gemini CLI:
+# `GEMINI_CLI_HOME` stands for the home of the user (google-gemini/gemini-cli,
+# `packages/core/src/utils/paths.ts`). Copilot CLI: `COPILOT_HOME` in GitHub's reference of its
+# configuration directory (2026). Qwen Code: `QWEN_HOME` in SpecStory's page on it (2026), whose
+# `QWEN_RUNTIME_DIR` is not read.
 HOMES = (
     Home("claude-code", "CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude"), "projects"),
     Home("codex", "CODEX_HOME", ("~/.codex",), "sessions"),
     Home("pi", "PI_CODING_AGENT_DIR", ("~/.pi/agent",), "sessions"),
     Home("kimi", "KIMI_CODE_HOME", ("~/.kimi-code",), "sessions"),
     Home("hermes", "HERMES_HOME", ("~/.hermes",), "sessions"),
+    Home("gemini", "GEMINI_CLI_HOME", ("~",), ".gemini/tmp"),
+    Home("copilot", "COPILOT_HOME", ("~/.copilot",), "session-state"),
+    Home("qwen", "QWEN_HOME", ("~/.qwen",), "projects"),
 )
 CLIENTS = tuple(home.client for home in HOMES)
 

@@ -1,0 +1,327 @@
+"""Chats of Gemini CLI: one document, or lines that are appended, replaced and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from compactlab.scenarios.readers import google, jsonl
+from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
+from compactlab.scenarios.readers.google import Piece, Pieces
+from compactlab.scenarios.readers.script import Draft, Format, Moment, Script, decoder, seconds
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "gemini"
+
+_ANSWERS = {"gemini", "model"}
+_TOLD_TO_THE_USER = {"info", "error", "warning"}
+# What the client writes into the user's place: nobody typed it.
+_NOT_TYPED = (
+    "<session_context>",
+    "<state_snapshot>",
+    "I ran the following shell command:",
+    "System: Please continue.",
+    "This is the Gemini CLI. We are setting up the context",
+)
+_ROLES = {"user": "user", "model": "gemini", "gemini": "gemini"}
+
+
+class _Tokens(msgspec.Struct):
+    input: Tokens = 0
+    output: Tokens = 0
+    cached: Tokens = 0
+    thoughts: Tokens | None = None
+    tool: Tokens | None = None
+
+
+class _Thought(msgspec.Struct):
+    subject: str | None = None
+    description: str | None = None
+
+
+class _ToolCall(msgspec.Struct):
+    name: str
+    id: str | None = None
+    args: Any = msgspec.UNSET
+    result: Pieces | msgspec.UnsetType = msgspec.UNSET
+    status: str | None = None
+    timestamp: Moment | None = None
+
+
+class _Message(msgspec.Struct, rename="camel"):
+    type: str
+    content: Pieces | msgspec.UnsetType = msgspec.UNSET
+    parts: Pieces | msgspec.UnsetType = msgspec.UNSET
+    id: str | None = None
+    timestamp: Moment | None = None
+    model: str | None = None
+    tokens: _Tokens | None = None
+    thoughts: list[_Thought] | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Set(msgspec.Struct):
+    messages: list[_Message] | None = None
+
+
+class _Line(msgspec.Struct, rename={"set": "$set", "rewind": "$rewindTo", "session": "sessionId"}):
+    set: _Set | None = None
+    rewind: str | None = None
+    session: str | None = None
+    type: str | None = None
+    messages: list[_Message] | None = None
+    history: list[google.Content] | None = None
+
+
+class _Step(NamedTuple):
+    """A thing that happened, and in which line: a message, a rewind, or a rewritten history."""
+
+    number: int
+    kind: str
+    id: str = ""
+    inserted: tuple[_Message, ...] = ()
+
+
+_LINE, _MESSAGE = decoder(_Line), decoder(_Message)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    if not isinstance(head, dict):
+        return False
+    if _is_history(head.get("history")):
+        return True
+    own = isinstance(head.get("sessionId"), str) and isinstance(head.get("projectHash"), str)
+    return own and not isinstance(head.get("uuid"), str)
+
+
+def _is_history(history: Any) -> bool:
+    """Whether it is a list of contents, as a saved chat has them."""
+    if not isinstance(history, list) or not history:
+        return False
+    return all(
+        isinstance(each, dict)
+        and isinstance(each.get("role"), str)
+        and each["role"] in _ROLES
+        and isinstance(each.get("parts"), list)
+        for each in history
+    )
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of a chat."""
+    lines = jsonl.Lines(path, lenient)
+    log = _Log()
+    for number, value in jsonl.values(lines):
+        with lines.at(number):
+            log.take(msgspec.json.encode(value), number)
+    script = Script()
+    builder = _Builder(script, log)
+    for step in log.steps:
+        with lines.at(step.number):
+            builder.take(step)
+    yield script.conversation(path.stem, NAME, path, skipped=lines.skipped())
+
+
+class _Log:
+    """What the lines say: a message is written again, under its id, whenever it grows."""
+
+    def __init__(self) -> None:
+        self.steps: list[_Step] = []
+        self.messages: dict[str, _Message] = {}
+        self._live: list[str] = []  # keys of the messages that are in the history now
+        self._count = 0
+
+    @property
+    def counts(self) -> bool:
+        """Whether any tokens are counted."""
+        return any(message.tokens for message in self.messages.values())
+
+    def take(self, data: bytes, number: int) -> None:
+        """Take the next line, or the one document."""
+        line = jsonl.decode(data, _LINE)
+        if line.rewind is not None:
+            self._rewind(line.rewind, number)
+        elif line.set is not None:
+            self._rewrite(line.set.messages or [], number)
+        elif line.type is not None or (line.session is None and line.history is None):
+            self._add(jsonl.decode(data, _MESSAGE), number)
+        for message in line.messages or []:
+            self._add(message, number)
+        for content in line.history or []:
+            if content.role not in _ROLES:
+                raise InputError(f"{content.role!r} is no role of a message")
+            self._add(_Message(_ROLES[content.role], content.parts), number)
+
+    def _add(self, message: _Message, number: int) -> None:
+        if message.id in self._live:
+            self.messages[message.id] = message  # the newest version, where the first stood
+            return
+        self._live.append(self._key(message))
+        self.steps.append(_Step(number, "message", self._live[-1]))
+
+    def _key(self, message: _Message) -> str:
+        self._count += 1
+        key = message.id or f"m{self._count}"
+        if key in self.messages:
+            key = f"{key}~{self._count}"
+        self.messages[key] = message
+        return key
+
+    def _rewind(self, id: str, number: int) -> None:
+        """Take a message back, and all after it; all, if it is not known (as the client does)."""
+        at = self._live.index(id) if id in self._live else 0
+        del self._live[at:]
+        self.steps.append(_Step(number, "rewind", self._live[-1] if at else ""))
+
+    def _rewrite(self, history: list[_Message], number: int) -> None:
+        """Take a new history: a compression, if it begins with something else than before."""
+        if not history:
+            return
+        known = set(self._live)
+        at = next((i for i, each in enumerate(history) if each.id in known), len(history))
+        ids = {each.id for each in history}
+        gone = [key for key in self._live if key not in ids]
+        inserted = tuple(each for each in history[:at] if not _is_result(each))
+        if gone and inserted:
+            kept = history[at].id or "" if at < len(history) else ""
+            self.steps.append(_Step(number, "compaction", kept, inserted))
+            self._live = [key for key in self._live if key in ids]
+        elif inserted:
+            fresh = [(self._key(each)) for each in inserted]
+            self._live[:0] = fresh
+            self.steps[:0] = [_Step(number, "message", key) for key in fresh]
+        for message in history[at:]:
+            if message.id not in known and not _is_result(message):
+                self._add(message, number)
+
+
+def _is_result(message: _Message) -> bool:
+    """Whether it repeats a tool's result, which is with its call."""
+    return any(piece.function_response for piece in _content(message))
+
+
+class _Builder:
+    """Makes the script out of what happened."""
+
+    def __init__(self, script: Script, log: _Log) -> None:
+        self._script, self._log = script, log
+        self._counts = log.counts
+        self._first: dict[str, Draft] = {}  # of each message: its first draft,
+        self._last: dict[str, Draft] = {}  # and the last of its results
+
+    def take(self, step: _Step) -> None:
+        """Take what happened next."""
+        if step.kind == "message":
+            self._add(step.id, self._log.messages[step.id])
+        elif step.kind == "rewind":
+            self._script.rewind(self._last.get(step.id))
+        else:
+            kept = self._first.get(step.id)
+            self._compaction(step, kept if self._script.has(kept) else None)
+
+    def _compaction(self, step: _Step, kept: Draft | None) -> None:
+        time = max(seconds(each.timestamp) for each in step.inserted)
+        boundary = self._script.compact(time, kept=kept)
+        for message in step.inserted:
+            role: Any = "user" if message.type == "user" else "assistant"
+            draft = self._script.draft(role, message.id, time, meta=True)
+            sources = boundary.covered
+            for part in google.said(_content(message), draft.id):
+                summary = part.type == "text" and sources and message.type == "user"
+                kind: Any = "summary" if summary else part.kind
+                told = sources if summary else part.sources
+                draft.parts.append(msgspec.structs.replace(part, kind=kind, sources=told))
+            boundary.inserted.append(draft)
+
+    def _add(self, key: str, message: _Message) -> None:
+        before = self._script.last
+        if message.type in _ANSWERS:
+            self._answer(key, message)
+        elif message.type == "user":
+            self._told(key, message)
+        elif message.type not in _TOLD_TO_THE_USER:
+            raise InputError(f"a message of type {message.type!r} is not known")
+        last = self._script.last
+        if last is not None:
+            self._last[key] = last
+            if last is not before:
+                self._first.setdefault(key, last)
+
+    def _told(self, key: str, message: _Message) -> None:
+        pieces, time = _content(message), seconds(message.timestamp)
+        if message.tool_calls or message.thoughts:
+            raise InputError("a message of type 'user' has thoughts, or calls of tools")
+        if any(piece.function_response for piece in pieces):
+            for piece in pieces:
+                draft = self._script.add(self._script.draft("tool", key, time))
+                draft.parts = google.answered([piece], draft.id, "", "", error=False)
+            return
+        draft = self._script.draft("user", key, time)
+        draft.parts = google.said(pieces, draft.id)
+        draft.meta = bool(draft.parts) and draft.parts[0].text.startswith(_NOT_TYPED)
+        self._script.add(draft)
+
+    def _answer(self, key: str, message: _Message) -> None:
+        answer = self._script.draft("assistant", key, seconds(message.timestamp))
+        answer.parts = _answer_parts(message, answer.id)
+        usage = _usage(message.tokens) if message.tokens else None
+        if usage is not None or not self._counts:
+            answer.call = Call(message.model or "", usage)
+        if not answer.parts:
+            if answer.call is None:
+                return
+            answer.parts = [opaque(answer.id, "text", "empty", usage.output if usage else 0)]
+        self._first[key] = self._script.add(answer)
+        for call in message.tool_calls or []:
+            self._result(call)
+
+    def _result(self, call: _ToolCall) -> None:
+        if call.result is msgspec.UNSET and call.status == "success":
+            raise InputError(f"a call of the tool {call.name!r} has no result")
+        if isinstance(call.result, msgspec.UnsetType) or call.result is None:
+            return
+        draft = self._script.draft("tool", "", seconds(call.timestamp))
+        pieces, failed = google.listed(call.result), call.status == "error"
+        draft.parts = google.answered(pieces, draft.id, call.id or "", call.name, failed)
+        self._script.add(draft)
+
+
+def _answer_parts(message: _Message, id: str) -> list[Part]:
+    """Thoughts, words and calls; a call that stands among the words is not told twice."""
+    if any(t.description is None for t in message.thoughts or []):
+        raise InputError("a thought has no description")
+    thoughts = ["\n".join(filter(None, (t.subject, t.description))) for t in message.thoughts or []]
+    calls = message.tool_calls or []
+    known = {call.id for call in calls}
+    pieces = [p for p in _content(message) if not (p.function_call and p.function_call.id in known)]
+    for call in calls:
+        if call.args is msgspec.UNSET:
+            raise InputError(f"a call of the tool {call.name!r} has no args")
+    asked = [
+        verbatim(id, "tool_call", compact(call.args), name=call.name, call_id=call.id or "")
+        for call in calls
+    ]
+    thinking = [verbatim(id, "thinking", text) for text in thoughts if text]
+    return [*thinking, *google.said(pieces, id), *asked]
+
+
+def _content(message: _Message) -> list[Piece]:
+    told = [each for each in (message.content, message.parts) if each is not msgspec.UNSET]
+    if not told:
+        raise InputError(f"a message of type {message.type!r} has no content")
+    return [piece for each in told for piece in google.listed(each)]
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    thoughts, tool = tokens.thoughts or 0, tokens.tool or 0
+    return google.usage(tokens.input, tokens.cached, tokens.output, thoughts, tool)
+
+
+FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", sniff, read)

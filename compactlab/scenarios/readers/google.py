@@ -1,0 +1,157 @@
+"""Contents of Gemini's API, of which the logs of Gemini CLI and Qwen Code are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Part, Usage, verbatim
+
+
+class Called(msgspec.Struct):
+    """A tool that the model calls."""
+
+    name: str
+    id: str | None = None
+    args: Any = msgspec.UNSET
+
+
+class Inline(msgspec.Struct, rename="camel"):
+    """Data that is sent within a message."""
+
+    mime_type: str = ""
+    data: str = ""
+
+
+class Response(msgspec.Struct):
+    """What a tool answers; ``parts`` are files beside its words."""
+
+    name: str = ""
+    id: str | None = None
+    response: Any = msgspec.UNSET
+    parts: list[Piece] | None = None
+
+
+class Piece(msgspec.Struct, rename="camel"):
+    """One part of a content."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: Called | None = None
+    function_response: Response | None = None
+    inline_data: Inline | None = None
+    file_data: Any = None
+    executable_code: Any = None
+    code_execution_result: Any = None
+    thought_signature: str | None = None
+
+
+Pieces = str | Piece | list[str | Piece] | None
+
+
+class Content(msgspec.Struct):
+    """A content: whose it is, and its parts."""
+
+    role: str | None = None
+    parts: Pieces = None
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """Usage as the API counts it: the prompt has the cached in it, the answer no thoughts.
+
+    Source: UsageMetadata in the API's reference (ai.google.dev, 2026): the total is the sum of
+    prompt, candidates, tool-use prompt and thoughts.
+    """
+
+    prompt_token_count: Tokens | None = None
+    candidates_token_count: Tokens | None = None
+    cached_content_token_count: Tokens | None = None
+    thoughts_token_count: Tokens | None = None
+    tool_use_prompt_token_count: Tokens | None = None
+    total_token_count: Tokens | None = None
+
+
+def usage(prompt: int, cached: int, answer: int, thoughts: int, tool: int) -> Usage:
+    """Turn the API's counts into the classes of a bill.
+
+    Examples
+    --------
+    >>> usage(100, 80, 7, 5, 2)
+    Usage(uncached=22, cache_read=80, cache_write_5m=0, cache_write_1h=0, output=12, storage=0)
+    """
+    read = min(cached, prompt)
+    return Usage(prompt - read + tool, read, output=answer + thoughts)
+
+
+def listed(content: Pieces | msgspec.UnsetType) -> list[Piece]:
+    """See any content as a list of its parts."""
+    if content is None or isinstance(content, msgspec.UnsetType):
+        return []
+    pieces = content if isinstance(content, list) else [content]
+    return [Piece(text=each) if isinstance(each, str) else each for each in pieces]
+
+
+def said(pieces: Iterable[Piece], id: str) -> list[Part]:
+    """The parts of a message that is no tool's."""
+    return [part for piece in pieces if (part := _part(piece, id))]
+
+
+def answered(pieces: list[Piece], id: str, call_id: str, name: str, error: bool) -> list[Part]:
+    """The parts of a tool's result: one with all its text, and its images."""
+    texts, beside = [], []
+    for piece in pieces:
+        response = piece.function_response
+        if response:
+            if response.response is msgspec.UNSET:
+                raise InputError("what a tool answered has no response")
+            name, call_id = response.name or name, response.id or call_id
+            texts.append(_words(response.response))
+            error |= isinstance(response.response, dict) and "error" in response.response
+            beside += said(response.parts or [], id)
+        elif piece.text is not None:
+            texts.append(piece.text)
+        else:
+            beside += said([piece], id)
+    text = "\n".join(texts)
+    return [verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error), *beside]
+
+
+def _words(response: Any) -> str:
+    """The text of a result; an object of more than its output or its error is written as JSON."""
+    if isinstance(response, dict) and len(response) == 1:
+        (key, value), *_ = response.items()
+        if key in ("output", "error") and isinstance(value, str):
+            return value
+    return compact(response)
+
+
+def _part(piece: Piece, id: str) -> Part | None:
+    code = piece.code_execution_result if piece.executable_code is None else piece.executable_code
+    if piece.function_call:
+        call = piece.function_call
+        if call.args is msgspec.UNSET:
+            raise InputError(f"a call of the tool {call.name!r} has no args")
+        text, call_id = compact(call.args), call.id or ""
+        part = verbatim(id, "tool_call", text, name=call.name, call_id=call_id)
+    elif piece.inline_data:
+        data, kind = piece.inline_data.data, piece.inline_data.mime_type
+        is_image = kind.startswith("image/")
+        part = verbatim(id, "image", "", size=image_tokens(data))
+        part = part if is_image else opaque(id, "text", kind or "inlineData")
+    elif piece.text:
+        part = verbatim(id, "thinking" if piece.thought else "text", piece.text)
+    elif code is not None:
+        part = verbatim(id, "text", compact(code))
+    elif piece.file_data is not None:
+        part = opaque(id, "text", "fileData")
+    elif piece.text is None and piece.thought_signature:
+        part = opaque(id, "thinking", "thoughtSignature")
+    elif piece.text is None:
+        raise InputError("a part of a content is of no known kind")
+    else:
+        return None
+    return part

@@ -1,0 +1,218 @@
+"""Sessions of Qwen Code: records in a tree by ``parentUuid``, with contents of Gemini's API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import google, jsonl
+from compactlab.scenarios.readers.blocks import Tokens, opaque
+from compactlab.scenarios.readers.google import Content, Metadata, Piece
+from compactlab.scenarios.readers.script import (
+    Draft,
+    Format,
+    Moment,
+    Script,
+    Tree,
+    decoder,
+    seconds,
+)
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage
+
+NAME = "qwen"
+
+_READ = {"user", "assistant", "tool_result"}
+_COMPRESSED = "chat_compression"
+# Subtypes of the user's records that a person typed.
+_TYPED = ("", "mid_turn_user_message", "realtime_message")
+
+
+class _Info(msgspec.Struct, rename="camel"):
+    original_token_count: Tokens | None = None
+
+
+class _Payload(msgspec.Struct, rename="camel"):
+    info: _Info | None = None
+    compressed_history: list[Content] | None = None
+
+
+class _Called(msgspec.Struct):
+    status: str | None = None
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    type: str
+    uuid: str
+    parent_uuid: str | None = None
+    subtype: str | None = None
+    timestamp: Moment | None = None
+    version: str | None = None
+    is_sidechain: bool | None = None
+    agent_id: str | None = None
+
+
+class _System(_Head, rename="camel", kw_only=True):
+    message: Content | None = None
+
+
+class _Record(_Head, rename="camel", kw_only=True):
+    message: Content
+    model: str | None = None
+    usage_metadata: Metadata | None = None
+    tool_call_result: _Called | None = None
+
+
+class _Compression(_Head, rename="camel", kw_only=True):
+    system_payload: _Payload
+
+
+_HEAD, _SYSTEM = decoder(_Head), decoder(_System)
+_RECORD, _COMPRESSION = decoder(_Record), decoder(_Compression)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(_is_own(value) for value in first)
+
+
+def _is_own(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if not all(isinstance(value.get(key), str) for key in ("uuid", "sessionId", "type")):
+        return False
+    message = value.get("message")
+    if isinstance(message, dict) and isinstance(message.get("parts"), list):
+        return True
+    return value["type"] == "system" and isinstance(value.get("systemPayload"), dict)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of a session, and those of subagents within its file."""
+    lines = jsonl.Lines(path, lenient)
+    sessions: dict[str, _Session] = {"": _Session()}
+    for number, data in lines:
+        with lines.at(number):
+            head = jsonl.decode(data, _HEAD)
+            agent = (head.agent_id or "?") if head.is_sidechain else ""
+            sessions.setdefault(agent, _Session()).take(head, data)
+    skipped = lines.skipped()
+    told = [session for session in sessions.values() if session.script.events]
+    for number, session in enumerate(told or [sessions[""]]):
+        id = f"{path.stem}#sidechain-{number}" if number else path.stem
+        inside = session.starts_inside
+        yield session.script.conversation(id, NAME, path, inside=inside, skipped=skipped)
+
+
+class _Session:
+    """The tree of records, and where the script stands after each."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.starts_inside = False
+        self._places: dict[str, Draft | None] = {}
+        self._answers: dict[str, Draft] = {}  # by their uuid: a record may come in pieces
+        self._tree = Tree()
+
+    def take(self, head: _Head, data: bytes) -> None:
+        """Take the next record."""
+        if head.uuid not in self._places:
+            self._tree.hang(head.uuid, head.parent_uuid)
+            self._go_to(head)
+        if head.type in _READ:
+            self._record(jsonl.decode(data, _RECORD))
+        elif head.type != "system":
+            raise InputError(f"a record of type {head.type!r} is not known")
+        elif head.subtype == _COMPRESSED:
+            self._compression(jsonl.decode(data, _COMPRESSION))
+        elif (jsonl.decode(data, _SYSTEM).message or Content()).parts:
+            raise InputError(f"a record of type 'system' ({head.subtype}) has a message")
+        self._places[head.uuid] = self.script.last
+
+    def _go_to(self, head: _Head) -> None:
+        """Rewind, if a record hangs from something else than what the script ends with."""
+        if head.parent_uuid is None:
+            place = None
+        elif head.parent_uuid in self._places:
+            place = self._places[head.parent_uuid]
+        else:
+            self.starts_inside |= not self.script.events
+            return
+        if place is not self.script.last:
+            self.script.rewind(place)
+
+    def _record(self, record: _Record) -> None:
+        pieces = google.listed(record.message.parts)
+        if record.message.parts is None:
+            raise InputError(f"a record of type {record.type!r} has no parts")
+        if record.type == "assistant":
+            self._answer(record, pieces)
+        elif any(piece.function_response for piece in pieces):
+            failed = (record.tool_call_result or _Called()).status == "error"
+            draft = self.script.draft("tool", record.uuid, seconds(record.timestamp))
+            draft.parts = google.answered(pieces, draft.id, "", "", failed)
+            self.script.add(draft)
+        elif pieces:
+            draft = self.script.draft("user", record.uuid, seconds(record.timestamp))
+            draft.parts = google.said(pieces, draft.id)
+            draft.meta = record.type != "user" or (record.subtype or "") not in _TYPED
+            self.script.add(draft)
+
+    def _answer(self, record: _Record, pieces: list[Piece]) -> None:
+        draft = self._answers.get(record.uuid)
+        if draft is None:
+            draft = self.script.draft("assistant", record.uuid, seconds(record.timestamp))
+            draft.call = Call()
+            self._answers[record.uuid] = self.script.add(draft)
+        draft.parts += google.said(pieces, draft.id)
+        draft.time = max(draft.time, seconds(record.timestamp))
+        usage = _usage(record.usage_metadata)
+        before = draft.call or Call()
+        version = f"qwen {record.version}" if record.version else ""
+        draft.call = Call(record.model or before.model, usage or before.usage, version=version)
+        if not draft.parts and usage:
+            draft.parts = [opaque(draft.id, "text", "empty", usage.output)]
+
+    def _compression(self, record: _Compression) -> None:
+        """What the model sees from here on; its messages are inserted, as nothing names them."""
+        payload, time = record.system_payload, seconds(record.timestamp)
+        if payload.compressed_history is None:
+            raise InputError("a compression has no history")
+        before = (payload.info or _Info()).original_token_count or 0
+        boundary = self.script.compact(time, restored="verbatim", tokens_before=before)
+        summarized = False
+        for content in payload.compressed_history:
+            role: Any = "assistant" if content.role == "model" else "user"
+            pieces = google.listed(content.parts)
+            draft = self.script.draft(role, f"{record.uuid}-compressed", time, meta=True)
+            if any(piece.function_response for piece in pieces):
+                draft.role = "tool"
+                draft.parts = google.answered(pieces, draft.id, "", "", error=False)
+            else:
+                draft.parts = google.said(pieces, draft.id)
+            if role == "user" and draft.parts and not summarized and boundary.covered:
+                summarized = True
+                covered = boundary.covered
+                draft.parts[0] = msgspec.structs.replace(
+                    draft.parts[0], kind="summary", sources=covered
+                )
+            if draft.parts:
+                boundary.inserted.append(draft)
+
+
+def _usage(counts: Metadata | None) -> Usage | None:
+    """Usage of a call; none, where nothing is counted."""
+    if counts is None or not (counts.prompt_token_count or counts.candidates_token_count):
+        return None
+    prompt, answer = counts.prompt_token_count or 0, counts.candidates_token_count or 0
+    thoughts, tool = counts.thoughts_token_count or 0, counts.tool_use_prompt_token_count or 0
+    if counts.total_token_count and counts.total_token_count <= prompt + answer:
+        thoughts = 0  # endpoints in OpenAI's manner count them within the answer
+    return google.usage(prompt, counts.cached_content_token_count or 0, answer, thoughts, tool)
+
+
+FORMAT = Format(NAME, "sessions of Qwen Code (JSONL)", sniff, read)
