@@ -347,6 +347,21 @@ def test_each_call_has_the_speed_that_it_was_made_at_in_the_name_of_its_model(
     ]
 
 
+@pytest.mark.parametrize(
+    ("tier", "model", "told"),
+    [("batch", "claude-x+batch", "batch"), ("priority", "claude-x", "priority"),
+     ("standard", "claude-x", ""), (None, "claude-x", "")],
+)  # fmt: skip
+def test_a_batch_is_billed_at_its_own_price_and_other_tiers_are_told(
+    transcript: Transcript, tier: object, model: str, told: str
+) -> None:
+    answer = at_speed("a2", "u1", "m", None)
+    answer["message"]["usage"]["service_tier"] = tier
+    (message,) = read(transcript(typed("u1", None, "hi"), answer)).calls
+    assert message.call is not None
+    assert (message.call.model, message.call.tier) == (model, told)
+
+
 @pytest.mark.parametrize("speeds", [("fast", None), (None, "fast"), ("standard", "fast")])
 def test_not_every_line_of_a_call_need_tell_its_speed(
     transcript: Transcript, speeds: tuple[object, object]

@@ -243,6 +243,7 @@ _HANGING = {*_READ, "progress"}  # the lines of the tree; all others are bookkee
 # The speed at which a request is billed at the list price, and how others are told.
 _USUAL_SPEED = "standard"
 _USUAL_TIER = "standard"
+_PRICED_TIERS = ("batch",)  # at a published share of the list price; what others cost is agreed
 
 
 def sniff(first: list[Any]) -> bool:
@@ -379,7 +380,7 @@ class _Thread:
         body = line.message or Body()
         tier = (body.usage or Counts()).service_tier or ""
         return Call(
-            model,
+            f"{model}+{tier}" if tier in _PRICED_TIERS and model else model,
             usage,
             _ttl(usage),
             version,
