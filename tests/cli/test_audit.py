@@ -414,3 +414,15 @@ def test_sums_count_tokens_of_models_that_nobody_knows(compactlab, tmp_path):
     assert done.code == 0
     (row,) = json.loads(done.out)["spent"]["by_model"]
     assert (row["model"], row["read_tokens"], row["total_usd"]) == ("new-model-9", 60_600, None)
+
+
+def test_sums_count_each_call_once_and_from_a_day_on(compactlab, tmp_path):
+    calls = [(0, 0, 40_000, True), (90_000, 0, 41_000, True)]
+    file = claude_code(tmp_path / "logs" / "one.jsonl", calls)
+    (tmp_path / "logs" / "copy.jsonl").write_bytes(file.read_bytes())
+    both, later = (
+        json.loads(compactlab("audit", "--sums", "--json", tmp_path / "logs", *more).out)
+        for more in ((), ("--since", "2026-03-02"))
+    )
+    assert (both["spent"]["calls"], later["spent"]["calls"]) == (2, 1)
+    assert both["passed_over"] == {"counted_elsewhere": 1}

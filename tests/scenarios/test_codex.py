@@ -293,3 +293,14 @@ def test_words_under_unknown_names_are_an_error(
         read(path)
     (conversation,) = transcripts.read(path, lenient=True)
     assert conversation.skipped == 1
+
+
+def test_what_was_written_to_the_cache_is_no_plain_input(transcript: Transcript) -> None:
+    """Since 0.142 a count names it, as a part of the whole input like what was read."""
+    count = counted(1_000, cache_misses=400, cached=600)
+    count["payload"]["info"]["last_token_usage"]["cache_write_input_tokens"] = 250
+    (message,) = read(transcript(user("hi"), assistant("ho"), count)).calls
+    assert message.call is not None
+    usage = message.call.usage
+    assert usage is not None
+    assert (usage.uncached, usage.cache_read, usage.cache_write) == (150, 600, 250)

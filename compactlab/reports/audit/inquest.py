@@ -196,8 +196,8 @@ class _Memory:
             return Finding(forecast, 0, (Charge(cause, cache_misses, "log"),), cause)
         lost = _lost(forecast)
         if exchange.compacted is not None:
-            charge = Charge("compaction", cache_misses, "log")
-            return Finding(forecast, lost, (charge,), charge.cause)
+            said = _said(exchange, "compaction", "log", cache_misses)
+            return Finding(forecast, lost, (Charge(*said),), "compaction")
         charges = [Charge("append", cache_misses - lost, "log")] if cache_misses > lost else []
         if not lost:
             return Finding(forecast, lost, tuple(charges))

@@ -91,3 +91,15 @@ def test_sessions_that_differ_are_told_from_sessions_that_do_not() -> None:
     two = [churning(seed, turns=30, at_turns=0.6 * (seed % 2)) for seed in range(20)]
     assert alike.spread < 0.1
     assert losses_of("planted", two).spread > 0.5
+
+
+def test_where_sessions_differ_the_interval_is_wider() -> None:
+    session = churning(1, turns=20)
+    alike, differing = (
+        forecast_bill("s", session, Churn("planted", Rate(100, 20), spread=spread))
+        for spread in (0.0, 2.0)
+    )
+    assert alike is not None
+    assert differing is not None
+    assert differing.expected == alike.expected
+    assert differing.high - differing.low > 1.2 * (alike.high - alike.low)

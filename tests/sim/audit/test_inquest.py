@@ -5,14 +5,24 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import Charge, Finding, by_pattern, chance, inquest
+from compactlab.reports.audit.inquest import (
+    Charge,
+    Finding,
+    agreed,
+    agreement,
+    by_pattern,
+    chance,
+    inquest,
+)
 from compactlab.reports.audit.tally import causes
 from compactlab.sim.cache import OpenaiGrid
+from compactlab.sim.core.message import Diagnosis, Message
 from tests.sim.audit.client import MAIN, Client, model_of
 
 USUAL = 28_000
@@ -215,3 +225,59 @@ def test_chance_knows_thousands() -> None:
     assert chance(0, 50_000, 0.2) == pytest.approx(1.0)
     assert chance(50_000, 50_000, 0.2) == 0.0
     assert chance(10_001, 20_000, 0.5) == pytest.approx(0.4972, abs=1e-3)
+
+
+# What the provider says
+
+
+def diagnosed(client: Client, which: int, reason: str) -> Client:
+    """The same log, in which the provider gives a reason for a miss of one of its calls."""
+    answers = [
+        (place, event)
+        for place, event in enumerate(client.events)
+        if isinstance(event, Message) and event.call is not None
+    ]
+    place, answer = answers[which]
+    assert answer.call is not None
+    call = msgspec.structs.replace(answer.call, diagnosis=Diagnosis(reason, 9))
+    client.events[place] = msgspec.structs.replace(answer, call=call)
+    return client
+
+
+def told(client: Client, which: int) -> tuple[str, str, str]:
+    """Of one call: the cause of its loss, on what that stands, and what the rules say."""
+    finding = found(client)[which]
+    (charge,) = [c for c in finding.charges if c.cause not in ("append", "cold_start")]
+    return charge.cause, charge.ground, finding.guess
+
+
+def test_the_providers_word_is_the_cause() -> None:
+    client = diagnosed(usual().turn().churn("front").turn(), 3, "system_changed")
+    assert told(client, 3) == ("system_changed", "provider", "unexplained")
+
+
+def test_where_it_may_mean_several_causes_the_rules_choose_among_them() -> None:
+    client = diagnosed(usual().turn().compact(3_000).turn(), 3, "messages_changed")
+    assert told(client, 3) == ("compaction", "provider", "compaction")
+
+
+def test_where_rules_name_another_one_its_plainest_meaning_stands() -> None:
+    client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
+    assert told(client, 3) == ("history_edit", "provider", "ttl_expired")
+
+
+@pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "no_such_word"])
+def test_a_word_that_names_no_cause_leaves_ours(reason: str) -> None:
+    client = diagnosed(usual().turn().wait(310).turn(), 3, reason)
+    assert told(client, 3) == ("ttl_expired", "log", "ttl_expired")
+
+
+def test_rules_and_provider_are_compared_and_the_rules_have_not_seen_it() -> None:
+    plain = found(usual().turn().wait(310).turn())[3]
+    client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
+    pairs = agreement(found(client))
+    assert pairs == {("messages_changed", "ttl_expired"): 1}
+    assert agreed(pairs) == (0, 1)
+    assert found(client)[3].guess == plain.guess
+    silent = agreement(found(diagnosed(usual().turn().wait(310).turn(), 3, "unavailable")))
+    assert agreed(silent) == (0, 0)

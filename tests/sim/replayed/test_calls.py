@@ -65,6 +65,18 @@ def test_the_recorded_output_counts_where_it_is_larger(
     assert as_logged.usage.output == own.usage.output == expected
 
 
+def test_a_whole_recorded_answer_is_billed_as_recorded_however_the_prompt_grew(
+    kit: Any, story: Any
+) -> None:
+    """What a client adds behind an answer, and does not log, was not written by the model."""
+    model = "claude-sonnet-4-5"
+    story.user("hi").answer("well done", usage=Usage(uncached=50, output=700), model=model)
+    story.user("go on").answer("so", usage=Usage(uncached=9_000, output=30), model=model)
+    first, second = kit.replayed(story.script(), kit.keep, model=RECORDED).steps
+    assert second.usage.prompt == pytest.approx(9_000, abs=5)
+    assert first.usage.output == 700
+
+
 def test_a_call_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) -> None:
     code = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
     usage = Usage(uncached=50, output=900)

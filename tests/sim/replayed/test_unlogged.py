@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.core.message import Usage
+from compactlab.sim.core.message import Call, Message, Usage, verbatim
 
-CLAUDE = "claude-sonnet-4-5"
+CLAUDE = "claude-sonnet-4-5"  # drops the thinking of earlier turns
 PROSE = 6_000
 
 
@@ -76,3 +76,23 @@ def test_after_hours_only_the_shared_front_is_still_there(kit: Any, story: Any) 
     _, second = told(kit, story)
     assert second.usage.cache_read == pytest.approx(FRONT, abs=2)
     assert "ttl_expired" in second.causes
+
+
+def test_a_suggestion_drops_the_thinking_of_its_turn_already(kit: Any, story: Any) -> None:
+    """So what follows it is stored as the next turn will want it."""
+    story.user(kit.prose(3_000))
+    story.events.append(thoughtful("t1", story.now + 5))
+    story.client("done?", after=10).answer(kit.prose(2_000), model=CLAUDE)
+    story.user("go on", after=20).answer("so", model=CLAUDE)
+    with_it, without = (told(kit, story, format=format)[-1] for format in ("claude-code", "codex"))
+    assert without.causes.get("thinking_strip", 0) > 0
+    assert with_it.causes.get("thinking_strip", 0) == 0
+    assert with_it.usage.cache_read > without.usage.cache_read + 1_500
+
+
+def thoughtful(id: str, time: float) -> Message:
+    parts = (
+        verbatim(id, "thinking", "hm " * 300),
+        verbatim(id, "tool_call", "{}", name="t", call_id=id),
+    )
+    return Message(id, "assistant", parts, time, call=Call(CLAUDE))
