@@ -46,6 +46,12 @@ def _qwen(type: str, uuid: str, parent: str | None, *parts: Record) -> Record:
     return {**line, "message": {"role": role, "parts": list(parts)}}
 
 
+def _told(id: str, role: str, *parts: Record, **more: Any) -> Record:
+    """A message of an export of OpenCode."""
+    info = {"id": id, "sessionID": "s", "role": role, "time": {"created": 1e12}, **more}
+    return {"info": {**info, "modelID": "x"}, "parts": list(parts)}
+
+
 def _function(words: str) -> Record:
     return {"name": "ls", "arguments": json.dumps({"at": words})}
 
@@ -386,6 +392,31 @@ FILES: dict[str, list[Any]] = {
                 {"role": "tool", "tool_call_id": "c1", "tool_name": "ls", "content": "w07"},
                 {"role": "session_meta"},
                 {"role": "assistant", "content": "w08"},
+            ],
+        }
+    ],
+    "opencode": [
+        {
+            "info": {"id": "s", "directory": "/w", "projectID": "p", "time": {"created": 1}},
+            "messages": [
+                _told("u1", "user", text("w01"), {"type": "subtask", "prompt": "w02"}),
+                _told(
+                    "a1",
+                    "assistant",
+                    {"type": "reasoning", "text": "w03"},
+                    text("w04"),
+                    {
+                        "type": "tool",
+                        "tool": "ls",
+                        "callID": "c1",
+                        "state": {"status": "completed", "input": {"at": "w05"}, "output": "w06"},
+                    },
+                    {"type": "step-finish", "tokens": {"input": 3, "output": 2}},
+                ),
+                _told("u2", "user", {"type": "compaction", "auto": True}),
+                _told("a2", "assistant", text("w07"), summary=True),
+                _told("u3", "user", text("w08")),
+                _told("a3", "assistant", text("w09")),
             ],
         }
     ],

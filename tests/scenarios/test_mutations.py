@@ -287,6 +287,41 @@ STORIES: dict[str, list[Any]] = {
             ],
         },
     ],
+    "opencode": [
+        {
+            "info": {"id": "s", "directory": "/w", "projectID": "p", "time": {"created": 1}},
+            "messages": [
+                {
+                    "info": {"id": "u", "role": "user", "time": {"created": 5}},
+                    "parts": [TEXT, {"type": "file", "mime": "image/png", "url": "data:x,AAAA"}],
+                },
+                {
+                    "info": {
+                        "id": "a",
+                        "role": "assistant",
+                        "modelID": "x",
+                        "error": None,
+                        "tokens": {"input": 4, "output": 1, "cache": {"read": 3, "write": 2}},
+                    },
+                    "parts": [
+                        {"type": "step-start"},
+                        {
+                            "type": "tool",
+                            "tool": "ls",
+                            "callID": "c",
+                            "state": {"status": "error", "input": {"at": 1}, "error": "x"},
+                        },
+                        {"type": "step-finish", "tokens": {"input": 4, "reasoning": 1}},
+                        TEXT,
+                    ],
+                },
+                {
+                    "info": {"id": "b", "role": "assistant", "summary": True},
+                    "parts": [TEXT, {"type": "compaction", "tail_start_id": "u"}],
+                },
+            ],
+        },
+    ],
     "otlp": [
         {
             "resourceSpans": [

@@ -133,7 +133,8 @@ SHARED = {
     "openclaw": "pi",
     "qwen": "qwen",
     "pi": "pi",
-    **dict.fromkeys(("antigravity", "cursor", "droid", "grok", "opencode"), "none"),
+    "opencode": "opencode",
+    **dict.fromkeys(("antigravity", "cursor", "droid", "grok"), "none"),
     "hermes": "hermes",
     "kimi": "kimi",
 }

@@ -29,6 +29,7 @@ CLIENTS = {
     "kimi": "Kimi Code",
     "hermes": "Hermes",
     "gemini": "Gemini CLI",
+    "opencode": "OpenCode",
     "copilot": "Copilot CLI",
     "qwen": "Qwen Code",
 }

@@ -29,13 +29,15 @@ class Home(NamedTuple):
 # `GEMINI_CLI_HOME` stands for the home of the user (google-gemini/gemini-cli,
 # `packages/core/src/utils/paths.ts`). Copilot CLI: `COPILOT_HOME` in GitHub's reference of its
 # configuration directory (2026). Qwen Code: `QWEN_HOME` in SpecStory's page on it (2026), whose
-# `QWEN_RUNTIME_DIR` is not read.
+# `QWEN_RUNTIME_DIR` is not read. OpenCode: `Global.Path.data` is `opencode` below `XDG_DATA_HOME`
+# (its page on troubleshooting, 2026); from 1.2 on it keeps sessions in a database.
 HOMES = (
     Home("claude-code", "CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude"), "projects"),
     Home("codex", "CODEX_HOME", ("~/.codex",), "sessions"),
     Home("pi", "PI_CODING_AGENT_DIR", ("~/.pi/agent",), "sessions"),
     Home("kimi", "KIMI_CODE_HOME", ("~/.kimi-code",), "sessions"),
     Home("hermes", "HERMES_HOME", ("~/.hermes",), "sessions"),
+    Home("opencode", "XDG_DATA_HOME", ("~/.local/share",), "opencode/storage/session"),
     Home("gemini", "GEMINI_CLI_HOME", ("~",), ".gemini/tmp"),
     Home("copilot", "COPILOT_HOME", ("~/.copilot",), "session-state"),
     Home("qwen", "QWEN_HOME", ("~/.qwen",), "projects"),

@@ -21,6 +21,7 @@ from compactlab.scenarios.readers import (
     kimi,
     locomo,
     native,
+    opencode,
     otlp,
     pi,
     qwen,
@@ -49,6 +50,7 @@ FORMATS: tuple[Format, ...] = (
     atif.FORMAT,
     kimi.FORMAT,
     hermes.FORMAT,
+    opencode.FORMAT,
     otlp.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
@@ -113,7 +115,7 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             if _leads_inside(file, path) and file.exists():
                 continue  # the file that it leads to is read
             if not _is_transcript(file):
-                skipped += 1
+                skipped += not _is_piece(file)
             elif file.is_symlink():
                 text = f"a link to a transcript outside of {path}; name the transcript itself"
                 raise InputError(text, str(file))
@@ -158,6 +160,14 @@ def _is_transcript(file: Path) -> bool:
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return file.exists() and not os.access(file, os.R_OK)
+
+
+def _is_piece(file: Path) -> bool:
+    """Whether it is read with another file: with the session that it is a piece of."""
+    try:
+        return opencode.is_piece(_first(file)[0])
+    except InputError:
+        return False
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:
