@@ -170,7 +170,7 @@ def test_a_folder_is_searched_and_pieces_count_as_no_files(tmp_path: Path) -> No
     (tmp_path / "storage" / "migration").write_text("2")
     found, skipped = find([tmp_path / "storage"])
     assert (found, skipped) == ([session], 1)
-    with pytest.raises(InputError, match="a transcript of OpenCode"):
+    with pytest.raises(InputError, match="a piece of a session of OpenCode"):
         list(transcripts.read(tmp_path / "storage" / "message" / "ses_1" / "a1.json"))
 
 

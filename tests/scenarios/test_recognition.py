@@ -53,7 +53,6 @@ OTHERS: dict[str, list[Any]] = {
     "Antigravity": [
         {"step_index": 0, "source": "USER", "type": "USER_INPUT", "status": "DONE", "content": "x"}
     ],
-    "OpenCode": [{"id": "m", "sessionID": "s", "role": "user", "time": {"created": 1}}],
     "Codex before its lines had a payload": [
         {"id": "s", "timestamp": NOON, "instructions": None},
         {"record_type": "state"},
@@ -90,6 +89,21 @@ def test_what_another_client_wrote_is_refused_by_its_name(client: str, tmp_path:
     ) as e:
         transcripts.read(path)
     assert f"of {client}, which is not read" in e.value.message
+    assert transcripts.find([tmp_path]) == ([], 1)
+
+
+PIECES = {
+    "message": {"id": "m", "sessionID": "s", "role": "user", "time": {"created": 1}},
+    "part": {"id": "p", "sessionID": "s", "messageID": "m", "type": "text", "text": "Hi"},
+}
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_piece_of_a_session_leads_to_its_session(piece: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "story.json", [PIECES[piece]])
+    assert claimed(path) == []
+    with pytest.raises(InputError, match="name the session's file, or its folder"):
+        transcripts.read(path)
     assert transcripts.find([tmp_path]) == ([], 1)
 
 

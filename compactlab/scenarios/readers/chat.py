@@ -71,8 +71,6 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("Grok", {"type": "user", "prompt_index": int}),
     ("Kimi CLI before Kimi Code", {"timestamp": float, "message": {"type": str, "payload": dict}}),
     ("Antigravity", {"step_index": int, "source": str, "status": str}),
-    ("OpenCode", {"sessionID": str, "role": str, "time": dict}),
-    ("OpenCode", {"sessionID": str, "messageID": str}),
     ("Codex before its lines had a payload", {"record_type": "state"}),
     ("OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}),
 )
@@ -142,8 +140,8 @@ def client_of(first: list[Any]) -> str:
 
     Examples
     --------
-    >>> client_of([{"type": "metadata", "protocol_version": "1.4"}])
-    'Kimi'
+    >>> client_of([{"step_index": 0, "source": "USER", "status": "DONE"}])
+    'Antigravity'
     """
     values = [each for value in first for each in (value, *_within(value))]
     return next((name for name, shape in SHAPES if any(_fits(v, shape) for v in values)), "")

@@ -158,8 +158,8 @@ def _exported(value: dict[str, Any]) -> Iterator[Told]:
 
 
 def _stored(path: Path, session: str) -> Iterator[Told]:
-    """The messages of a session, from beside its file: `session/PROJECT/ID.json`."""
-    root = path.absolute().parents[2]
+    """The messages of a session, from the folders around its file: `session/PROJECT/ID.json`."""
+    root = path.absolute().parent.parent.parent
     _check(session)
     older = _loose(root / "part")
     messages = [_object(file) for file in _files(root / "message" / session)]
@@ -228,6 +228,8 @@ class _Reading:
         if compaction is not None:
             self._asked = compaction
         draft = self.script.draft("user", message.id, message.time.created / 1000)
+        if any(piece.type == "tool" for piece in pieces):
+            raise InputError("a message of the user has a call of a tool")
         sent = [piece for piece in pieces if not piece.ignored]
         draft.meta = all(piece.synthetic for piece in sent)
         draft.parts = [part for piece in sent if (part := _said(piece, draft.id))]

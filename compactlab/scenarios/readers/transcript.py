@@ -105,7 +105,7 @@ def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conver
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
     """List the transcripts among files and below directories."""
     transcripts: dict[Path, Path] = {}
-    skipped = 0
+    skipped = pieces = 0
     for path in map(Path, paths):
         if not _is_folder(path):
             read(path)
@@ -115,13 +115,15 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             if _leads_inside(file, path) and file.exists():
                 continue  # the file that it leads to is read
             if not _is_transcript(file):
-                skipped += not _is_piece(file)
+                pieces += _is_piece(file)
+                skipped += 1
             elif file.is_symlink():
                 text = f"a link to a transcript outside of {path}; name the transcript itself"
                 raise InputError(text, str(file))
             else:
                 transcripts.setdefault(file.resolve(), file)
-    return list(transcripts.values()), skipped
+    # What is read with its session is not left out.
+    return list(transcripts.values()), skipped - pieces if transcripts else skipped
 
 
 def _is_folder(path: Path) -> bool:
@@ -146,6 +148,8 @@ def _reader(first: list[Any]) -> Format | None:
 
 def _unknown(first: list[Any]) -> str:
     """Say what a file of no known format looks like: whose it is, or what it has in it."""
+    if opencode.is_piece(first[0] if first else None):
+        return "this is a piece of a session of OpenCode: name the session's file, or its folder"
     client = client_of(first)
     if client:
         return f"this looks like a transcript of {client}, which is not read"
