@@ -111,7 +111,7 @@ figures: $(READY) ## compare every value of 738 runs with those of a commit, BAS
 	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
 
 bars: $(READY) ## cross-validate the bill over recorded sessions, RECORDED=their folders
-	$(BIN)/python examples/bars.py $(RECORDED)
+	$(BIN)/python examples/bars.py $(RECORDED) $(wildcard $(addsuffix -more,$(RECORDED)))
 
 validate: $(READY) ## hold what is replayed against published figures, RECORDED=the recordings' folder
 	@failed=0; for script in examples/validate_*.py; do \

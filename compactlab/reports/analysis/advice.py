@@ -165,9 +165,9 @@ class Advice:
         best, reference = next(iter(self.proven), None), self.reference
         if best is None or reference is None or self.no_reference or self.idle is not None:
             return None
-        return best if self._no_dearer(best, reference) else None
+        return best if self._no_more_expensive(best, reference) else None
 
-    def _no_dearer(self, row: Row, other: Row) -> bool:
+    def _no_more_expensive(self, row: Row, other: Row) -> bool:
         """Whether a cost is no higher than another, as far as the replay can tell."""
         return row.value(COST) <= other.value(COST) * (1 + self.comparison.deviation)
 
@@ -190,7 +190,7 @@ class Advice:
             if row is keep_all or not (row.control or row.as_recorded or row.acted)
         )
         sound = (row for row in still if row.usable)
-        return next((r for r in sound if best and self._no_dearer(r, best)), None)
+        return next((r for r in sound if best and self._no_more_expensive(r, best)), None)
 
     @property
     def nearest(self) -> Row | None:

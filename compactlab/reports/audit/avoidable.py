@@ -95,7 +95,7 @@ def advice(entries: Sequence[AuditedFile]) -> Iterator[str]:
     if hour is None:
         return
     net = hour.saved - hour.cost
-    verdict = f"{'cheaper' if net > 0 else 'dearer'} by ${dollars(abs(net))}"
+    verdict = f"{'cheaper' if net > 0 else 'more expensive'} by ${dollars(abs(net))}"
     yield (
         f"With entries of an hour instead of five minutes, writes would have cost "
         f"${dollars(hour.cost)} more and rebuilds after breaks of up to an hour "

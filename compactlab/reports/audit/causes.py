@@ -36,7 +36,7 @@ WORDS = {
     "system_changed": "rebuilds after the client changed its system prompt",
     "tools_changed": "rebuilds after the client changed its tools",
     "client_restart": "rebuilds after a restart of the client",
-    "settings_changed": "rebuilds after a change of thinking mode, effort or skill",
+    "settings_changed": "rebuilds after a change of thinking mode or effort",
     "client_upgrade": "rebuilds after an update of the client",
     "thinking_strip": "rebuilds after earlier thinking was dropped",
     "model_switch": "rebuilds after a switch of the model",

@@ -11,42 +11,12 @@ from compactlab.sim.cache.causes import explain
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
 from compactlab.sim.replay.client import SHARING, SUGGESTION, Client
 from compactlab.sim.replay.recording import Exchange, Uncounted, exchanges
-from compactlab.sim.replay.sizes import REBUILD, Front, Sized
-
-
-class Habits:
-    """The habits of a client."""
-
-    def __init__(self, client: str) -> None:
-        self._skills = self._lost = 0
-        self._in_skill = False
-        self.client = Client(client)
-        self.suggests = self.client.suggests
-
-    def settings(self, call: Call) -> Settings:
-        """The settings of a call.
-
-        Some versions of Claude Code ask otherwise in the turn of a skill, others do not; which
-        of the two it is shows at the first skill of a session.
-        """
-        skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        base = self.client.settings(call, "", opens_turn=False)[1]
-        return base._replace(messages=base.messages + skill)
-
-    def learn(self, exchange: Exchange, before: int, read: int) -> None:
-        """See what a call really read, of what the one before had left and was expected."""
-        skill = exchange.call.skill
-        if skill and not self._in_skill and exchange.compacted is None:
-            self._skills += 1
-            self._lost += before - read >= REBUILD
-        self._in_skill = skill
-
+from compactlab.sim.replay.sizes import Front, Sized
 
 # A call is forecast from what happened before it and from what the log itself says of it: its
 # time, model, lifetime of entries, settings, messages; and its prompt's size, if one wants that
@@ -84,7 +54,7 @@ def forecasts(
     """Forecast every counted call of a recording, in order."""
     lines: dict[str, _ModelCache] = {}
     clock = 0.0
-    habits = Habits(conversation.format)
+    client = Client(conversation.format)
     last: _ModelCache | None = None
     for exchange in exchanges(conversation):
         try:
@@ -95,10 +65,9 @@ def forecasts(
         if line is None:
             line = lines[model.name] = _ModelCache(model, policy, conversation)
         clock = max(clock, exchange.time)
-        forecast = line.ask(exchange, clock, habits, last)
+        forecast = line.ask(exchange, clock, client, last)
         yield forecast
-        habits.learn(exchange, forecast.before, exchange.usage.cache_read)
-        line.learn(exchange, clock, habits)
+        line.learn(exchange, clock, client)
         last = line
 
 
@@ -125,16 +94,16 @@ class _ModelCache:
         self._expired = False
 
     def ask(
-        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
+        self, exchange: Exchange, clock: float, client: Client, last: _ModelCache | None
     ) -> Forecast:
         """Forecast a call, and do to the cache what it did."""
-        settings = habits.settings(exchange.call)
+        settings = client.settings(exchange.call, "", opens_turn=False)[1]
         self._ttl = exchange.call.ttl or self._ttl
         idle = exchange.time - self._last.time if self._last else 0.0
         self._expired = idle > self._lifetime(self._ttl)
         self._front.measure(exchange, self._prompt)
-        self._between(exchange, clock, habits, last)
-        if habits.client.shares_system(self._ttl):
+        self._between(exchange, clock, client, last)
+        if client.shares_system(self._ttl):
             self._send(self._neighbour, self._front.alone(), clock, settings)
         lookup = self._send(self._prompt, self._front.view(exchange.context), clock, settings)
         shared = self._last.context.shared(exchange.context) if self._last else 0
@@ -169,24 +138,24 @@ class _ModelCache:
         return next((reason for reason, holds in reasons.items() if holds), "append")
 
     def _between(
-        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
+        self, exchange: Exchange, clock: float, client: Client, last: _ModelCache | None
     ) -> None:
         """The requests since the last call that the log does not count."""
         sent = [(self, broken) for broken in exchange.uncounted]
-        rode = last and last._rode(exchange, habits)  # with the model of the last call
+        rode = last and last._rode(exchange, client)  # with the model of the last call
         if last and rode:
             sent.append((last, rode))
         for line, (context, time) in sorted(sent, key=lambda pair: pair[1].time):
             line._send(line._prompt, line._front.view(context), min(time, clock), line._settings)
 
-    def _rode(self, exchange: Exchange, habits: Habits) -> Uncounted | None:
+    def _rode(self, exchange: Exchange, client: Client) -> Uncounted | None:
         """What the client asked since the last call with the prompt of the session."""
         last = self._last
         if last is None:
             return None
         if exchange.compacted is not None:
             context, time = exchange.compacted
-        elif habits.suggests and last.ends_turn and exchange.opens_turn and not exchange.rewound:
+        elif client.suggests and last.ends_turn and exchange.opens_turn and not exchange.rewound:
             context, time = exchange.context[: len(last.context) + 1], last.answer.time
             context = context.append(SUGGESTION)
         else:
@@ -197,9 +166,9 @@ class _ModelCache:
         prompt.move(view)
         return self._cache.request(Request(prompt, at, self._ttl, settings))
 
-    def learn(self, exchange: Exchange, clock: float, habits: Habits) -> None:
+    def learn(self, exchange: Exchange, clock: float, client: Client) -> None:
         """Look at what was recorded of the call."""
-        settings = habits.settings(exchange.call)
+        settings = client.settings(exchange.call, "", opens_turn=False)[1]
         if settings != self._settings:  # then it was sent under these, as has just been learned
             self._send(self._prompt, self._front.view(exchange.context), clock, settings)
             self._settings = settings

@@ -28,7 +28,7 @@ class Signs:
         exchange, last = forecast.exchange, self._last
         if last is None:
             return []
-        call, before, read = exchange.call, last.call, exchange.usage.cache_read
+        call, before = exchange.call, last.call
         lifetime = forecast.model.policy.lifetime(self._ttl) if forecast.model.policy else 0.0
         smaller = exchange.usage.prompt < last.usage.prompt
         strips = forecast.model.strips_thinking and exchange.opens_turn and self._thought
@@ -38,9 +38,7 @@ class Signs:
             "client_restart": call.restarted,
             "client_upgrade": _differ(call.version, before.version),
             "ttl_expired": exchange.time - last.time > lifetime,
-            "settings_changed": _differ(call.thinking, before.thinking)
-            # Where a client asks otherwise for a skill, nothing is read behind what sessions share.
-            or (call.skill != before.skill and read <= (forecast.shared or read) + SLACK),
+            "settings_changed": _differ(call.thinking, before.thinking),
             "rewind": exchange.rewound,
             "thinking_strip": strips,
             "history_edit": smaller,

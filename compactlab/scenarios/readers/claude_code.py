@@ -224,8 +224,6 @@ _LOCAL = (
 )
 _BROKEN_OFF = "[Request interrupted by user"
 _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
-# How the text begins that a skill puts into the user's place.
-_SKILL = "Base directory for this skill:"
 
 
 _NODE, _LINE = decoder(Node), decoder(Line)
@@ -320,7 +318,6 @@ class _Thread:
         self._replies: dict[tuple[str, str], Draft] = {}
         self._boundary: Boundary | None = None
         self._thinking = ""
-        self._skill = False
         self.starts = Starts()
 
     def take(self, line: Node) -> None:
@@ -385,7 +382,6 @@ class _Thread:
             _ttl(usage),
             version,
             thinking,
-            self._skill,
             before.restarted if before else self.starts.answered(),
             _diagnosis(body) or (before.diagnosis if before else None),
             "" if tier == _USUAL_TIER else tier,
@@ -417,7 +413,7 @@ class _Thread:
         if text.startswith(_BROKEN_OFF):
             draft.origin = INTERRUPTED
             self.starts.broken_off()
-        self._heed(line, text, meta)
+        self._heed(line, meta)
         if not draft.parts:
             return parent
         if self._boundary and meta and not text.startswith(_LOCAL):
@@ -429,14 +425,11 @@ class _Thread:
             self._go_to(parent, draft, root=line.parent_uuid is None and not meta)
         return self.script.add(draft)
 
-    def _heed(self, line: Line, text: str, meta: bool) -> None:
+    def _heed(self, line: Line, meta: bool) -> None:
         """Note what a message says of the requests that follow it."""
         if line.thinking_metadata is not None:
             self._thinking = compact(line.thinking_metadata)
-        if text.startswith(_SKILL):
-            self._skill = True
-        elif not meta:
-            self._skill = False
+        if not meta:
             self.starts.spoken()
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:

@@ -166,8 +166,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         The client and its version; "" where not known.
     thinking
         Thinking mode, budget or effort, as the recording writes it; "" where not known.
-    skill
-        Whether it was made in the turn of a skill, under which a client may ask otherwise.
     restarted
         Whether the client was started anew since the request before: it then makes its system
         prompt anew (date, environment, servers of tools).
@@ -182,7 +180,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     ttl: Literal["", "5m", "1h"] = ""
     version: str = ""
     thinking: str = ""
-    skill: bool = False
     restarted: bool = False
     diagnosis: Diagnosis | None = None
     tier: str = ""

@@ -67,8 +67,6 @@ class Client:
         By what share the log's text is off the true sizes at most.
     tail
         Tokens behind the last mark.
-    skills_differ
-        Whether a turn of a skill is asked under other settings.
     others
         Whether other sessions keep what they share with this one alive.
     models, unknown
@@ -81,14 +79,13 @@ class Client:
     format: str = "planted"
     noise: float = 0.2
     tail: int = 3
-    skills_differ: bool = False
     others: bool = False
     models: dict[str, Model] = field(default_factory=lambda: MODELS)
     unknown: tuple[str, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self.model, self.version, self.thinking, self.skill = MAIN, "1.0", "", False
+        self.model, self.version, self.thinking = MAIN, "1.0", ""
         self.events: list[Event] = []
         self.lookups: list[Lookup] = []
         self.messages = Messages()
@@ -123,7 +120,7 @@ class Client:
     def ask(self, *, thought: int = 0, tokens: int = 300, ends: bool = False) -> Client:
         """Ask the model; a turn goes on unless it ends."""
         usage = self._send(self.messages, thought + tokens)
-        how = Call(self.model, usage, self.ttl, self.version, self.thinking, self.skill)
+        how = Call(self.model, usage, self.ttl, self.version, self.thinking)
         self._answer(thought, tokens, ends, how)
         return self
 
@@ -209,8 +206,7 @@ class Client:
         if line is None:
             prompt = Prompt(QUICK, strips=model.strips_thinking)
             line = self._lines[self.model] = _Line(model.policy.open(), prompt)
-        skill = "skill" if self.skill and self.skills_differ else ""
-        settings = Settings(system=self.version, messages=self.thinking + skill)
+        settings = Settings(system=self.version, messages=self.thinking)
         views = [View(self._front(), messages)]
         if self.others:
             views.insert(0, View(self._front()[:1]))

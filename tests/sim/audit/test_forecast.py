@@ -178,18 +178,6 @@ def test_what_other_sessions_keep_alive_is_read_at_first_and_after_an_hour() -> 
     assert are_right(alone)
 
 
-def test_whether_a_skill_is_asked_under_other_settings_shows_at_the_first_one() -> None:
-    for differs in (True, False):
-        client = usual(skills_differ=differs).turn()
-        for _ in range(3):
-            client.skill = True
-            client.turn()
-            client.skill = False
-            client.turn()
-        # The first is not foreseen, so what is left of it is taken for more than it is.
-        assert wrong(client) == ([3, 6] if differs else [])
-
-
 # What is known only nearly: entries that end where the log does not say how much there was
 
 
@@ -240,17 +228,6 @@ def test_a_compaction_and_then_a_broken_off_answer_count_in_their_order() -> Non
     client = usual().turn().compact().wait(150).say().break_off().wait(200).say().ask(ends=True)
     assert is_near(expected(client)[3])
     assert expected(client)[3].read > USUAL
-
-
-def test_a_skill_right_after_a_compaction_says_nothing_about_skills() -> None:
-    client = usual(context=500).turn().compact(1_000)
-    client.skill = True
-    client.turn(tokens=5_000)
-    client.skill = False
-    client.turn(tokens=5_000)
-    client.skill = True
-    client.turn().turn()
-    assert are_right(client)
 
 
 def test_a_lifetime_that_is_told_once_goes_on() -> None:

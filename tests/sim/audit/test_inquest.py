@@ -89,37 +89,12 @@ def test_other_settings_cost_the_messages() -> None:
     assert losses(client.turn(1)) == [(3, Charge("settings_changed", 38_800 - USUAL, "log"))]
 
 
-def test_the_first_skill_is_named_though_nobody_could_foresee_it() -> None:
-    client = usual(skills_differ=True).turn()
-    client.skill = True
-    client.turn()
-    client.skill = False
-    client.turn()
-    assert [(index, c.cause, c.ground) for index, c in losses(client)] == [
-        (3, "settings_changed", "log"),
-        (6, "settings_changed", "log"),
-    ]
-
-
 def test_thinking_that_the_model_drops() -> None:
     client = usual()
     client.model = "forgetful"
     client.turn(thought=3_000).turn()
     [(index, charge)] = losses(client)
     assert (index, charge.cause, charge.ground) == (3, "thinking_strip", "log")
-
-
-def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> None:
-    """A little thinking is dropped, and the first skill costs the messages at the same moment."""
-    client = usual(skills_differ=True)
-    client.model = "forgetful"
-    client.turn(12).turn(thought=100)
-    client.skill = True
-    client.turn()
-    [(_, charge), *_] = losses(client, "thinking_strip")
-    foreseen = found(client)[15].forecast.causes["thinking_strip"]
-    assert 0 < 2 * foreseen < charge.tokens
-    assert (charge.cause, charge.ground) == ("settings_changed", "log")
 
 
 def test_a_rewind_and_too_many_blocks() -> None:

@@ -52,8 +52,8 @@ def test_a_rebuild_that_nobody_could_foresee_is_recorded_and_does_not_follow() -
 
 
 def test_a_rebuild_that_follows_and_was_not_foreseen_is_missed() -> None:
-    client = usual(skills_differ=True).turn(4)
-    client.skill = True
+    client = usual().turn(4)
+    client.rewind(client.last).churn("messages")
     told = tallied(client.turn())
     assert told.rebuilds == Rebuilds(recorded=1, follow=1, found=0, invented=0)
 
