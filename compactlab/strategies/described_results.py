@@ -25,6 +25,7 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
@@ -243,8 +244,8 @@ class DescribedResults(Strategy):
     Parameters
     ----------
     threshold
-        Share of the window at which it acts, 0 to 1; raised to 0.75 in windows below 512,000
-        tokens, and to 64,000 tokens.
+        Without a trigger, the share of the window at which it acts, 0 to 1, as Hermes' users set
+        it; raised to 0.75 in windows below 512,000 tokens, and to 64,000 tokens.
     tail_ratio
         Share of the trigger that the newest messages may take, which stay as they are.
     protect_last_n
@@ -253,6 +254,8 @@ class DescribedResults(Strategy):
         How many of the newest answers keep their words in the second step.
     target
         Share of the trigger; above it the second step is taken.
+    trigger
+        Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     """
 
     threshold: Annotated[float, between(0, 1)] = 0.5
@@ -260,11 +263,13 @@ class DescribedResults(Strategy):
     protect_last_n: Annotated[int, at_least(0)] = 20
     answers: Annotated[int, at_least(0)] = 3
     target: Annotated[float, between(0, 1)] = 0.7
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""
-        trigger = hermes_trigger(host.window, self.threshold)
+        own = hermes_trigger(host.window, self.threshold)
+        trigger = tokens_at(self.trigger, host, own)
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and host.count(view) < trigger:
             return view
