@@ -21,6 +21,7 @@ from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,
     OVERHEAD,
+    Mended,
     Safeguard,
     failure_section,
     tool_failures,
@@ -303,9 +304,7 @@ class PreserveTurns(OnPi):
         if not any(role_of(message) in _REAL for message in old):
             return view
         scribe = Scribe(now.view, host, max(1, self.reserve), self.version)
-        safeguard = Safeguard(
-            scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, _repaired
-        )
+        safeguard = Safeguard(scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, repaired)
         rest, previous = safeguard.fitted(prepared.history, prepared)
         history, turns = split_turns(Messages(rest), self.recent_turns_preserve)
         parts = [
@@ -317,5 +316,7 @@ class PreserveTurns(OnPi):
         return now.replaced(host, parts)
 
 
-def _repaired(messages: list[Message]) -> Messages:
-    return repair(Messages(messages)).messages
+def repaired(messages: list[Message]) -> Mended:
+    """A history with calls and results together, and how many results had lost their calls."""
+    found = repair(Messages(messages))
+    return found.messages, found.dropped_orphan_count

@@ -107,14 +107,14 @@ def test_of_nothing_the_summary_is_the_previous_one(stages):
 
 def test_the_oldest_half_is_dropped_until_the_rest_has_its_share(moment):
     told = moment("ua" * 4, size=400).messages
-    kept, dropped = pruned(told, 1000, 0.5)
+    kept, dropped, *_ = pruned(told, 1000, 0.5)
     assert (ids([dropped]), ids([kept])) == ("u1 a2 u3 a4", "u5 a6 u7 a8")
-    assert pruned(told, 1000, 0.8) == (told, [])
+    assert pruned(told, 1000, 0.8) == (told, [], 0, 0)
 
 
 def test_a_single_message_stays_however_large(moment):
     told = moment("u", size=4000).messages
-    assert pruned(told, 100, 0.5) == (told, [])
+    assert pruned(told, 100, 0.5) == (told, [], 0, 0)
 
 
 @given(sizes=st.lists(st.integers(0, 900), max_size=9), most=st.integers(1, 300))
