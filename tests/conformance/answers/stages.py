@@ -26,7 +26,9 @@ from tests.conformance.pi import messages
 from tests.conformance.vectors import Case
 
 # Much is new, and much is old: both are too much for one request.
-BUSY = under("preserve_turns(keep_recent_tokens=16_000, max_history_share=0.1)", 24_000)
+BUSY = under(
+    "preserve_turns(reserve_tokens_floor=0, keep_recent_tokens=8000, max_history_share=0.1)"
+)
 
 
 def chunks(case: Case) -> Any:
