@@ -277,6 +277,8 @@ class Model:
         Whether thinking of earlier turns is dropped at a new user message.
     source, asof
         Where its figures come from, and their day.
+    inferred
+        What a reader must know of a model that is not in the catalogue; "" of one that is.
     """
 
     name: str
@@ -295,6 +297,7 @@ class Model:
     strips_thinking: bool = False
     source: str = ""
     asof: str = ""
+    inferred: str = ""
 
     def narrowed(self, window: int | None) -> Model:
         """This model with a window of at most so many tokens."""
@@ -372,7 +375,8 @@ class Catalogue:
         """Look a model up by the name that a recording or a user gives.
 
         A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
-        another cache policy, and ``+multiplier`` multiplies its prices.
+        another cache policy, and ``+multiplier`` multiplies its prices. What is not in the
+        catalogue is inferred from the price list and the models of the same provider.
         """
         stem, *parts = re.split(f"([{RESERVED}])", name)
         marked = list(zip(parts[::2], parts[1::2], strict=True))
@@ -390,6 +394,11 @@ class Catalogue:
         for spelling in (stem, _dashed(stem), _undated(stem)):
             if spelling in self._spelled:
                 return self._spelled[spelling]
+        from compactlab.sim.models.inferred import inferred
+
+        model = inferred(stem)
+        if model is not None:
+            return model if model.inferred else self.models[model.name]
         raise ModelError(_unknown(name, _undated(stem), self._spelled))
 
     @cached_property
