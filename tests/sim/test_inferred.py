@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.models import inferred as module
-from compactlab.sim.models.inferred import inferred
+from compactlab.sim.models.listing import names_of
 from compactlab.sim.models.model import Catalogue, built_in, find_model, tokenizer_of
 from compactlab.sim.models.pricing import price_list, prices_of
 
@@ -79,8 +78,10 @@ def test_a_dated_model_with_a_price_of_its_own_keeps_it() -> None:
 
 
 def test_every_name_leads_to_one_model_whose_own_name_leads_to_it_again() -> None:
-    found = {name: inferred(name) for name in module._listed()}
-    models = [model for model in found.values() if model and model.inferred]
+    providers = ("openai", "anthropic", "google", "deepseek", "x-ai", "moonshotai")
+    words = ("gpt", "claude", "gemini", "deepseek", "grok", "kimi")
+    found = map(find_model, names_of(tuple(zip(words, providers, strict=True))))
+    models = [model for model in found if model.inferred]
     assert len(models) > 80
     for model in models:
         assert find_model(model.name) == model

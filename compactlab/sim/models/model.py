@@ -18,7 +18,7 @@ from typing import Any
 
 from compactlab.sim.cache import POLICIES, CachePolicy
 from compactlab.sim.core.errors import ModelError, UsageError, unknown
-from compactlab.sim.core.spec import build
+from compactlab.sim.core.spec import build, snake_case
 from compactlab.sim.core.tokens import ENCODINGS, Tokenizer
 from compactlab.sim.core.toml import (
     AMOUNT,
@@ -33,6 +33,16 @@ from compactlab.sim.core.toml import (
     one_of,
     parse_toml,
     read_toml,
+)
+from compactlab.sim.models.listing import (
+    UNDATED,
+    dashed,
+    find_listed,
+    most_alike,
+    names_of,
+    price_list,
+    undated,
+    words_of,
 )
 from compactlab.sim.models.rates import MILLION, PRESETS, Prefill, Rates, StorageRate, Tiers
 
@@ -394,9 +404,7 @@ class Catalogue:
         for spelling in (stem, _dashed(stem), _undated(stem)):
             if spelling in self._spelled:
                 return self._spelled[spelling]
-        from compactlab.sim.models.inferred import inferred
-
-        model = inferred(stem)
+        model = _inferred(stem)
         if model is not None:
             return model if model.inferred else self.models[model.name]
         raise ModelError(_unknown(name, _undated(stem), self._spelled))
@@ -437,6 +445,50 @@ def find_model(name: str) -> Model:
     0.55
     """
     return built_in().find(name)
+
+
+@cache
+def _inferred(stem: str) -> Model | None:
+    """What can be told of a model by its provider; None if the price list does not have it.
+
+    How a provider caches and counts does not stand there: that is taken from its model in the
+    catalogue whose name is most alike, because both differ by generation (OpenAI before and from
+    5.6 on, Claude before and from 4.7 on). Of a model that the catalogue has under another name,
+    that is given.
+    """
+    models, families = built_in().models, _families()
+    listed = find_listed(stem, families)
+    if listed is None:
+        return None
+    served = {name: m for name, m in models.items() if m.price.startswith(f"{listed.provider}/")}
+    for model in served.values():
+        if model.price == listed.price:
+            return model
+    own, short = dashed(listed.id), undated(listed.id)
+    name = short if names_of(families)[short] is listed else own
+    like = served[most_alike(own, served)]
+    window = listed.window or like.window
+    whose = "by the price list" if listed.window else f"as {like.name}"
+    day = UNDATED.date().isoformat()
+    said = (
+        f"{name} is not in the catalogue: priced by {price_list()} of {day} ({listed.price}), "
+        f"cache policy {snake_case(type(like.policy).__name__)} and token counts as {like.name}, "
+        f"window {window:,} {whose}"
+    )
+    # Batches are a provider's; other multipliers are a model's own.
+    multipliers = {each: x for each, x in like.multipliers.items() if each == "batch"}
+    return replace(
+        like, name=name, price=listed.price, window=window, max_output=0, multipliers=multipliers,
+        source="inferred", asof=day, inferred=said,
+    )  # fmt: skip
+
+
+@cache
+def _families() -> tuple[tuple[str, str], ...]:
+    """First words of the names of models, and whose they are in the price list."""
+    models = reversed(list(built_in().models.values()))
+    providers = {words_of(m.name)[0]: m.price.partition("/")[0] for m in models}
+    return tuple((word, provider) for word, provider in providers.items() if provider)
 
 
 def _dashed(stem: str) -> str:

@@ -461,9 +461,6 @@ class ContextGuard(Strategy):
 
     newest_first: bool = False
     lifetime = Lifetime.REQUEST
-    breaks = MappingProxyType(
-        {"size": "what takes the place of a result may be longer (OpenClaw 2026.2.17 on)"}
-    )
     edits: PerReplay[Edits] = field(
         default_factory=partial(PerReplay, Edits), init=False, repr=False, compare=False
     )
