@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.core.messages import Messages
@@ -70,7 +71,8 @@ def prune(case: Case) -> Any:
 
 
 def prunable(case: Case) -> Any:
-    return may_prune(case.input["match"])(case.input["toolName"])
+    match = case.input.get("match")
+    return may_prune(match if isinstance(match, Mapping) else {})(case.input["toolName"])
 
 
 ANSWERS = [
