@@ -100,8 +100,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--vectors",
         type=Path,
-        default=SHARED / "vectors",
-        help="folder of vector files for tests/conformance (default: %(default)s)",
+        action="append",
+        help="folder of vectors for tests/conformance; repeatable (default: those of shared)",
     )
 
 

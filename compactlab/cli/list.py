@@ -34,7 +34,7 @@ def model_rows(file: str | None = None) -> list[Listed]:
 
 
 def _row(model: Model) -> Listed:
-    from compactlab.sim.models.pricing import UNDATED, price_list
+    from compactlab.sim.models.listing import UNDATED, price_list
 
     policy = model.policy
     lives = {policy.lifetime(ttl) for ttl in ("", "5m", "1h")} if policy else set()

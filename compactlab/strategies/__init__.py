@@ -16,6 +16,7 @@ from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.openclaw.flush import MemoryFlush
+from compactlab.strategies.openclaw.guards import ContextGuard, OverflowTruncation, WriteGuard
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.openclaw import Openclaw, TurnSlice
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
@@ -38,6 +39,7 @@ __all__ = [
     "ClaudeCode",
     "ClearToolResults",
     "Codex",
+    "ContextGuard",
     "ContextRecovery",
     "DescribedResults",
     "EndpointCompaction",
@@ -53,6 +55,7 @@ __all__ = [
     "Openclaw",
     "Opencode",
     "Oracle",
+    "OverflowTruncation",
     "PairRepair",
     "PairSafeWindow",
     "Pi",
@@ -72,4 +75,5 @@ __all__ = [
     "TurnCheckpoints",
     "TurnSlice",
     "UserWords",
+    "WriteGuard",
 ]

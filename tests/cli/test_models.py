@@ -10,6 +10,7 @@ import pytest
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.models.model import catalogue, find_model
 from tests.cli.conftest import TINY
+from tests.recordings import claude_code
 
 OWN = """
 [models."mine.1"]
@@ -205,6 +206,42 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
     (told,) = json.loads(compactlab("inspect", file, "--models", own, "--json").out)
     assert (plain["cost_usd"], plain["unpriced"]) == (None, 1)
     assert (told["cost_usd"], told["unpriced"]) == (100.0, 0)
+
+
+# ---------------------------------------------------------------------------- of the price list
+
+
+def test_a_model_of_the_price_list_is_run_and_said_to_be_inferred(compactlab, tmp_path):
+    out, run = tmp_path / "out", ("run", "--conversations", TINY, "--strategies", "keep_all")
+    done = compactlab(*run, "--model", "gpt-5-nano-2025-08-07", "--jobs", 1, "--out", out)
+    assert done.code == 0, done.said
+    said = "gpt-5-nano is not in the catalogue: priced by genai-prices"
+    for form in ("table", "md", "html"):
+        shown = compactlab("report", out, "--format", form).out.replace("`", "")
+        assert said in " ".join(shown.split()), form
+    assert said in " ".join(done.out.split())
+    (row,) = Results.load(out).runs
+    assert row.model == "gpt-5-nano"
+    assert 0 < row.metrics["cost_usd"] < 0.1
+
+
+def test_a_recording_that_names_such_a_model_is_replayed_and_audited(compactlab, tmp_path):
+    file = claude_code(tmp_path / "log.jsonl", model="claude-3-7-sonnet-20250219")
+    run = ("run", "--conversations", file, "--strategies", "keep_all", "--jobs", 1)
+    done = compactlab(*run, "--out", tmp_path / "out")
+    assert done.code == 0, done.said
+    said = "claude-3-7-sonnet is not in the catalogue: priced by genai-prices"
+    assert said in " ".join(done.out.split())
+    audited = compactlab("audit", file)
+    assert audited.code == 0, audited.said
+    assert said in " ".join(audited.out.split())
+
+
+def test_a_model_of_the_catalogue_says_nothing_of_the_kind(compactlab, tmp_path):
+    run = ("run", "--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)
+    done = compactlab(*run, "--model", "gpt-6-astra", "--out", tmp_path / "out")
+    assert done.code == 0, done.said
+    assert "not in the catalogue" not in done.out
 
 
 # ---------------------------------------------------------------------------- several models

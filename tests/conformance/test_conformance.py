@@ -1,8 +1,9 @@
 """What the real programs answered, and what this project answers to the same question.
 
-The vectors are read from the folder that `--vectors` names, by default that of `shared` beside the
-checkout. Every file is a test that goes over all of its cases and names those that differ; a case
-that is excluded, or a file whose function is not built here, is one that is skipped and says so.
+The vectors are read from the folders that `--vectors` names, by default those of `shared` beside
+the checkout. Every file is a test that goes over all of its cases and names those that differ; a
+case that is excluded, or a file whose function is not built here, is one that is skipped and says
+so.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import pytest
 from tests.conformance.answers import Answer, Excluded, answers, excluded
 from tests.conformance.not_built import NOT_BUILT
 from tests.conformance.vectors import Case, differences, function_of, read
+from tests.conftest import SHARED
 
+DEFAULT = [SHARED / "vectors", SHARED / "vectors-more"]
 ANSWERS = answers()
 EXCLUDED = excluded()
 
@@ -30,15 +33,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = {"vectors", "unanswered"} & set(metafunc.fixturenames)
     if not wanted:
         return
-    folder: Path = metafunc.config.getoption("vectors")
-    if not folder.is_dir():
-        reason = f"no vectors to compare with: {folder} is not there; name a folder: --vectors"
+    folders: list[Path] = metafunc.config.getoption("vectors") or DEFAULT
+    files = {path: folder for folder in folders for path in sorted(folder.rglob("*.json"))}
+    if not files:
+        named = " and ".join(map(str, folders))
+        reason = f"no vectors to compare with: {named} is not there; name a folder: --vectors"
         metafunc.parametrize(wanted.pop(), [pytest.param(None, marks=pytest.mark.skip(reason))])
         return
-    functions = {path: function_of(path) for path in sorted(folder.rglob("*.json"))}
+    functions = {path: function_of(path) for path in files}
     if "vectors" in wanted:
         known = [path for path, function in functions.items() if function in ANSWERS]
-        ids = [str(path.relative_to(folder)) for path in known]
+        ids = [str(path.relative_to(files[path])) for path in known]
         metafunc.parametrize("vectors", known, ids=ids)
     else:
         asked = dict.fromkeys(functions.values())

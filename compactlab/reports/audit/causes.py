@@ -201,6 +201,7 @@ def remarks(ledger: Ledger) -> list[str]:
             "entry there replaces the built-in model, so copy its other figures, too "
             "(list models --json)."
         )
+    sentences += [f"{said}." for said in ledger.inferred]
     if ledger.left_out:
         sentences.append(
             f"Calls of unknown models are not audited: {_models(ledger.left_out)}. Write these "

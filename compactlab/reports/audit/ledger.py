@@ -136,6 +136,12 @@ class Ledger:
         counts = Counter(models).most_common()
         return {model.name: count for model, count in counts if not _has_price(model)}
 
+    @cached_property
+    def inferred(self) -> list[str]:
+        """What is not known of models, but taken from others of their providers."""
+        models = {finding.forecast.model for finding in self.findings}
+        return sorted({model.inferred for model in models if model.inferred})
+
     @property
     def repeated(self) -> int:
         """Calls that stand in several files, each counted once."""

@@ -15,7 +15,7 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import NOTHING, capped, unfinished, unused
+from compactlab.reports.page.notes import NOTHING, capped, inferred_models, unfinished, unused
 from compactlab.reports.page.verdict import recorded, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
@@ -129,6 +129,7 @@ def _sentences(
     must = [
         _legend(advice),
         unfinished(results),
+        *inferred_models(compared[0]),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # The trade-off, what is recommended, and how far that carries.
         *dict.fromkeys((*lines[:2], *recorded(compared[0]), lines[-1])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of, replays
@@ -20,6 +21,7 @@ from compactlab.reports.analysis.comparison import FAULT_MARGIN, REJECTED, Compa
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
+from compactlab.sim.core.errors import ModelError
 from compactlab.sim.experiment.results import Results
 
 # Summarisers that copy lines: nothing of them was written by a model.
@@ -104,6 +106,7 @@ def notes(comparison: Comparison) -> list[str]:
     """What a reader of this table must know and cannot see in it."""
     return [
         *_missing(comparison),
+        *inferred_models(comparison),
         *_inferred(comparison),
         *_failed_summaries(comparison),
         *_heard(comparison),
@@ -182,6 +185,14 @@ def _missing(comparison: Comparison) -> Iterator[str]:
             "Not compared, because too few of their runs succeeded: "
             f"{listed([name(each) for each in comparison.dropped])}."
         )
+
+
+def inferred_models(comparison: Comparison) -> Iterator[str]:
+    """What is not known of models, but taken from others of their providers."""
+    for each in sorted(comparison.models or {comparison.model: 0}):
+        with suppress(ModelError):
+            if said := comparison.catalogue.find(each).inferred:
+                yield f"{clean(said)}."
 
 
 def _inferred(comparison: Comparison) -> Iterator[str]:

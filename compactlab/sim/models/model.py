@@ -18,7 +18,7 @@ from typing import Any
 
 from compactlab.sim.cache import POLICIES, CachePolicy
 from compactlab.sim.core.errors import ModelError, UsageError, unknown
-from compactlab.sim.core.spec import build
+from compactlab.sim.core.spec import build, snake_case
 from compactlab.sim.core.tokens import ENCODINGS, Tokenizer
 from compactlab.sim.core.toml import (
     AMOUNT,
@@ -33,6 +33,16 @@ from compactlab.sim.core.toml import (
     one_of,
     parse_toml,
     read_toml,
+)
+from compactlab.sim.models.listing import (
+    UNDATED,
+    dashed,
+    find_listed,
+    most_alike,
+    names_of,
+    price_list,
+    undated,
+    words_of,
 )
 from compactlab.sim.models.rates import MILLION, PRESETS, Prefill, Rates, StorageRate, Tiers
 
@@ -279,6 +289,8 @@ class Model:
         Where its figures come from, and their day.
     own_window
         Its window before a run narrowed it; 0 where none did.
+    inferred
+        What a reader must know of a model that is not in the catalogue; "" of one that is.
     """
 
     name: str
@@ -298,6 +310,7 @@ class Model:
     source: str = ""
     asof: str = ""
     own_window: int = 0
+    inferred: str = ""
 
     def narrowed(self, window: int | None) -> Model:
         """This model with a window of at most so many tokens."""
@@ -377,7 +390,8 @@ class Catalogue:
         """Look a model up by the name that a recording or a user gives.
 
         A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
-        another cache policy, and ``+multiplier`` multiplies its prices.
+        another cache policy, and ``+multiplier`` multiplies its prices. What is not in the
+        catalogue is inferred from the price list and the models of the same provider.
         """
         stem, *parts = re.split(f"([{RESERVED}])", name)
         marked = list(zip(parts[::2], parts[1::2], strict=True))
@@ -395,6 +409,9 @@ class Catalogue:
         for spelling in (stem, _dashed(stem), _undated(stem)):
             if spelling in self._spelled:
                 return self._spelled[spelling]
+        model = _inferred(stem)
+        if model is not None:
+            return model if model.inferred else self.models[model.name]
         raise ModelError(_unknown(name, _undated(stem), self._spelled))
 
     @cached_property
@@ -433,6 +450,50 @@ def find_model(name: str) -> Model:
     0.55
     """
     return built_in().find(name)
+
+
+@cache
+def _inferred(stem: str) -> Model | None:
+    """What can be told of a model by its provider; None if the price list does not have it.
+
+    How a provider caches and counts does not stand there: that is taken from its model in the
+    catalogue whose name is most alike, because both differ by generation (OpenAI before and from
+    5.6 on, Claude before and from 4.7 on). Of a model that the catalogue has under another name,
+    that is given.
+    """
+    models, families = built_in().models, _families()
+    listed = find_listed(stem, families)
+    if listed is None:
+        return None
+    served = {name: m for name, m in models.items() if m.price.startswith(f"{listed.provider}/")}
+    for model in served.values():
+        if model.price == listed.price:
+            return model
+    own, short = dashed(listed.id), undated(listed.id)
+    name = short if names_of(families)[short] is listed else own
+    like = served[most_alike(own, served)]
+    window = listed.window or like.window
+    whose = "by the price list" if listed.window else f"as {like.name}"
+    day = UNDATED.date().isoformat()
+    said = (
+        f"{name} is not in the catalogue: priced by {price_list()} of {day} ({listed.price}), "
+        f"cache policy {snake_case(type(like.policy).__name__)} and token counts as {like.name}, "
+        f"window {window:,} {whose}"
+    )
+    # Batches are a provider's; other multipliers are a model's own.
+    multipliers = {each: x for each, x in like.multipliers.items() if each == "batch"}
+    return replace(
+        like, name=name, price=listed.price, window=window, max_output=0, multipliers=multipliers,
+        source="inferred", asof=day, inferred=said,
+    )  # fmt: skip
+
+
+@cache
+def _families() -> tuple[tuple[str, str], ...]:
+    """First words of the names of models, and whose they are in the price list."""
+    models = reversed(list(built_in().models.values()))
+    providers = {words_of(m.name)[0]: m.price.partition("/")[0] for m in models}
+    return tuple((word, provider) for word, provider in providers.items() if provider)
 
 
 def _dashed(stem: str) -> str:

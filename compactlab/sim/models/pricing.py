@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.message import Usage
+from compactlab.sim.models.listing import UNDATED, price_list
 from compactlab.sim.models.model import Catalogue, Model, built_in
 from compactlab.sim.models.rates import MILLION, Bill, Rates, step_of
 
@@ -30,8 +31,6 @@ __all__ = [
     "prices_of",
 ]
 
-# Calls without a time are priced as of the day on which the price list was last looked at.
-UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
 BY_HAND = (
     "give its prices by hand, in a file for --models: "
     "prices = { input = ..., cache_read = ..., output = ... }, in dollars per million tokens"
@@ -192,13 +191,6 @@ def _at(price: Any, passed: int) -> Any:
         if passed >= tier.start:
             return tier.price
     return getattr(price, "base", price)
-
-
-def price_list() -> str:
-    """Which price list is used, with its version."""
-    from importlib.metadata import version
-
-    return f"genai-prices {version('genai-prices')}"
 
 
 def known_models(file: str | Path | None) -> Catalogue:

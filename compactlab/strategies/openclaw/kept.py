@@ -22,6 +22,7 @@ from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,
     OVERHEAD,
+    Mended,
     Safeguard,
     failure_section,
     tool_failures,
@@ -103,8 +104,9 @@ class RecencyBuffer(OnPi):
     Of the safeguard, built are: the summary in stages (two halves and a third request that makes
     them one, where the history is more than one request may take), the share of the history, the
     failures of tools, the file lists, which it does not carry on, and the order of all of these.
-    Simplified: no request fails, so that nothing is left out as too large and there is no
-    fall-back text; status and exit code of a failure are not known.
+    Exact are the buffer, the failures, and how the history is shared, split and cut into pieces.
+    Simplified: a request fails only where it is larger than the window (then what is oversized is
+    left out and named); status and exit code of a failure are not known.
 
     Parameters
     ----------
@@ -272,8 +274,10 @@ class PreserveTurns(OnPi):
 
     Built are the same pieces as in ``recency_buffer``, and of what came later the repair of what is
     left to be summarised, smaller pieces, the headings that a summary must have, and the refusal
-    to compact nothing. Left out: the check of a summary's quality (off by default), the rules from
-    ``AGENTS.md``, and the headings where there is neither a history nor a previous summary.
+    to compact nothing. Exact are the turns, the repair, and the history's share, halves and pieces,
+    with the margin by which these are smaller. Left out: the check of a summary's quality (off by
+    default), the rules from ``AGENTS.md``, and the headings where there is neither a history nor a
+    previous summary.
 
     Parameters
     ----------
@@ -306,9 +310,7 @@ class PreserveTurns(OnPi):
         if not any(role_of(message) in _REAL for message in old):
             return view
         scribe = Scribe(now.view, host, max(1, self.reserve), self.version)
-        safeguard = Safeguard(
-            scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, _repaired
-        )
+        safeguard = Safeguard(scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, repaired)
         rest, previous = safeguard.fitted(prepared.history, prepared)
         history, turns = split_turns(Messages(rest), self.recent_turns_preserve)
         parts = [
@@ -320,5 +322,7 @@ class PreserveTurns(OnPi):
         return now.replaced(host, parts)
 
 
-def _repaired(messages: list[Message]) -> Messages:
-    return repair(Messages(messages)).messages
+def repaired(messages: list[Message]) -> Mended:
+    """A history with calls and results together, and how many results had lost their calls."""
+    found = repair(Messages(messages))
+    return found.messages, found.dropped_orphan_count

@@ -14,6 +14,7 @@ from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.trigger import Trigger
 from compactlab.strategies.openclaw.flush import MemoryFlush, Version
+from compactlab.strategies.openclaw.guards import ContextGuard, OverflowTruncation, WriteGuard
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.openclaw.pairs import BREAKS, Mending, PairRepair
@@ -64,15 +65,16 @@ class TurnSlice(Mending):
 
 @dataclass(frozen=True)
 class Openclaw(Agent):
-    """OpenClaw: memory flush, compaction in safeguard mode, pruning of stale tool results.
+    """OpenClaw: memory flush, compaction in safeguard mode, pruning of stale tool results, guards.
 
     What it does out of the box with an Anthropic key: no turn is sliced off, pairs are repaired at
     load, the flush is on, the cache's lifetime is taken to be an hour for pruning. The three pull
     requests (3968 recency buffer, 3599 context recovery, 17345 planner, sidecar and outputRef;
     none was merged) are off and can be switched on, to see what they would have changed.
 
-    Left out: recall from memory (a search that the model asks for); recovery from overflows by
-    truncating results in the session's file; the guards on single results; heartbeats.
+    Left out: recall from memory (a search that the model asks for); heartbeats; the refusal of a
+    request above nine tenths of the window (see ``context_guard``); rules that are told again after
+    a compaction (sections of ``AGENTS.md``, which no recording holds).
 
     Parameters
     ----------
@@ -96,6 +98,11 @@ class Openclaw(Agent):
     trigger
         Tokens, or a share of the window, beyond which it compacts, with the flush 4,000 tokens
         before that; None for the window less 20,000 (``compaction.reserveTokensFloor``).
+    guards
+        Whether tool results are guarded: missing ones made up when something else is written; from
+        2026.2.17 on also capped when written, cut or removed in a request that is too large, and
+        cut in the session when a request is refused for all that. Users of these versions cannot
+        switch it off: without it, it is what this agent was here before November 2026.
     """
 
     version: Literal["2026.1.29", "2026.2.17", "2026.3.13"] = "2026.3.13"
@@ -106,6 +113,7 @@ class Openclaw(Agent):
     context_recovery: Annotated[int, between(0, 50)] = 0
     planner: bool = False
     trigger: Trigger = None
+    guards: bool = True
 
     def __post_init__(self) -> None:
         if self.recency_buffer and self.version == "2026.2.17":
@@ -115,11 +123,16 @@ class Openclaw(Agent):
     def steps(self) -> tuple[Strategy, ...]:
         """What changes the session, then what changes a turn, then what changes a request."""
         new = self.version == "2026.3.13"
-        session: list[Strategy] = [OffloadOutputs(pointer_for_text=False)] if self.planner else []
+        session: list[Strategy] = [WriteGuard(version=self.version)] if self.guards else []
+        if self.planner:
+            session.append(OffloadOutputs(pointer_for_text=False))
         if self.memory_flush:
             version: Version = "2026.3.13" if new else "2026.1.29"
             session.append(MemoryFlush(version=version, trigger=self.trigger))
         session.append(self._compaction())
+        sized = self.guards and self.version != "2026.1.29"
+        if sized:
+            session.append(OverflowTruncation(version="2026.3.13" if new else "2026.2.17"))
         turn: list[Strategy] = [PairRepair(version="2026.3.13" if new else "2026.1.29")]
         if self.planner:
             turn += [TokenBudget(history_limit=self.history_limit), SummarySidecar()]
@@ -128,7 +141,8 @@ class Openclaw(Agent):
             turn.append(TurnSlice(history_limit=self.history_limit, repair=repairs))
         if self.context_recovery:
             turn.append(ContextRecovery(messages=self.context_recovery))
-        return (*session, *turn, *self._pruning())
+        guard = (ContextGuard(),) if sized else ()
+        return (*session, *turn, *self._pruning(), *guard)
 
     def _pruning(self) -> tuple[Strategy, ...]:
         if not self.pruning or self.version == "2026.2.17":

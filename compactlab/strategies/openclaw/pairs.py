@@ -33,7 +33,7 @@ MISSING = (
 )
 # Since when calls of answers that were cut off are left alone (its pull request 4598), and results
 # are given the name of a tool (30881 and its successors); vectors hold both ends to account.
-_LEAVES_FAILED, _NAMES = "2026.2.3", "2026.3.1"
+LEAVES_FAILED, _NAMES = "2026.2.3", "2026.3.1"
 UNKNOWN = "unknown"  # the name of a tool that has none
 
 # What a strategy that repairs breaks of the contract, because OpenClaw does.
@@ -139,7 +139,7 @@ class _Rules:
     edits: Edits
 
     def __post_init__(self) -> None:
-        self.leaves_failed = is_at_least(self.version, _LEAVES_FAILED)
+        self.leaves_failed = is_at_least(self.version, LEAVES_FAILED)
         self.names = is_at_least(self.version, _NAMES)
 
     def apply(self, answer: list[Message], seen: set[str]) -> _Span:
@@ -202,7 +202,7 @@ class _Rules:
 
     def _made_up(self, caller: Message, id: str, tool: str) -> Message:
         how = ("missing", id, tool, self.now)
-        return self.edits.of(caller, how, lambda: _made_up(caller, id, tool, self.now))
+        return self.edits.of(caller, how, lambda: made_up(caller, id, tool, self.now))
 
     def _named(self, message: Message, tool: str) -> Message:
         """A result under the name of its tool, without blanks around it."""
@@ -218,7 +218,8 @@ def answers(message: Message) -> str:
     return next((part.call_id for part in message.parts if part.call_id), "")
 
 
-def _made_up(caller: Message, id: str, tool: str, now: float | None) -> Message:
+def made_up(caller: Message, id: str, tool: str, now: float | None) -> Message:
+    """The result of a call that has none, at a time or at that of a message."""
     part = Part("tool_result", MISSING, "synthetic", (), tool or UNKNOWN, id, is_error=True)
     return Message(f"missing-{id}", "tool", (part,), caller.time if now is None else now)
 

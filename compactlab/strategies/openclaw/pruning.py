@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, get_args
-
-import msgspec
+from typing import Annotated, Any, Literal, get_args
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source, remembered
+from compactlab.sim.core.message import FRAME, Message, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.strategies.mechanisms.stub import Edits, PerReplay, sources_of
+from compactlab.strategies.mechanisms.joined import ending, instead, pieces_of, spans_of
+from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS, head, holds, is_finite
 from compactlab.strategies.pi.preparation import is_at_least
 
@@ -128,15 +127,6 @@ def _plain(name: object) -> str:
 IMAGE_GONE = "[image removed during context pruning]"
 
 
-class _Piece(NamedTuple):
-    """A text of a message, and where it begins in all of them joined, in UTF-16 code units."""
-
-    part: Part
-    place: int
-    text: str
-    start: int
-
-
 def trimmed(
     message: Message, max_chars: float, head_chars: float, tail_chars: float, *, images: bool
 ) -> Message:
@@ -150,91 +140,25 @@ def trimmed(
     pictured = holds(message, "image")
     if pictured and not images:
         return message
-    pieces = list(_pieces(message))
+    pieces = list(pieces_of(message, IMAGE_GONE))
     whole = "\n".join(piece.text for piece in pieces)
     length, first, last = utf16_length(whole), max(0, head_chars), max(0, tail_chars)
     if length <= max_chars or first + last >= length:
         if not pictured:
             return message
-        return _instead(message, whole, "truncated", _spans(pieces, length, 0, length))
-    ends = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
+        return instead(message, whole, "truncated", spans_of(pieces, length, 0, length))
+    ends = f"{head(whole, int(first))}\n...\n{ending(whole, math.ceil(last))}"
     note = (
         f"\n\n[Tool result trimmed: kept first {_written(first)} chars and last {_written(last)} "
         f"chars of {length} chars.]"
     )
-    spans = _spans(pieces, int(first), math.ceil(last), length)
-    return _instead(message, ends + note, "truncated", spans)
+    spans = spans_of(pieces, int(first), math.ceil(last), length)
+    return instead(message, ends + note, "truncated", spans)
 
 
 def cleared(message: Message, placeholder: str) -> Message:
     """Put a word in the place of a tool's result; its call keeps it."""
-    return _instead(message, placeholder, "stub", ())
-
-
-def _instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...]) -> Message:
-    """The result with one text in the place of all its parts."""
-    if not sources:
-        kind, sources = "stub", sources_of(message.parts)
-    first = next((part for part in message.parts if part.call_id), message.parts[0])
-    part = Part(
-        "tool_result",
-        text,
-        kind if sources else "synthetic",
-        sources,
-        first.name,
-        first.call_id,
-        first.is_error,
-        first.handle,
-    )
-    return msgspec.structs.replace(message, parts=(part,))
-
-
-def _pieces(message: Message) -> Iterator[_Piece]:
-    start = 0
-    for place, part in enumerate(message.parts):
-        text = IMAGE_GONE if part.type == "image" else part.text
-        yield _Piece(part, place, text, start)
-        start += utf16_length(text) + 1
-
-
-def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
-    """What is left of each text when so many code units of all are kept at either end."""
-    sources: list[Source] = []
-    for part, place, text, start in pieces:
-        if part.type == "image" or not text:
-            continue
-        units = utf16_length(text)
-        begins = min(max(first - start, 0), units)
-        ends = min(max(start + units - (length - last), 0), units)
-        if begins + ends >= units:
-            sources += _piece(part, place, 0, -1)
-            continue
-        if begins:
-            sources += _piece(part, place, 0, _points(text, begins, up=False))
-        if ends:
-            sources += _piece(part, place, _points(text, units - ends, up=True), -1)
-    return tuple(dict.fromkeys(sources))
-
-
-def _piece(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:
-    """A span of a part; of one that is a piece itself, what it stands for."""
-    plain = part.kind == "verbatim" and len(part.sources) == 1
-    return (Source(part.sources[0].id, place, start, end),) if plain else part.sources
-
-
-def _points(text: str, units: int, *, up: bool) -> int:
-    """Characters in so many code units; one that is cut in two counts only if rounded up."""
-    begins = head(text, units)
-    cut = bool(begins) and begins[-1] != text[len(begins) - 1]
-    return len(begins) - (cut and not up)
-
-
-def _tail(text: str, length: int, units: int) -> str:
-    """The last so many code units of a text; half of a pair may be left in front."""
-    if text.isascii():
-        return text[length - units :]
-    cut = text.encode("utf-16-le", "surrogatepass")[2 * (length - units) :]
-    return cut.decode("utf-16-le", "surrogatepass")
+    return instead(message, placeholder, "stub", ())
 
 
 def _written(number: float) -> str:

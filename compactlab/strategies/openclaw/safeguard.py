@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite
 from compactlab.strategies.pi.preparation import Preparation
 from compactlab.strategies.pi.summary import MERGE, NO_HISTORY, SPLIT_TURN, TURN_PREFIX, Scribe
@@ -20,6 +20,7 @@ LEAST_RATIO = 0.15
 MARGIN = 1.2
 PARTS = 2
 LEAST_MESSAGES = 4
+HISTORY_SHARE = 0.5
 
 
 def weight(messages: Sequence[Message]) -> int:
@@ -40,12 +41,17 @@ def chunk_ratio(messages: Sequence[Message], window: float) -> float:
     return max(LEAST_RATIO, BASE_RATIO - min(ratio * 2, BASE_RATIO - LEAST_RATIO))
 
 
-def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list[Message]]:
+def is_oversized(message: Message, window: float) -> bool:
+    """Whether a message may be too large for a request: ``isOversizedForSummary``."""
+    return estimate(message) * MARGIN > window * 0.5
+
+
+def split_by_share(messages: Sequence[Message], parts: float = PARTS) -> list[list[Message]]:
     """Split messages into parts of about the same weight: ``splitMessagesByTokenShare``.
 
     Calls and their results may be torn apart, and there may be fewer parts.
     """
-    parts = min(parts, len(messages))
+    parts = min(math.floor(parts), len(messages)) if math.isfinite(parts) else 1
     if parts <= 1:
         return [list(messages)] if messages else []
     target = weight(messages) / parts
@@ -62,11 +68,13 @@ def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list
     return [*chunks, current]
 
 
-def chunks_of(messages: Sequence[Message], most: float) -> list[list[Message]]:
+def chunks_of(messages: Sequence[Message], most: float, margin: float = 1.0) -> list[list[Message]]:
     """Cut messages into pieces of no more than so many tokens: ``chunkMessagesByMaxTokens``.
 
-    A message that alone has more closes the piece that it stands in.
+    A message that alone has more closes the piece that it stands in. By the margin pieces are
+    smaller: estimates may be too low (1.2 in 2026.3.13).
     """
+    most = max(1, math.floor(most / margin))
     chunks: list[list[Message]] = []
     current: list[Message] = []
     tokens = 0
@@ -83,27 +91,57 @@ def chunks_of(messages: Sequence[Message], most: float) -> list[list[Message]]:
     return [*chunks, current] if current else chunks
 
 
+Mended = tuple[Sequence[Message], int]
+"""A history that was repaired, and how many results without a call that dropped."""
+
+
+def unmended(messages: list[Message]) -> Mended:
+    """The history as it is (2026.1.29)."""
+    return messages, 0
+
+
+class Pruned(NamedTuple):
+    """What is left of a history, and what was dropped of it."""
+
+    rest: Sequence[Message]
+    dropped: list[Message]
+    chunks: int  # how many times something was dropped
+    orphans: int  # results that were dropped because their calls had been
+
+
+def share_of(window: float, share: float) -> int:
+    """Tokens of a history that may stay, by its share of the window."""
+    return max(1, math.floor(window * share))
+
+
 def pruned(
     messages: Sequence[Message],
     window: float,
-    share: float,
-    mend: Callable[[list[Message]], Sequence[Message]] = list,
-) -> tuple[Sequence[Message], list[Message]]:
+    share: float = HISTORY_SHARE,
+    parts: float = PARTS,
+    mend: Callable[[list[Message]], Mended] = unmended,
+) -> Pruned:
     """Drop the oldest messages so that the rest has its share of the window.
 
-    As ``pruneHistoryForContextShare``: half of what is left, again and again. A single message
-    stays however large it is. With the rest comes what was dropped. ``mend`` is done to the
-    rest after each drop (2026.3.13: calls and results put together).
+    As ``pruneHistoryForContextShare``: the first of so many parts of what is left, again and
+    again. A single message stays however large it is. ``mend`` is done to the rest after each drop
+    (2026.3.13: calls and results put together).
     """
-    budget = max(1, math.floor(window * share))
-    rest, dropped = messages, list[Message]()
+    budget = share_of(window, share)
+    rest, dropped, times, orphans = messages, list[Message](), 0, 0
     while weight(rest) > budget:
-        chunks = split_by_share(rest)
+        chunks = split_by_share(rest, parts)
         if len(chunks) <= 1:
             break
         dropped += chunks[0]
-        rest = mend(list(rest[len(chunks[0]) :]))
-    return rest, dropped
+        times += 1
+        rest, lost = mend(list(rest[len(chunks[0]) :]))
+        orphans += lost
+    return Pruned(rest, dropped, times, orphans)
+
+
+# What stands where no summary could be had; the words are ours.
+NO_SUMMARY = "No summary could be written of these {} messages, {} of them too large for a request."
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +176,40 @@ class Stages:
     def _in_a_row(
         self, messages: Sequence[Message], previous: Sequence[Part], focus: str
     ) -> list[Part]:
-        """Summarise piece after piece, each with the summary of those before it."""
-        summary = list(previous)
-        for chunk in chunks_of(messages, max(1, math.floor(self.chunk / self.margin))):
-            summary = self.scribe.history(chunk, summary, focus)
+        """Summarise piece after piece, each with the summary of those before it.
+
+        As ``summarizeWithFallback``: where a request is refused, what may be too large for one is
+        left out and named; where that does not help, a line tells that there is no summary.
+        """
+        window = self.scribe.host.window
+        large = [message for message in messages if is_oversized(message, window)]
+        summary = self._pieces(messages, previous, focus)
+        if summary is None and len(large) < len(messages):
+            left_out = set(map(id, large))
+            rest = [message for message in messages if id(message) not in left_out]
+            summary = self._pieces(rest, previous, focus)
+            if summary is not None and large:
+                summary.append(plain("\n\n" + "\n".join(map(_omitted, large))))
+        if summary is None:
+            return [plain(NO_SUMMARY.format(len(messages), len(large)))]
         return summary or [plain(NO_HISTORY)]
+
+    def _pieces(
+        self, messages: Sequence[Message], previous: Sequence[Part], focus: str
+    ) -> list[Part] | None:
+        """The summary of all pieces; None if a request is larger than the window."""
+        summary = list(previous)
+        for chunk in chunks_of(messages, self.chunk, self.margin):
+            written = self.scribe.history_that_fits(chunk, summary, focus)
+            if written is None:
+                return None
+            summary = written
+        return summary
+
+
+def _omitted(message: Message) -> str:
+    tokens = math.floor(estimate(message) / 1000 + 0.5)
+    return f"[Large {role_of(message)} (~{tokens}K tokens) omitted from summary]"
 
 
 # Tools that reported failure, as OpenClaw's safeguard tells of them under a summary.
@@ -241,7 +308,7 @@ class Safeguard:
     overhead: int = 0  # tokens that a request has beside the messages
     margin: float = 1.0  # by what a piece is made smaller than a request may be (2026.3.13: 1.2)
     # What is done to a history of which messages were dropped.
-    mend: Callable[[list[Message]], Sequence[Message]] = list
+    mend: Callable[[list[Message]], Mended] = unmended
 
     def fitted(
         self, history: Sequence[Message], prepared: Preparation
@@ -258,7 +325,7 @@ class Safeguard:
         previous = list(prepared.previous)
         if new <= math.floor(window * share * MARGIN):
             return history, previous
-        rest, dropped = pruned(history, window, share, self.mend)
+        rest, dropped, _, _ = pruned(history, window, share, mend=self.mend)
         if dropped:
             previous = self._stages(dropped).summary(dropped, previous, self.focus)
         return rest, previous

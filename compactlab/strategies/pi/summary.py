@@ -214,25 +214,33 @@ class Scribe:
         self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
     ) -> list[Part]:
         """Ask for a summary of messages that carries a previous one on: ``generateSummary``."""
-        instructions = UPDATE if text_of(previous) else FIRST
-        if focus:
-            instructions += f"\n\nAdditional focus: {focus}"
-        return self._ask(messages, previous, instructions, 0.8)
+        return self._ask(self._request(messages, previous, _instructions(previous, focus), 0.8))
+
+    def history_that_fits(
+        self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
+    ) -> list[Part] | None:
+        """The same; None if the provider refuses the request, because the window is too small."""
+        request = self._request(messages, previous, _instructions(previous, focus), 0.8)
+        # Nothing is counted where it need not be: a token has one character or more.
+        text, window = request.transcript + request.instructions, self.host.window
+        if len(text) > window and self.host.count(text) > window:
+            return None
+        return self._ask(request)
 
     def prefix(self, messages: Sequence[Message]) -> list[Part]:
         """Ask for a summary of the first part of a turn: ``generateTurnPrefixSummary``."""
-        return self._ask(messages, (), PREFIX, 0.5)
+        return self._ask(self._request(messages, (), PREFIX, 0.5))
 
-    def _ask(
+    def _request(
         self, messages: Sequence[Message], previous: Sequence[Part], instructions: str, share: float
-    ) -> list[Part]:
+    ) -> SummaryRequest:
         transcript = ""
         if self.rides == "fresh":
             written = serialise(messages, result_chars(self.version))
             transcript = f"<conversation>\n{written}\n</conversation>"
             if before := text_of(previous):
                 transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
-        request = SummaryRequest(
+        return SummaryRequest(
             tuple(messages),
             math.floor(share * self.reserve),
             tuple(part for part in previous if part.sources),
@@ -240,7 +248,14 @@ class Scribe:
             transcript,
             self.rides,
         )
+
+    def _ask(self, request: SummaryRequest) -> list[Part]:
         return lines(self.host.summarize(self.view, request))
+
+
+def _instructions(previous: Sequence[Part], focus: str) -> str:
+    instructions = UPDATE if text_of(previous) else FIRST
+    return f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions
 
 
 def pi_summary(scribe: Scribe, prepared: Preparation, focus: str = "") -> list[Part]:

@@ -1,7 +1,9 @@
 """Long histories are summarised in stages."""
 
+import math
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from compactlab.strategies.openclaw.safeguard import (
     Stages,
     chunk_ratio,
     chunks_of,
+    is_oversized,
     pruned,
     split_by_share,
 )
@@ -105,16 +108,56 @@ def test_of_nothing_the_summary_is_the_previous_one(stages):
     assert not stages.requests
 
 
+@pytest.fixture
+def narrow(stages):
+    """The same in a window of 1,000 tokens, of which the second message alone has more."""
+    now, host = stages.scribe.view.messages, stages.scribe.host
+    host.model = host.model.narrowed(1000)
+    large = Part("text", "all is lost " * 2000, "verbatim", (Source("a2"),))
+    stages.messages = [now[0], msgspec.structs.replace(now[1], parts=(large,)), now[2]]
+    return stages
+
+
+def test_what_is_too_large_for_a_request_is_left_out_and_named(narrow):
+    summary = Stages(narrow.scribe, 400).summary(narrow.messages, [NOTES])
+    note = "[Large assistant (~6K tokens) omitted from summary]"
+    assert text_of(summary) == f"summary 2\n\n{note}"
+    (_, first) = narrow.requests  # the piece before the one that was refused was paid for
+    assert [message.id for message in first.messages] == ["u1", "u3"]
+
+
+def test_if_that_does_not_help_a_line_says_that_there_is_no_summary(narrow):
+    (part,) = Stages(narrow.scribe, 400).summary(narrow.messages[1:2], [NOTES])
+    assert part.text.startswith("No summary could be written of these 1 messages, 1 of them")
+    assert not narrow.requests
+
+
+@pytest.mark.parametrize(("size", "large"), [(1664, False), (1672, True)])
+def test_large_is_what_may_exceed_half_of_the_window(moment, size, large):
+    assert is_oversized(moment("u", size=size).messages[0], 1000) is large
+
+
+@pytest.mark.parametrize(("parts", "chunks"), [(math.nan, 1), (0, 1), (1.9, 1), (2.9, 2), (99, 4)])
+def test_parts_are_whole_and_no_more_than_messages(moment, parts, chunks):
+    assert len(split_by_share(moment("uaua", size=400).messages, parts)) == chunks
+
+
+def test_a_margin_makes_pieces_smaller(moment):
+    told = moment("uaua", size=400).messages
+    assert ids(chunks_of(told, 200, 1.2)) == "u1 | a2 | u3 | a4"
+    assert ids(chunks_of(told, 240, 1.2)) == "u1 a2 | u3 a4"
+
+
 def test_the_oldest_half_is_dropped_until_the_rest_has_its_share(moment):
     told = moment("ua" * 4, size=400).messages
-    kept, dropped = pruned(told, 1000, 0.5)
+    kept, dropped, *_ = pruned(told, 1000, 0.5)
     assert (ids([dropped]), ids([kept])) == ("u1 a2 u3 a4", "u5 a6 u7 a8")
-    assert pruned(told, 1000, 0.8) == (told, [])
+    assert pruned(told, 1000, 0.8) == (told, [], 0, 0)
 
 
 def test_a_single_message_stays_however_large(moment):
     told = moment("u", size=4000).messages
-    assert pruned(told, 100, 0.5) == (told, [])
+    assert pruned(told, 100, 0.5) == (told, [], 0, 0)
 
 
 @given(sizes=st.lists(st.integers(0, 900), max_size=9), most=st.integers(1, 300))

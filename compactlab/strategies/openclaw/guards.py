@@ -1,0 +1,472 @@
+"""OpenClaw's guards on tool results: when one is written, before a request, after a refusal."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Annotated, Literal, NamedTuple, get_args
+
+import msgspec
+
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import FAILED, Message, Part, Weight, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.joined import (
+    Piece,
+    before_break,
+    ending,
+    instead,
+    pieces_of,
+    spans_of,
+)
+from compactlab.strategies.mechanisms.stub import Edits, PerReplay
+from compactlab.strategies.mechanisms.text import BLANKS, changed_to, head
+from compactlab.strategies.openclaw.pairs import LEAVES_FAILED, answers, made_up
+from compactlab.strategies.openclaw.pruning import context_chars
+from compactlab.strategies.pi.preparation import is_at_least
+
+Version = Literal["2026.1.29", "2026.2.17", "2026.3.13"]
+NEWEST: Version = "2026.3.13"
+VERSIONS: tuple[str, ...] = get_args(Version)
+
+# A text that is too long: its beginning, and its end if that matters.
+
+MOST_CHARS = 400_000  # of a result, however large the window is
+LEAST_CHARS = 2000  # of a text, however many others there are
+# The literals of the original, as its answers show them.
+WARNS = "\n\n\N{WARNING SIGN}\N{VARIATION SELECTOR-16} "
+TOO_LARGE = (
+    f"{WARNS}[Content truncated — original was too large for the model's context window. "
+    "The content above is a partial view. If you need more, request specific sections or use "
+    "offset/limit parameters to read smaller chunks.]"
+)
+NOT_STORED = (
+    f"{WARNS}[Content truncated during persistence — original exceeded size limit. Use "
+    "offset/limit parameters or request specific sections for large content.]"
+)
+OMITTED = f"{WARNS}[... middle content omitted — showing head and tail ...]\n\n"
+# Since when the end is kept if it looks important; vectors hold both versions to account.
+_KEEPS_ENDS = "2026.3.1"
+_SHARE, _TAIL_SHARE, _TAIL_CHARS, _LOOKS_AT = 0.3, 0.3, 4000, 2000
+_FAILS = "error|exception|failed|fatal|traceback|panic|stack trace|errno|exit code"
+_CONCLUDES = "total|summary|result|complete|finished|done"
+_TELLS = re.compile(rf"\b({_FAILS}|{_CONCLUDES})\b", re.ASCII)
+
+
+def most_chars(window: float) -> float:
+    """Characters that one result may have: ``calculateMaxToolResultChars`` (2026.2.17, 3.13).
+
+    At four to the token, a share of 0.3 of the window, and no more than 400,000.
+
+    Examples
+    --------
+    >>> most_chars(200_000), most_chars(2_000_000)
+    (240000, 400000)
+    """
+    share = window * _SHARE
+    return min((math.floor(share) if math.isfinite(share) else share) * 4, MOST_CHARS)
+
+
+class Cut(NamedTuple):
+    """A text that was cut, and how many UTF-16 code units at its ends are the original's."""
+
+    text: str
+    first: int
+    last: int = 0
+
+
+def cut_text(
+    text: str,
+    most: float,
+    version: str = NEWEST,
+    suffix: str = TOO_LARGE,
+    least: int = LEAST_CHARS,
+) -> Cut | None:
+    """Cut a text to so many characters: ``truncateToolResultText``; None if it is no longer.
+
+    What stays is never less than ``least``, whatever was asked for. In 2026.3.13 the end stays as
+    well if it tells of failure, sums up or closes JSON.
+    """
+    length = utf16_length(text)
+    if length <= most:
+        return None
+    room = max(least, math.floor(most) - utf16_length(suffix))
+    if is_at_least(version, _KEEPS_ENDS) and room > 2 * least and has_important_end(text):
+        tail = min(math.floor(room * _TAIL_SHARE), _TAIL_CHARS)
+        first = room - tail - utf16_length(OMITTED)
+        if first > least:
+            first, last = before_break(text, first, 0.8), _after_break(text, tail)
+            return Cut(f"{head(text, first)}{OMITTED}{ending(text, last)}{suffix}", first, last)
+    first = before_break(text, room, 0.8)
+    return Cut(head(text, first) + suffix, first)
+
+
+def has_important_end(text: str) -> bool:
+    """Whether the last 2,000 characters tell of failure, sum up, or close JSON."""
+    end = ending(text, _LOOKS_AT).lower()
+    return _TELLS.search(end) is not None or end.strip(BLANKS).endswith("}")
+
+
+def _after_break(text: str, units: int) -> int:
+    """How much of an end is kept: from its first line break on, if that is in its first fifth."""
+    line, found, _ = ending(text, units).partition("\n")
+    place = utf16_length(line)
+    return units - place - 1 if found and place < units * 0.2 else units
+
+
+def cut_result(
+    message: Message,
+    most: float,
+    version: str = NEWEST,
+    suffix: str = TOO_LARGE,
+    least: int = LEAST_CHARS,
+) -> Message:
+    """Cut a result's texts to so many characters together: ``truncateToolResultMessage``.
+
+    Each has its share of them, but never less than ``least``. Images stay.
+    """
+    total = text_chars(message)
+    if total <= most:
+        return message
+    floor = least + (utf16_length(suffix) if is_at_least(version, _KEEPS_ENDS) else 0)
+
+    def cut(part: Part) -> Cut | None:
+        share = max(floor, math.floor(most * (utf16_length(part.text) / total)))
+        return cut_text(part.text, share, version, suffix, least)
+
+    return _with_cuts(message, cut)
+
+
+def capped(message: Message, version: str = NEWEST, most: float = MOST_CHARS) -> Message:
+    """Cap a result before it is written: ``capToolResultSize`` (2026.2.17; none before it).
+
+    In 2026.3.13 it is :func:`cut_result` with another notice, by its source (openclaw/openclaw,
+    ``session-tool-result-guard.ts`` as of 2026-03).
+    """
+    if is_at_least(version, _KEEPS_ENDS):
+        return cut_result(message, most, version, NOT_STORED)
+    total = text_chars(message)
+    if total <= most:
+        return message
+
+    def cut(part: Part) -> Cut | None:
+        units = utf16_length(part.text)
+        room = max(LEAST_CHARS, math.floor(most * (units / total)) - utf16_length(NOT_STORED))
+        if units <= room:
+            return None
+        first = before_break(part.text, room, 0.8)
+        return Cut(head(part.text, first) + NOT_STORED, first)
+
+    return _with_cuts(message, cut)
+
+
+@remembered
+def text_chars(message: Message) -> int:
+    """Weigh a tool's result by the characters of its texts; anything else weighs nothing."""
+    texts = (part.text for part in message.parts if part.type != "image")
+    return sum(map(utf16_length, texts)) if message.role == "tool" else 0
+
+
+def _with_cuts(message: Message, cut: Callable[[Part], Cut | None]) -> Message:
+    parts = list(message.parts)
+    for place, part in enumerate(parts):
+        found = cut(part) if part.type != "image" and part.text else None
+        if found is None:
+            continue
+        piece = Piece(part, place, part.text, 0)
+        spans = spans_of([piece], found.first, found.last, utf16_length(part.text))
+        parts[place] = msgspec.structs.replace(
+            part, text=found.text, kind=changed_to("truncated", part), sources=spans
+        )
+    return msgspec.structs.replace(message, parts=tuple(parts))
+
+
+# What is written: every call is answered before anything else is said.
+
+Pending = dict[str, str]  # ids of calls without a result, and their tools
+
+
+def written(
+    messages: Iterable[Message],
+    pending: Pending,
+    *,
+    now: float | None = None,
+    synthetic: bool = True,
+    version: str = NEWEST,
+) -> list[Message]:
+    """Write messages one after the other: OpenClaw's ``installSessionToolResultGuard``.
+
+    A result that is still missing when something else is written is made up; ``pending``, which is
+    changed, says what is missing. Without ``synthetic`` nothing is made up. A result that comes
+    late is written all the same, and one that nobody asked for, too. Exact for 2026.1.29; from
+    2026.2.3 on calls of an answer that was cut off are left alone, as in the repair at load.
+    """
+    out: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            pending.pop(answers(message), None)
+        else:
+            failed = message.origin in FAILED and is_at_least(version, LEAVES_FAILED)
+            calls = {} if failed else _calls(message)
+            if synthetic:
+                out += flushed(pending, message, now)
+            pending.update(calls)
+        out.append(message)
+    return out
+
+
+def flushed(pending: Pending, before: Message, now: float | None = None) -> list[Message]:
+    """Make up what is missing, and forget it: ``flushPendingToolResults``."""
+    found = [made_up(before, id, tool, now) for id, tool in pending.items()]
+    pending.clear()
+    return found
+
+
+def _calls(message: Message) -> Pending:
+    if message.role != "assistant":
+        return {}
+    return {p.call_id: p.name for p in message.parts if p.type == "tool_call" and p.call_id}
+
+
+# What is sent: no result is too large, and neither are all of them.
+
+CUT_NOTICE = "[truncated: output exceeded context limit]"
+REMOVED = "[compacted: tool output removed to free context]"
+_CHARS_PER_TOKEN, _RESULT_WEIGHT = 4, 2
+_CONTEXT_SHARE, _RESULT_SHARE, _LEAST_ROOM = 0.75, 0.5, 1024
+
+
+class Room(NamedTuple):
+    """What the guard allows, in characters that it weighs: of one result, and of all messages."""
+
+    result: int
+    context: int
+
+    @classmethod
+    def of(cls, window: float) -> Room:
+        """What it allows in a window of so many tokens."""
+        tokens = max(1, math.floor(window))
+        result = math.floor(tokens * _CHARS_PER_TOKEN / _RESULT_WEIGHT * _RESULT_SHARE)
+        context = math.floor(tokens * _CHARS_PER_TOKEN * _CONTEXT_SHARE)
+        return cls(max(_LEAST_ROOM, result), max(_LEAST_ROOM, context))
+
+
+@remembered
+def guarded_chars(message: Message) -> int:
+    """Weigh a message as the guard does: characters of results count twice."""
+    chars = context_chars(message)
+    return chars * _RESULT_WEIGHT if message.role == "tool" else chars
+
+
+def _none(message: Message) -> int:
+    return 0
+
+
+def guarded(
+    messages: Messages,
+    window: float,
+    *,
+    newest_first: bool = False,
+    details: Weight = _none,
+    edits: Edits | None = None,
+) -> Messages:
+    """Guard a request against results that are too large: ``installToolResultContextGuard``.
+
+    As released with 2026.2.17. A result whose weight exceeds half of the window is cut, and loses
+    its images; if all messages exceed three quarters of it, a word takes the place of results,
+    oldest first, until they do not. It does so even where the word is longer than the result.
+    ``details`` are the characters of what a tool told its client beside the result: they count,
+    and are gone with what is replaced.
+    """
+    room, known = Room.of(window), edits or Edits()
+    sizes = messages.total(guarded_chars)
+    if details is not _none:
+        told = (details(message) for message in messages if message.role == "tool")
+        sizes += _RESULT_WEIGHT * sum(told)
+    elif sizes <= room.context and not messages.total(_longer(room.result)):
+        return messages
+    changed: dict[int, Message] = {}
+    weights: dict[int, int] = {}
+    for place, message in enumerate(messages):
+        if message.role != "tool":
+            continue
+        own = guarded_chars(message) + _RESULT_WEIGHT * details(message)
+        if own > room.result:
+            cut = known.of(message, ("guard", room.result), partial(_fitted, message, room.result))
+            sizes += guarded_chars(cut) - own
+            own = guarded_chars(cut)
+            if cut is not message:
+                changed[place] = cut
+        weights[place] = own
+    return messages.replace(
+        changed | _removed(messages, weights, sizes - room.context, known, newest_first)
+    )
+
+
+@cache
+def _longer(most: int) -> Weight:
+    """A weight that counts results that weigh more than that."""
+    return lambda message: int(message.role == "tool" and guarded_chars(message) > most)
+
+
+def _fitted(message: Message, most: int) -> Message:
+    pieces = list(pieces_of(message))
+    whole = "\n".join(piece.text for piece in pieces)
+    length = utf16_length(whole)
+    if not whole:
+        return instead(message, CUT_NOTICE, "stub", ())
+    if length <= most and len(message.parts) == 1:
+        return message
+    if length <= most:
+        return instead(message, whole, "truncated", spans_of(pieces, length, 0, length))
+    first = before_break(whole, most - len(CUT_NOTICE) - 1, 0.7)
+    spans = spans_of(pieces, first, 0, length)
+    return instead(message, f"{head(whole, first)}\n{CUT_NOTICE}", "truncated", spans)
+
+
+def _removed(
+    messages: Messages, weights: Mapping[int, int], needed: int, edits: Edits, newest_first: bool
+) -> dict[int, Message]:
+    """Put a word in the place of results until so much is gained."""
+    changed: dict[int, Message] = {}
+    for place in reversed(list(weights)) if newest_first else weights:
+        if needed <= 0:
+            break
+        if weights[place] <= len(REMOVED):
+            continue
+        message = messages[place]
+        stub = edits.of(message, ("removed",), partial(instead, message, REMOVED, "stub", ()))
+        changed[place] = stub
+        needed -= max(0, weights[place] - guarded_chars(stub))
+    return changed
+
+
+@dataclass(frozen=True)
+class WriteGuard(Strategy):
+    """Keep what is written into the session in order: a result for every call, and none too large.
+
+    OpenClaw's guard of the session's file (``installSessionToolResultGuard``). When something else
+    is written while a call has no result, one is made up and written first; what comes late stands
+    behind that, and ``pair_repair`` puts it right at load. From 2026.2.17 on a result of more than
+    400,000 characters is cut before it is written, for good: at a line break near the end of what
+    is kept; in 2026.3.13 its end stays, too, where it looks important. Exact are the pairs
+    (2026.1.29) and the cap (2026.2.17); the cap of 2026.3.13 is built of its exact parts, by its
+    source. Results for all providers; the original makes none up for OpenAI's kind of API.
+
+    Parameters
+    ----------
+    synthetic_results
+        Whether missing results are made up (``allowSyntheticToolResults``).
+    max_chars
+        The cap; fixed in these versions. From April 2026 on the default is 16,000, and users can
+        set it (``contextLimits.toolResultMaxChars``). 0 for no cap.
+    version
+        OpenClaw's: 2026.1.29 has no cap.
+    """
+
+    synthetic_results: bool = True
+    max_chars: Annotated[int, at_least(0)] = MOST_CHARS
+    version: Version = NEWEST
+    phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
+    breaks = MappingProxyType({"size": "a call without a result is given one (OpenClaw 2026.1.29)"})
+
+    def compact(self, view: View, host: Host) -> View:
+        """Write what has come since the last time."""
+        messages, seen = view.messages, host.notes.get("seen", "")
+        if not messages or messages[-1].id == seen:
+            return view
+        host.notes["seen"] = messages[-1].id
+        start = len(messages)
+        while start and messages[start - 1].id != seen:
+            start -= 1
+        new, pending = messages[start:], dict(host.notes.get("pending", {}))
+        out = written(new, pending, synthetic=self.synthetic_results, version=self.version)
+        host.notes["pending"] = pending
+        out = [self._capped(message) for message in out]
+        same = len(out) == len(new) and all(a is b for a, b in zip(out, new, strict=True))
+        return view if same else view.with_messages(messages.branch(start, out))
+
+    def _capped(self, message: Message) -> Message:
+        if not self.max_chars or self.version == VERSIONS[0]:
+            return message
+        return capped(message, self.version, self.max_chars)
+
+
+@dataclass(frozen=True)
+class OverflowTruncation(Strategy):
+    """When a prompt is refused even after a compaction, cut large results in the session for good.
+
+    OpenClaw's last resort (``truncateOversizedToolResultsInSession``, 2026.2.17 on): every result
+    that has more than three tenths of the window, at four characters to the token, is cut to that.
+    In a pipeline it comes after what compacts. Exact is what becomes of a result. Simplified: the
+    original compacts up to three times before, this asks once; a prompt is refused if it is larger
+    than the window, by the model's own count, after ``context_guard``.
+
+    Parameters
+    ----------
+    version
+        OpenClaw's: 2026.3.13 keeps the end of a result where that looks important.
+    """
+
+    version: Literal["2026.2.17", "2026.3.13"] = "2026.3.13"
+    phases = frozenset({Phase.ON_OVERFLOW})
+
+    def compact(self, view: View, host: Host) -> View:
+        """Cut what is too large, if the prompt still is."""
+        sent = view.with_messages(guarded(view.messages, host.window))
+        if host.count(sent) <= host.window:
+            return view
+        most = most_chars(host.window)
+        return view.with_messages(
+            view.messages.replace(
+                {
+                    place: cut_result(message, most, self.version)
+                    for place, message in enumerate(view.messages)
+                    if text_chars(message) > most
+                }
+            )
+        )
+
+
+@dataclass(frozen=True)
+class ContextGuard(Strategy):
+    """Before every request, cut results that are too large, and remove old ones if all are.
+
+    OpenClaw's guard of the context (``installToolResultContextGuard``, 2026.2.17). It weighs
+    messages in characters, those of results twice: one result may have half of the window (at four
+    characters to the token), all messages three quarters. What is more is cut; then a word takes
+    the place of results, oldest first, until the rest fits. So a session of large results is kept
+    below the size at which it would be compacted, and every request beyond that point removes one
+    more result near its beginning: all behind it is written to the cache again.
+
+    Exact is what becomes of the messages. Simplified: details of results are not in recordings,
+    which the original counts; what it changes in memory stays changed until the session is loaded
+    again, to the same effect as for one request. Left out is the refusal of what is still above
+    nine tenths, which came by 2026-03-22 (openclaw/openclaw pull request 51952 shows it).
+
+    Parameters
+    ----------
+    newest_first
+        Remove the newest results first, so that what is cached stays: pull request 58036 of
+        openclaw/openclaw, merged on 2026-03-31, after the versions that are followed here.
+    """
+
+    newest_first: bool = False
+    lifetime = Lifetime.REQUEST
+    edits: PerReplay[Edits] = field(
+        default_factory=partial(PerReplay, Edits), init=False, repr=False, compare=False
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Guard what is about to be sent."""
+        kept = self.edits.of(host)
+        messages = guarded(view.messages, host.window, newest_first=self.newest_first, edits=kept)
+        return view.with_messages(messages)
