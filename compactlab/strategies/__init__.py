@@ -7,6 +7,7 @@ if __name__ != "compactlab.strategies":
         "strategies/ at the top of a checkout is a link: import compactlab.strategies"
     )
 
+from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
@@ -41,6 +42,7 @@ __all__ = [
     "ContextRecovery",
     "DescribedResults",
     "EndpointCompaction",
+    "EventRanges",
     "FractionSplit",
     "FullSummary",
     "GeminiCli",

@@ -57,6 +57,8 @@ LINE_UP = (
     "full_summary",
     "rolling_summary",
     "turn_checkpoints",
+    "event_ranges",
+    "event_ranges(trigger=0.8)",
     "user_words",
     "prune_then_summarize",
     "fraction_split",
