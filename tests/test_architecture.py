@@ -44,6 +44,7 @@ BUILT_ON = {"openclaw": {"pi"}, "opencode": {"openclaw"}}
 # Slow to load, so imported in the function that uses it. The modules behind a name may do so at
 # their top, because they are themselves imported in a function.
 HEAVY: Mapping[str, set[str]] = {
+    "bm25s": set(),
     "dask": set(),
     "detect_secrets": set(),
     "distributed": set(),
