@@ -9,9 +9,11 @@ if __name__ != "compactlab.strategies":
 
 from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
+from compactlab.strategies.bm25_retrieval import Bm25Retrieval
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
+from compactlab.strategies.context_windows import ContextWindows
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
@@ -36,10 +38,12 @@ __all__ = [
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
+    "Bm25Retrieval",
     "ClaudeCode",
     "ClearToolResults",
     "Codex",
     "ContextRecovery",
+    "ContextWindows",
     "DescribedResults",
     "EndpointCompaction",
     "EventRanges",

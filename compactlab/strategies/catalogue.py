@@ -60,6 +60,8 @@ LINE_UP = (
     "event_ranges",
     "event_ranges(trigger=0.8)",
     "user_words",
+    "context_windows",
+    "bm25_retrieval",
     "prune_then_summarize",
     "fraction_split",
     "server_compaction",
