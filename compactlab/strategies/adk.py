@@ -216,7 +216,8 @@ def _worth(
 def events_of(log: Sequence[Message]) -> list[Event]:
     """A log as events; the time of each is its place, counted from 1.
 
-    What a client says just before a person speaks belongs to that person's turn.
+    What a client says just before a person speaks belongs to that person's turn; what it says
+    before anybody has spoken, to none.
     """
     return [
         Event(
@@ -238,7 +239,8 @@ def _turns(log: Sequence[Message]) -> list[int]:
     for message in log:
         if message.starts_turn:
             turn += 1
-            turns[len(turns) - waiting :] = [turn] * waiting
+            if turn > 1:
+                turns[len(turns) - waiting :] = [turn] * waiting
         waiting = waiting + 1 if message.role == "user" and message.meta else 0
         turns.append(turn)
     return turns

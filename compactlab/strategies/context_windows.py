@@ -57,7 +57,7 @@ class ContextWindows(Strategy):
     prompt: the calls of it are billed and read the cache. The new window has what the client said
     at the beginning of the session, and the user's new message, if there is one; nothing else of
     the old one, and no summary. In the middle of a turn the user's words are gone, too: they are in
-    the notes or in the history. If a prompt was too large there is no room for notes.
+    the notes or in the history. If the prompt was too large there is no room for notes.
 
     What is left behind goes into the host's memory in passages, so that a fact in it is
     retrievable: in the closed loop the agent searches for it, and the search is billed.
@@ -101,9 +101,10 @@ class ContextWindows(Strategy):
         left, asked = view.messages[:start], view.messages[start:]
         if not overflow and not self._is_due(View(view.system, left), host):
             return view
-        if is_little(host.count(left) - at_most(self.max_notes_tokens, host), host):
+        said = Messages(message for message in left if not _is_window(message))
+        if is_little(host.count(said), host):
             return view
-        if not overflow:
+        if not overflow and host.count(view) + host.count(PROMPT) <= host.window:
             host.run_turn(view, self._request(host))
         self._remember(host, {message.id for message in asked})
         host.notes["window"] = host.notes.get("window", 0) + 1
@@ -111,9 +112,14 @@ class ContextWindows(Strategy):
         return view.with_messages([*front, self._notes(host), *asked])
 
     def _is_due(self, known: View, host: Host) -> bool:
-        own = min(host.window, _WINDOW) if host.model.provider == "openai" else host.window
-        limit = tokens_at(self.trigger, host, int(own * _LIMIT))
-        return counted_tokens(known, host) >= limit - at_most(self.reminder_tokens, host)
+        least = self.limit(host) - at_most(self.reminder_tokens, host)
+        return counted_tokens(known, host) >= least
+
+    def limit(self, host: Host) -> float:
+        """Tokens at which a window is full."""
+        openai = host.model.provider == "openai"
+        own = min(host.window, _WINDOW) if openai else host.window
+        return tokens_at(self.trigger, host, int(own * _LIMIT))
 
     def _request(self, host: Host) -> TurnRequest:
         most = at_most(self.max_notes_tokens, host)
