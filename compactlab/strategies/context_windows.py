@@ -135,7 +135,11 @@ class ContextWindows(Strategy):
             host.memory.append(Remembered("history", text, (source,), host.now))
 
     def _notes(self, host: Host) -> Message:
-        """The message with which a window begins: the newest notes that fit, oldest first."""
+        """The message with which a window begins: the newest notes that fit, oldest first.
+
+        A note of a branch that was given up in a rewind stands for nothing that is known.
+        """
+        known = {message.id for message in host.log}
         room, parts = at_most(self.max_notes_tokens, host), list[Part]()
         for note in reversed(host.memory):
             if note.topic == "history":
@@ -144,7 +148,8 @@ class ContextWindows(Strategy):
             room -= host.count(text)
             if room < 0:
                 break
-            parts.append(Part("text", text, "memory", note.sources))
+            sources = tuple(source for source in note.sources if source.id in known)
+            parts.append(Part("text", text, "memory" if sources else "synthetic", sources))
         told = (frame(LEAD), *reversed(parts), frame(END))
         id = f"window-{host.notes['window']}"
         return Message(id, "user", told, host.now, meta=True)
