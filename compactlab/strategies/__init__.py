@@ -9,7 +9,6 @@ if __name__ != "compactlab.strategies":
 
 from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
-from compactlab.strategies.bm25_retrieval import Bm25Retrieval
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
@@ -18,6 +17,7 @@ from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
+from compactlab.strategies.log_retrieval import LogRetrieval
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.openclaw import Openclaw, TurnSlice
@@ -38,7 +38,6 @@ __all__ = [
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
-    "Bm25Retrieval",
     "ClaudeCode",
     "ClearToolResults",
     "Codex",
@@ -52,6 +51,7 @@ __all__ = [
     "GeminiCli",
     "KeepAll",
     "KeepNone",
+    "LogRetrieval",
     "MemoryFlush",
     "MemoryRecall",
     "ObservationMasking",

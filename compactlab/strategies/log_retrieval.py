@@ -52,7 +52,7 @@ def best(found: Iterable[Passage], tokens: int) -> list[Passage]:
 
 
 @dataclass(frozen=True)
-class Bm25Retrieval(Strategy):
+class LogRetrieval(Strategy):
     """Keep the newest messages, and bring back what the log says of the matter in hand.
 
     The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753, section 4.1), BEAM

@@ -9,11 +9,11 @@ import pytest
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import verbatim
-from compactlab.strategies import Bm25Retrieval
-from compactlab.strategies.bm25_retrieval import CLOSES, OPENS, newest
+from compactlab.strategies import LogRetrieval
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.log_retrieval import CLOSES, OPENS, newest
 
-SMALL = Bm25Retrieval(trigger=800, keep_tokens=400)
+SMALL = LogRetrieval(trigger=800, keep_tokens=400)
 
 
 @pytest.fixture
@@ -126,4 +126,4 @@ def test_a_prompt_that_is_too_large_is_cut_before_its_time(story, play):
 )
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(UsageError, match=wrong.split("=")[0]):
-        find_strategy(f"bm25_retrieval({wrong})")
+        find_strategy(f"log_retrieval({wrong})")
