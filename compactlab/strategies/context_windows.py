@@ -65,10 +65,9 @@ class ContextWindows(Strategy):
     Simplified: the run's summariser says what the notes are; the agent asks for a new window at
     once when it is reminded, and never before; its notes stand in the new window, as coder/xum does
     it (pull request 4097), where Codex's agent reads them by a call; the search is BM25 and finds
-    what it finds by one call, where Codex's is for literal strings (a benchmark counted 6.3
-    look-ups for a question), and results of tools are got by calling the tool again. In a narrowed
-    window the reminder and the notes take a quarter of it at most; where next to nothing would be
-    gained it does not act.
+    what it finds by one call, where Codex's is for literal strings and takes several; results of
+    tools are got by calling the tool again. In a narrowed window the reminder and the notes take a
+    quarter of it at most; where next to nothing would be gained it does not act.
 
     Parameters
     ----------

@@ -55,15 +55,15 @@ def best(found: Iterable[Passage], tokens: int) -> list[Passage]:
 class LogRetrieval(Strategy):
     """Keep the newest messages, and bring back what the log says of the matter in hand.
 
-    The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753, section 4.1), BEAM
+    The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753), BEAM
     (arXiv 2510.27246) and LongMemEval (arXiv 2410.10813) put the best passages of a history before
     a question, by BM25 or by embeddings. When the context has reached the trigger, all but the
     newest messages leave the prompt, and nothing is summarised. From then on, before each turn, the
     passages of what has left are ranked by the words of the user, and the best that fit a budget
     are put in front of these words, in the order in which they were said. There they stay: what
-    was sent before is not rewritten, so retrieval costs its own tokens and leaves the cache alone.
-    When messages leave within a turn, the user's words stay in front, and the search is also for
-    what the agent said and called last.
+    was sent before is not rewritten, but the window fills sooner. When messages leave within a
+    turn, the user's words stay in front, and the search is also for what the agent said and called
+    last.
 
     The search is Lucene's BM25 (``bm25s``), words in lower case, not stemmed; a passage is a piece
     of a message. How large budget, tail and trigger are is our own choice: benchmarks ask one
