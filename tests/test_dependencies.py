@@ -16,6 +16,7 @@ import compactlab
 from compactlab.privacy import Redactor
 from compactlab.reports.analysis.distributions import student_quantiles
 from compactlab.sim.core.errors import CompactlabError, UsageError
+from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.tokens import encoding
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.store import Store
@@ -33,6 +34,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("dependencies") / "store"
     compactlab.run([TALK], ["keep_all", "turn_slice(history_limit=1)"], seeds=2, out=folder)
     return folder
+
+
+def test_bm25s_finds_what_has_the_rarer_word_first() -> None:
+    texts = ["the parser of the ledger", "the ledger", "the release"]
+    assert ranked("the parser or the ledger", texts) == [0, 1, 2]
 
 
 def test_click_names_the_option_that_was_meant() -> None:

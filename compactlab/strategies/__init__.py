@@ -7,14 +7,17 @@ if __name__ != "compactlab.strategies":
         "strategies/ at the top of a checkout is a link: import compactlab.strategies"
     )
 
+from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
+from compactlab.strategies.context_windows import ContextWindows
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
+from compactlab.strategies.log_retrieval import LogRetrieval
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.guards import ContextGuard, OverflowTruncation, WriteGuard
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
@@ -41,13 +44,16 @@ __all__ = [
     "Codex",
     "ContextGuard",
     "ContextRecovery",
+    "ContextWindows",
     "DescribedResults",
     "EndpointCompaction",
+    "EventRanges",
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
     "KeepAll",
     "KeepNone",
+    "LogRetrieval",
     "MemoryFlush",
     "MemoryRecall",
     "ObservationMasking",

@@ -27,4 +27,27 @@ NOT_BUILT = {
     "normalizeUsage + hasNonzeroUsage + derivePromptTokens": (
         "a reader's question: each format's usage has one spelling here, that of the format"
     ),
+    "aider.history.ChatSummary.summarize": "Aider is not built",
+    "autogen_core.model_context.{Buffered,HeadAndTail,TokenLimited}ChatCompletionContext"
+    ".get_messages": "AutoGen is not built; sliding_window and recent_events are its first two",
+    "crewai.llms.context_window.summarize_messages": "CrewAI is not built",
+    "inspect_ai.model.Compaction{Trim,Edit}.compact": "Inspect AI is not built",
+    "langmem.short_term.summarize_messages": "LangMem is not built",
+    "llama_index.core.memory.{ChatMemoryBuffer,ChatSummaryMemoryBuffer,Memory}.get": (
+        "LlamaIndex is not built"
+    ),
+    "openhands.memory.condenser.impl.{LLMSummarizing,NoOp,CondenserPipeline}": (
+        "OpenHands' summarising condenser is not built"
+    ),
+    "openhands.sdk.context.condenser.LLMSummarizingCondenser.condense + View.from_events": (
+        "OpenHands' summarising condenser is not built"
+    ),
+    "semantic_kernel.contents.ChatHistory{Truncation,Summarization}Reducer.reduce": (
+        "Semantic Kernel is not built"
+    ),
+    "strands.agent.conversation_manager.SummarizingConversationManager.reduce_context": (
+        "of Strands only the sliding window is built"
+    ),
+    "sweagent.agent.history_processors.{ClosedWindow,CacheControl,RemoveRegex,"
+    "TagToolCallObservations}": "of SWE-agent only the masking of observations is built",
 }

@@ -20,6 +20,8 @@ ACTING = (
     "preserve_turns(reserve_tokens=8000, reserve_tokens_floor=0, keep_recent_tokens=100)",
     "prune_then_summarize(protect_tokens=1, minimum_tokens=2)",
     "endpoint_compaction(trigger=3000, item_tokens=20)",
+    "event_ranges(compaction_interval=1, trigger=1000, event_retention_size=2)",
+    "context_windows(trigger=2000, reminder_tokens=0)",
 )
 
 # What these declare to break takes more conversations to occur.

@@ -193,16 +193,16 @@ _CLAUDE, _OTHERS = 3.3, 4.0
 @remembered
 def approximate(message: Message) -> int:
     """Approximate a message: a token for four characters."""
-    return _tokens(message, _OTHERS)
+    return approximated(message, _OTHERS)
 
 
 @remembered
 def approximate_claude(message: Message) -> int:
     """Approximate a message for a model of Anthropic: a token for 3.3 characters."""
-    return _tokens(message, _CLAUDE)
+    return approximated(message, _CLAUDE)
 
 
-def _tokens(message: Message, chars_per_token: float) -> int:
+def approximated(message: Message, chars_per_token: float, extra: float = _EXTRA) -> int:
     """Content, role, and of tools the calls, ids and names; rounded up for each message."""
     chars = len(message.origin or message.role)
     chars += sum(len(part.text) for part in message.parts if part.type != "tool_call")
@@ -213,7 +213,7 @@ def _tokens(message: Message, chars_per_token: float) -> int:
         chars += len(repr(calls))
     if message.role == "tool":
         chars += sum(len(part.call_id) + len(part.name) for part in message.parts)
-    return math.ceil(chars / chars_per_token) + _EXTRA + _IMAGE * images + opaque
+    return math.ceil(math.ceil(chars / chars_per_token) + extra) + _IMAGE * images + opaque
 
 
 def _call(part: Part) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.core.message import Message
+from compactlab.sim.core.message import Message, forget_weights
 from compactlab.strategies.langchain import Trim, trimmed
-from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.mechanisms.estimate import approximate, approximated
 from compactlab.strategies.mechanisms.text import one
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
@@ -33,11 +33,30 @@ def trim(case: Case) -> Any:
     return {"messages": unchats(kept, history, originals)}
 
 
+def count(case: Case) -> Any:
+    params = case.input["params"]
+    chars, extra = params.get("chars_per_token", 4.0), params.get("extra_tokens_per_message", 3.0)
+    history = chats(case.input["messages"])
+    return {"tokens": sum(approximated(message, chars, extra) for message in history)}
+
+
+def counted_anew() -> None:
+    """What each message weighs is remembered, from the tests before as well."""
+    forget_weights()
+    under("trim_messages(max_tokens=3000)")()
+
+
 ANSWERS = [
+    Answer(
+        "langchain_core.messages.utils.count_tokens_approximately",
+        count,
+        (approximated,),
+        counted_anew,
+    ),
     Answer(
         "langchain_core.messages.trim_messages",
         trim,
         (trimmed, approximate),
         under("trim_messages(max_tokens=3000, allow_partial=True)"),
-    )
+    ),
 ]

@@ -1,0 +1,414 @@
+"""Google's Agent Development Kit: ranges of events give way to summaries, which may overlap."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import Message, remembered
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.estimate import is_stale
+from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, summary_message
+from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# Which events are summarised, and what is shown afterwards: google-adk 2.13.0, `apps/compaction.py`
+# and `flows/llm_flows/context/_compaction.py`.
+#
+# A compaction is an event itself, appended to those that are stored: it has a range of time and a
+# summary of what lies in it. Nothing is deleted; what lies in a range is left out of the prompt.
+
+
+class Event(NamedTuple):
+    """An event of a session, as far as the rule looks at it."""
+
+    time: float
+    invocation: str  # the turn that it belongs to; "" for none
+    calls: frozenset[str] = frozenset()
+    results: frozenset[str] = frozenset()
+    size: int = 0  # characters of its content as JSON
+    chars: int = 0  # characters of its texts, and of tools the names, arguments and results
+
+
+class Range(NamedTuple):
+    """A compaction: what its summary stands for, and the sizes of that as of an event."""
+
+    start: float
+    end: float
+    size: int = 0
+    chars: int = 0
+
+
+class Chosen(NamedTuple):
+    """What is to be summarised."""
+
+    events: tuple[Event, ...]
+    start: float
+    end: float
+    previous: int | None = None  # the compaction whose summary is carried on
+
+
+# A content of the model without parts, as JSON: what a summary has at least.
+_EMPTY = len('{"parts":[],"role":"model"}')
+_CHARS_PER_TOKEN = 4
+
+
+def surviving(ranges: Sequence[Range]) -> list[int]:
+    """The ranges that no other contains, by their places; of equal ones the last.
+
+    As ``_get_compaction_ranges``. Ranges that only overlap stay both.
+    """
+    kept, reach = [], -math.inf
+    for n in sorted(range(len(ranges)), key=lambda n: (ranges[n].start, -ranges[n].end, -n)):
+        if ranges[n].end > reach:
+            kept.append(n)
+            reach = ranges[n].end
+    return sorted(kept)
+
+
+def effective(events: Sequence[Event], ranges: Sequence[Range]) -> list[Event | Range]:
+    """What a prompt shows: summaries at the ends of their ranges, and events outside of all.
+
+    As ``_process_compaction_events``.
+    """
+    kept = [ranges[n] for n in surviving(ranges)]
+    starts = sorted(each.start for each in kept)  # no range contains another: ends are in order
+    ends = sorted(each.end for each in kept)
+    shown: list[Event | Range] = [*kept]
+    for event in events:
+        place = bisect_right(starts, event.time) - 1
+        if place < 0 or event.time > ends[place]:
+            shown.append(event)
+    return sorted(shown, key=moment)
+
+
+def moment(shown: Event | Range) -> float:
+    """When something stands in a prompt."""
+    return shown.end if isinstance(shown, Range) else shown.time
+
+
+def prompt_tokens(
+    events: Sequence[Event], ranges: Sequence[Range], reported: int | None
+) -> int | None:
+    """Tokens of the prompt: what was reported since the last compaction, or an estimate.
+
+    As ``_latest_prompt_token_count``. The estimate knows no system prompt; None if there is
+    nothing to count.
+    """
+    if reported is not None:
+        return reported
+    chars = sum(shown.chars for shown in effective(events, ranges))
+    return chars // _CHARS_PER_TOKEN if chars > 0 else None
+
+
+def by_interval(
+    events: Sequence[Event], ranges: Sequence[Range], interval: int, overlap: int
+) -> Chosen | None:
+    """What a sliding window summarises after a turn; None if it is not time.
+
+    As ``_run_compaction_for_sliding_window``: when there are so many new turns since the last
+    compaction, these, and so many turns before them.
+    """
+    latest: dict[str, float] = {}
+    for event in events:
+        if event.invocation:
+            latest[event.invocation] = max(latest.get(event.invocation, 0.0), event.time)
+    turns = list(latest)
+    since = ranges[-1].end if ranges else 0.0
+    new = [turn for turn in turns if latest[turn] > since]
+    if not new or len(new) < interval:
+        return None
+    first = turns[max(0, turns.index(new[0]) - overlap)]
+    begins = next(n for n, event in enumerate(events) if event.invocation == first)
+    ends = max(n for n, event in enumerate(events) if event.invocation == new[-1])
+    return _worth(events, ranges, self_contained(events[begins : ends + 1], events), None)
+
+
+def by_tokens(events: Sequence[Event], ranges: Sequence[Range], retention: int) -> Chosen | None:
+    """What is summarised when the prompt has reached a threshold; None if that is nothing.
+
+    As ``_events_to_compact_for_token_threshold``: all since the last compaction but so many
+    events; the summary before is carried on, and superseded.
+    """
+    kept = surviving(ranges)
+    last = kept[-1] if kept else None
+    since = 0.0 if last is None else ranges[last].end
+    candidates = [event for event in events if event.time > since]
+    if len(candidates) <= retention:
+        return None
+    split = _split(candidates, retention) if retention else len(candidates)
+    return _worth(events, ranges, self_contained(candidates[:split], events), last)
+
+
+def _split(candidates: Sequence[Event], retention: int) -> int:
+    """Index behind which events are retained, so that none of their results lacks its call."""
+    wanted: set[str] = set()
+    for n in range(len(candidates) - 1, -1, -1):
+        wanted |= candidates[n].results
+        wanted -= candidates[n].calls
+        if not wanted and n <= len(candidates) - retention:
+            return n
+    return 0
+
+
+def self_contained(chosen: Sequence[Event], events: Sequence[Event]) -> Sequence[Event]:
+    """The longest beginning that leaves no call open; as ``_longest_self_contained_prefix``.
+
+    A call of an earlier turn that nobody answers is passed over, or nothing after it could ever be
+    summarised; but first what lies before its turn is.
+    """
+    safe = _closed(chosen, frozenset())
+    if safe == len(chosen) or (safe and chosen[safe - 1].invocation != chosen[safe].invocation):
+        return chosen[:safe]
+    newest = next((e.invocation for e in reversed(events) if e.invocation), "")
+    answered = frozenset().union(*(event.results for event in events))
+    earlier = (e.calls for e in chosen if not newest or e.invocation != newest)
+    dead = frozenset().union(*earlier) - answered
+    return chosen[: max(safe, _closed(chosen, dead))] if dead else chosen[:safe]
+
+
+def _closed(chosen: Sequence[Event], dead: frozenset[str]) -> int:
+    """How many events there are up to the last at which no call is open."""
+    open, safe = set[str](), 0
+    for n, event in enumerate(chosen):
+        open -= event.results
+        open |= event.calls - dead
+        if not open:
+            safe = n + 1
+    return safe
+
+
+def _worth(
+    events: Sequence[Event], ranges: Sequence[Range], chosen: Sequence[Event], last: int | None
+) -> Chosen | None:
+    """What was chosen, if leaving it out saves more than the last summary takes.
+
+    As ``_is_range_worth_compacting``: how long the next one will be is not known before it is paid.
+    """
+    if not chosen:
+        return None
+    start = chosen[0].time if last is None else ranges[last].start
+    times = [start, *(event.time for event in chosen)]
+    made = Range(min(times), max(times), _EMPTY)
+    before, after = (
+        sum(shown.size for shown in effective(events, known)) for known in (ranges, [*ranges, made])
+    )
+    kept = surviving(ranges)
+    if before - after <= (ranges[kept[-1]].size if kept else 0):
+        return None
+    return Chosen(tuple(chosen), start, chosen[-1].time, last)
+
+
+# An agent's session as events: a message is one, and a turn of a person an invocation.
+
+
+def events_of(log: Sequence[Message]) -> list[Event]:
+    """A log as events; the time of each is its place, counted from 1.
+
+    What a client says just before a person speaks belongs to that person's turn; what it says
+    before anybody has spoken, to none.
+    """
+    return [
+        Event(
+            float(place),
+            str(turn) if turn else "",
+            frozenset(part.call_id for part in message.parts if part.type == "tool_call"),
+            frozenset(part.call_id for part in message.parts if part.type == "tool_result"),
+            _size(message),
+            _chars(message),
+        )
+        for place, (message, turn) in enumerate(zip(log, _turns(log), strict=True), 1)
+    ]
+
+
+def _turns(log: Sequence[Message]) -> list[int]:
+    """The number of each message's turn, 0 before the first."""
+    turns: list[int] = []
+    turn = waiting = 0
+    for message in log:
+        if message.starts_turn:
+            turn += 1
+            if turn > 1:
+                turns[len(turns) - waiting :] = [turn] * waiting
+        waiting = waiting + 1 if message.role == "user" and message.meta else 0
+        turns.append(turn)
+    return turns
+
+
+@remembered
+def _size(message: Message) -> int:
+    """Characters of a message as JSON; ids of calls are left out of it."""
+    texts = sum(len(json.dumps(part.text, ensure_ascii=False)) + 12 for part in message.parts)
+    return 24 + texts + sum(len(part.name) + 4 * part.size for part in message.parts)
+
+
+@remembered
+def _chars(message: Message) -> int:
+    return sum(len(part.text) + len(part.name) + 4 * part.size for part in message.parts)
+
+
+_RESULT_CHARS = 2000  # `_MAX_TOOL_CONTENT_CHARS` of `llm_event_summarizer.py`
+_MAX_TOKENS = 16_000  # the original sets no limit
+LEAD = "What happened before, in short:"
+
+
+@dataclass(frozen=True)
+class EventRanges(Strategy):
+    """Summarise every few turns, with some turns of overlap, or when the prompt has grown so large.
+
+    After Google's Agent Development Kit (google-adk 2.13.0, ``EventsCompactionConfig``); exact are
+    the choice of the range and what a prompt shows of it, for messages as events. After every
+    ``compaction_interval`` turns these and the ``overlap_size`` turns before them are summarised,
+    so that events in the overlap are summarised twice. The summaries stand in the prompt one after
+    the other, and none is ever summarised again. When the last prompt, as reported, has ``trigger``
+    tokens, before a call or after a turn, everything but the newest events is summarised together
+    with the last summary, which it supersedes; that comes first.
+
+    The kit has no defaults: 3 and 1 are those of its documentation, and without ``trigger`` nothing
+    looks at tokens, so a prompt may exceed the window. Simplified: the estimate after a compaction
+    counts four characters a token, as the original does, of our messages; sizes as JSON, by which
+    it tells whether a range is worth it, are without ids; isolated agents, confirmations and
+    long-running tools do not occur. A call whose result comes after its range was summarised is not
+    put back.
+
+    Parameters
+    ----------
+    compaction_interval
+        New turns after which they are summarised; 0 for never.
+    overlap_size
+        Turns before them that are summarised with them.
+    trigger
+        Tokens of the prompt, or share of the window, at which it is time (``token_threshold``);
+        None for never, as in the original.
+    event_retention_size
+        Newest events that stay then.
+    """
+
+    compaction_interval: Annotated[int, at_least(0)] = 3
+    overlap_size: Annotated[int, at_least(0)] = 1
+    trigger: Trigger = None
+    event_retention_size: Annotated[int, at_least(0)] = 10
+    phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "events are counted, and a turn may have more; google-adk 2.13.0",
+            "size": "a summary may be longer than what it replaces; google-adk 2.13.0",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace a range of events by a summary, if it is time."""
+        if not host.log or not (self._is_long(host) or self._is_late(host)):
+            return view
+        events, ranges = events_of(host.log), _ranges(view, host)
+        chosen = None
+        if self._is_full(events, ranges, host):
+            chosen = by_tokens(events, ranges, self.event_retention_size)
+        if chosen is None and self._is_late(host):
+            chosen = by_interval(events, ranges, self.compaction_interval, self.overlap_size)
+        return view if chosen is None else self._summarised(view, host, chosen)
+
+    def _threshold(self, host: Host) -> float:
+        return math.inf if self.trigger is None else tokens_at(self.trigger, host, math.inf)
+
+    def _is_long(self, host: Host) -> bool:
+        """Whether tokens may have reached the threshold; what this costs does not grow."""
+        return self.trigger is not None and (_reported(host) or math.inf) >= self._threshold(host)
+
+    def _is_full(self, events: list[Event], ranges: list[Range], host: Host) -> bool:
+        if self.trigger is None:
+            return False
+        tokens = prompt_tokens(events, ranges, _reported(host))
+        return tokens is not None and tokens >= self._threshold(host)
+
+    def _is_late(self, host: Host) -> bool:
+        """Whether a turn is over and there may have been so many since the last compaction."""
+        if not self.compaction_interval or host.phase is not Phase.AFTER_TURN:
+            return False
+        last, turns = host.notes["ranges"][-1]["end"] if host.notes.get("ranges") else "", 0
+        for message in reversed(host.log):
+            if message.id == last:
+                break
+            turns += message.starts_turn
+        return turns >= self.compaction_interval
+
+    def _summarised(self, view: View, host: Host, chosen: Chosen) -> View:
+        log, notes = host.log, host.notes.setdefault("ranges", [])
+        messages = [log[int(event.time) - 1] for event in chosen.events]
+        told = {} if chosen.previous is None else notes[chosen.previous]
+        previous = tuple(
+            part
+            for message in view.messages
+            if message.id == told.get("summary")
+            for part in message.parts
+            if part.sources
+        )
+        before = "\n".join(part.text for part in previous)
+        text = f"{before}\n\n{transcript(messages, _RESULT_CHARS)}".strip()
+        most = host.model.max_output or _MAX_TOKENS
+        summary = host.summarize(
+            view, SummaryRequest(tuple(messages), most, previous, INSTRUCTIONS, text)
+        )
+        if not summary:
+            return view
+        made = summary_message(host, summary, "assistant", LEAD)
+        made = msgspec.structs.replace(made, id=f"range-{len(notes) + 1}")
+        notes.append(
+            {
+                "start": log[int(chosen.start) - 1].id,
+                "end": log[int(chosen.end) - 1].id,
+                "summary": made.id,
+                "size": _size(made),
+                "chars": _chars(made),
+            }
+        )
+        return view.with_messages(_shown(view, host, made))
+
+
+def _reported(host: Host) -> int | None:
+    """Tokens of the last prompt as reported; None if nothing was since the last compaction."""
+    return None if host.reported is None or is_stale(host) else host.reported.prompt
+
+
+def _ranges(view: View, host: Host) -> list[Range]:
+    """The compactions so far; one whose messages are no longer in the log has no place in it."""
+    place = {message.id: float(n) for n, message in enumerate(host.log, 1)}
+    return [
+        Range(place[each["start"]], place[each["end"]], each["size"], each["chars"])
+        for each in host.notes.get("ranges", ())
+    ]
+
+
+def _shown(view: View, host: Host, made: Message) -> Iterator[Message]:
+    """The messages of a view without what compactions have replaced, and with a new summary."""
+    ranges, notes = _ranges(view, host), host.notes["ranges"]
+    place = {message.id: float(n) for n, message in enumerate(host.log, 1)}
+    kept = surviving(ranges)
+    ends = {notes[n]["summary"]: ranges[n].end for n in kept}
+    gone = {each["summary"] for each in notes} - ends.keys()
+    covered = [ranges[n] for n in kept]
+    waiting: Message | None = made
+    for message in view.messages:
+        at = ends.get(message.id, place.get(message.id, 0.0))
+        if message.id in gone or (
+            message.id in place and any(r.start <= at <= r.end for r in covered)
+        ):
+            continue
+        if waiting is not None and at > ends[made.id]:
+            yield waiting
+            waiting = None
+        yield message
+    if waiting is not None:
+        yield waiting

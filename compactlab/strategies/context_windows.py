@@ -1,0 +1,174 @@
+"""Codex's experimental context management: a new window instead of a summary, notes and history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated
+
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, frame
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import TurnRequest
+from compactlab.strategies.codex import counted_tokens
+from compactlab.strategies.mechanisms.estimate import at_most, is_little
+from compactlab.strategies.mechanisms.passages import passages
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# `model_messages.token_budget` of the catalogue that Codex's backend serves, the same for
+# gpt-6-astra and three of gpt-5.6; read on 2026-09-05 (can1357/oh-my-pi pull request 11043).
+REMINDER_TOKENS = 6_144
+# Windows that Codex gives OpenAI's models, and the share at which it compacts.
+_WINDOW, _LIMIT = 272_000, 0.9
+# What coder/xum puts of its notes into a new window: 8 KiB and so many tokens (ADR 0005, 0d751d7).
+_NOTES_TOKENS = 2_000
+
+# Our own words, about as long as the original's; no model reads them.
+PROMPT = (
+    "<context_window_reminder>\nThis context window is nearly full. Do not go on with the task "
+    "in it: the next window will not have this conversation. Write one note now with the goal, "
+    "what was decided and why, what is done and learnt, what comes next, and which requests of the "
+    "user are still open, with the ids by which they can be found in the history. Then ask for a "
+    "new context window.\n</context_window_reminder>"
+)
+LEAD = (
+    "<context_window>\nA new context window begins here. What was said in earlier ones can be "
+    "searched in the history. Your notes:\n"
+)
+END = "\n</context_window>"
+
+
+@dataclass(frozen=True)
+class ContextWindows(Strategy):
+    """Begin an empty window in place of a summary; notes lead on, and the history can be searched.
+
+    A reconstruction of Codex's experimental context management
+    (``features.context_management.experimental_mode``; openai/codex pull requests 27488, 29743
+    and 39827; ``core/src/session/token_budget.rs`` at 54d22e3, ``context_window.rs`` at faae6d9).
+    Its prompts, notes and search are on OpenAI's servers and cannot be run here.
+
+    Shortly before nine tenths of the window a reminder tells the agent to write notes, and the
+    agent asks for a new window (the tool ``new_context``). That is an extra turn on the live
+    prompt: the calls of it are billed and read the cache. The new window has what the client said
+    at the beginning of the session, and the user's new message, if there is one; nothing else of
+    the old one, and no summary. In the middle of a turn the user's words are gone, too: they are in
+    the notes or in the history. If the prompt was too large there is no room for notes.
+
+    What is left behind goes into the host's memory in passages, so that a fact in it is
+    retrievable: in the closed loop the agent searches for it, and the search is billed.
+
+    Simplified: the run's summariser says what the notes are; the agent asks for a new window at
+    once when it is reminded, and never before; its notes stand in the new window, as coder/xum does
+    it (pull request 4097), where Codex's agent reads them by a call; the search is BM25 and finds
+    what it finds by one call, where Codex's is for literal strings and takes several; results of
+    tools are got by calling the tool again. In a narrowed window the reminder and the notes take a
+    quarter of it at most; where next to nothing would be gained it does not act.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or the share of the window, at which a window is full
+        (``model_auto_compact_token_limit``); None for nine tenths of it, of 272,000 tokens at most
+        under OpenAI's models.
+    reminder_tokens
+        So many tokens before that the agent is reminded.
+    max_notes_tokens
+        How long the notes of a window may be, and those that stand in the next one: the newest.
+    passage_chars
+        Length of the passages that a search finds.
+    """
+
+    trigger: Trigger = None
+    reminder_tokens: Annotated[int, at_least(0)] = REMINDER_TOKENS
+    max_notes_tokens: Annotated[int, at_least(0)] = _NOTES_TOKENS
+    passage_chars: Annotated[int, at_least(100)] = 1_000
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "in the middle of a turn it is left behind; openai/codex 27488"}
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Begin a new window, if it is time."""
+        overflow = host.phase is Phase.ON_OVERFLOW
+        start = _unanswered(view.messages)
+        left, asked = view.messages[:start], view.messages[start:]
+        if not overflow and not self._is_due(View(view.system, left), host):
+            return view
+        said = Messages(message for message in left if not _is_window(message))
+        if is_little(host.count(said), host):
+            return view
+        if not overflow and host.count(view) + host.count(PROMPT) <= host.window:
+            host.run_turn(view, self._request(host))
+        self._remember(host, {message.id for message in asked})
+        host.notes["window"] = host.notes.get("window", 0) + 1
+        front = [m for m in _opening(host.log) if left.holds(m)]
+        return view.with_messages([*front, self._notes(host), *asked])
+
+    def _is_due(self, known: View, host: Host) -> bool:
+        least = self.limit(host) - at_most(self.reminder_tokens, host)
+        return counted_tokens(known, host) >= least
+
+    def limit(self, host: Host) -> float:
+        """Tokens at which a window is full."""
+        openai = host.model.provider == "openai"
+        own = min(host.window, _WINDOW) if openai else host.window
+        return tokens_at(self.trigger, host, int(own * _LIMIT))
+
+    def _request(self, host: Host) -> TurnRequest:
+        most = at_most(self.max_notes_tokens, host)
+        return TurnRequest(PROMPT, purpose="notes", max_tokens=most, silent="new_context")
+
+    def _remember(self, host: Host, asked: set[str]) -> None:
+        """Put what was said into memory, where it is not there yet: no rewind takes that back."""
+        known = {
+            source.id for note in host.memory if note.topic == "history" for source in note.sources
+        }
+        left = (m for m in host.log if m.id not in known and m.id not in asked)
+        for text, source in passages(left, self.passage_chars):
+            host.memory.append(Remembered("history", text, (source,), host.now))
+
+    def _notes(self, host: Host) -> Message:
+        """The message with which a window begins: the newest notes that fit, oldest first.
+
+        A note of a branch that was given up in a rewind stands for nothing that is known.
+        """
+        known = {message.id for message in host.log}
+        room, parts = at_most(self.max_notes_tokens, host), list[Part]()
+        for note in reversed(host.memory):
+            if note.topic == "history":
+                continue
+            text = f"- {note.topic}: {note.text}\n"
+            room -= host.count(text)
+            if room < 0:
+                break
+            sources = tuple(source for source in note.sources if source.id in known)
+            parts.append(Part("text", text, "memory" if sources else "synthetic", sources))
+        told = (frame(LEAD), *reversed(parts), frame(END))
+        id = f"window-{host.notes['window']}"
+        return Message(id, "user", told, host.now, meta=True)
+
+
+def _unanswered(messages: Messages) -> int:
+    """Index from which on nobody but the user has spoken."""
+    index = len(messages)
+    while index and messages[index - 1].role == "user" and not _is_window(messages[index - 1]):
+        index -= 1
+    return index
+
+
+def _is_window(message: Message) -> bool:
+    return message.meta and bool(message.parts) and message.parts[0].text == LEAD
+
+
+def _opening(log: Messages) -> Iterator[Message]:
+    """What the client said before anybody spoke."""
+    for message in log:
+        if not message.meta:
+            return
+        yield message
