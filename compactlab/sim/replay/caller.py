@@ -182,7 +182,9 @@ class Caller:
         if reason not in ("append", "cold_start"):
             arrived = [message.id for message in log[state.heard :]]
         output = self._output(answer, call)
-        bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
+        bill = self.meter.request(
+            host.model, now, self.ttl, arrived, reason, output=output, mark=state.marked
+        )
         overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(log), False
         state.reported = bill.usage
@@ -284,6 +286,7 @@ class Caller:
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""
+        self.session.rest(self.host)
         return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:

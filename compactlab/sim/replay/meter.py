@@ -85,12 +85,20 @@ class Meter:
         reason: str,
         *,
         output: int = 0,
+        mark: int = 0,
     ) -> Bill:
-        """Send the prompt that was last measured."""
+        """Send the prompt that was last measured; the client marks so many leading messages."""
         line = self._line(model)
         line.stripped = False
         return self._bill(
-            line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason, output=output
+            line,
+            line.main,
+            at=at,
+            ttl=ttl,
+            arrived=arrived,
+            reason=reason,
+            output=output,
+            mark=mark,
         )
 
     def side(
@@ -135,12 +143,13 @@ class Meter:
         arrived: Collection[str],
         reason: str,
         output: int = 0,
+        mark: int = 0,
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
         latency = 0.0 if prompt is line.main else line.degradation.latency
         lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)
-        request = Request(prompt, self._clock, ttl, self.settings, latency, lost)
+        request = Request(prompt, self._clock, ttl, self.settings, latency, lost, mark)
         lookup = line.cache.request(request)
         self._clock += latency
         causes = explain(prompt, lookup, arrived, reason)
