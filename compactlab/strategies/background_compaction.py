@@ -10,7 +10,6 @@ import msgspec
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Part
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy

@@ -29,9 +29,9 @@ class Odds(NamedTuple):
 
 
 # How such silences ended, by the lifetime in seconds: in time, late, never. Counted on every second
-# of 48 recorded sessions in the order of their paths (40 of Claude Code, 6 of Codex, 2 of pi; 2026-11).
-# In the other 24 they are 23, 119, 24; 2, 22, 24; 0, 12, 24. What the pauses of the same session so
-# far would add to that makes it worse (docs/strategies.md).
+# of 48 recorded sessions, in the order of their paths (40 of Claude Code, 6 of Codex, 2 of pi;
+# 2026-11). In the other 24 they are 23, 119, 24; 2, 22, 24; 0, 12, 24. To go by the pauses of the
+# same session so far as well foretells worse (docs/strategies.md).
 _COUNTED = {300.0: Odds(18, 99, 24), 1800.0: Odds(2, 20, 24), 3600.0: Odds(0, 11, 24)}
 # Tokens of a summary: the median of recorded ones is 3,047 of o200k, which are 3,400 to 4,900 of
 # Claude's (2026-11).
