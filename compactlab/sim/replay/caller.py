@@ -182,9 +182,7 @@ class Caller:
         if reason not in ("append", "cold_start"):
             arrived = [message.id for message in log[state.heard :]]
         output = self._output(answer, call)
-        bill = self.meter.request(
-            host.model, now, self.ttl, arrived, reason, output=output, mark=state.marked
-        )
+        bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
         overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(log), False
         state.reported = bill.usage
@@ -220,6 +218,7 @@ class Caller:
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
+        self.meter.mark = state.marked
         opens = self.churns and any(m.starts_turn for m in state.log[state.heard :])
         gap = self.session.now - self.asked if self.asked else 0.0
         self.asked = self.session.now

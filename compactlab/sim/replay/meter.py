@@ -55,6 +55,7 @@ class Meter:
     # Without it no request is lost by chance.
     rng: Callable[[str], random.Random] | None = None
     settings: Settings = PLAIN
+    mark: int = 0  # so many leading messages end at a mark of a strategy's own
     _lines: dict[str, _Line] = field(default_factory=dict)
     _clock: float = 0.0
     _requests: int = 0
@@ -85,20 +86,12 @@ class Meter:
         reason: str,
         *,
         output: int = 0,
-        mark: int = 0,
     ) -> Bill:
-        """Send the prompt that was last measured; the client marks so many leading messages."""
+        """Send the prompt that was last measured."""
         line = self._line(model)
         line.stripped = False
         return self._bill(
-            line,
-            line.main,
-            at=at,
-            ttl=ttl,
-            arrived=arrived,
-            reason=reason,
-            output=output,
-            mark=mark,
+            line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason, output=output
         )
 
     def side(
@@ -143,12 +136,12 @@ class Meter:
         arrived: Collection[str],
         reason: str,
         output: int = 0,
-        mark: int = 0,
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
         latency = 0.0 if prompt is line.main else line.degradation.latency
         lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)
+        mark = self.mark if prompt is line.main else 0
         request = Request(prompt, self._clock, ttl, self.settings, latency, lost, mark)
         lookup = line.cache.request(request)
         self._clock += latency
