@@ -26,7 +26,7 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 # Shares of the window at which the Copilot SDK starts and waits (`InfiniteSessionConfig`, its
 # pages of 2026-11), and at which VS Code starts though the cache may be cold (10fe7ff).
 START, COLD, FULL = 0.80, 0.90, 0.95
-# After so many attempts in a row that brought nothing it waits for the window alone.
+# After so many attempts in a row that brought nothing it gives up.
 _ATTEMPTS = 3
 _SUMMARY = 4096
 _NOTES = "prepared"
@@ -60,7 +60,7 @@ class BackgroundCompaction(Strategy):
     tokens).
 
     Simplified: VS Code draws its threshold between 78 and 82 %; how long a summary takes is told
-    in calls and not in seconds; what is asked for and brings nothing is asked for three times.
+    in calls and not in seconds; after three requests in a row that brought nothing it gives up.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class BackgroundCompaction(Strategy):
         if prepared is None:
             if not full and tokens < self._start(view, host):
                 return view
-            prepared = _prepare(view, host, full)
+            prepared = _prepare(view, host)
         if prepared is None:
             return view
         if not full and (self.place == "full" or prepared.calls < self.ready_after):
@@ -132,14 +132,14 @@ def _prepared(view: View, host: Host) -> Prepared | None:
     return None
 
 
-def _prepare(view: View, host: Host, full: bool) -> Prepared | None:
+def _prepare(view: View, host: Host) -> Prepared | None:
     """Have a summary made; None if there is nothing to gain, or if none came."""
     upto = unanswered(view.messages)
-    if full and host.phase is Phase.ON_OVERFLOW:
+    if host.phase is Phase.ON_OVERFLOW:
         upto = len(view.messages)  # what was just said may itself be what is too much
     old = view.messages[:upto]
     failed = host.notes.get("failed", 0)
-    if is_little(host.count(old), host) or (failed >= _ATTEMPTS and not full):
+    if is_little(host.count(old), host) or failed >= _ATTEMPTS:
         return None
     asked = fitting(view, host, INSTRUCTIONS)
     covered = asked.messages[: len(asked.messages) - (len(view.messages) - upto)]

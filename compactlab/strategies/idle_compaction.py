@@ -153,13 +153,14 @@ class IdleCompaction(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything, if that is expected to save."""
-        if not view.messages or view.messages[-1].role != "assistant":
-            return view  # nobody waits for the user: an answer is being written
+        messages, called = view.messages, open_call(view.messages)
+        if called == len(messages) and (not messages or messages[-1].role != "assistant"):
+            return view  # an answer is being written
         tokens = known_tokens(view, host)
         if tokens < tokens_at(self.trigger, host, 0):
             return view
-        old, rest = parted(view.messages, open_call(view.messages))
-        asked = View(view.system, view.messages[: len(view.messages) - len(rest)])
+        old, rest = parted(messages, called)
+        asked = View(view.system, messages[:called])
         if not old or (self.priced and self._saving(view, asked, tokens, host) <= 0):
             return view
         most = min(self.summary_tokens, host.model.max_output or self.summary_tokens)
