@@ -11,6 +11,10 @@ from compactlab.strategies.background_compaction import COLD, FULL, START
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
+TURN = "u" + "cr" * 24 + "a"
+USUAL = BackgroundCompaction()
+
+
 @pytest.fixture
 def story(tell):
     """Messages of 110 tokens each; the window has 5,000."""
@@ -19,12 +23,9 @@ def story(tell):
 
 @pytest.fixture
 def worked(story, sent):
-    return lambda script, strategy=BackgroundCompaction(), **more: sent(
+    return lambda script, strategy=USUAL, **more: sent(
         story(script), strategy, **{"window": 5000, **more}
     )
-
-
-TURN = "u" + "cr" * 24 + "a"
 
 
 def asked(trace):

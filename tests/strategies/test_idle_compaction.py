@@ -15,6 +15,7 @@ from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 # An hour of silence is a tilde; entries live for five minutes. 60,000 characters are 20,000 tokens.
 LARGE = {"u1": 240_000}
+PRICED = IdleCompaction()
 
 
 def sonnet(read, missed, output):
@@ -24,9 +25,7 @@ def sonnet(read, missed, output):
 
 @pytest.fixture
 def worked(tell, sent):
-    return lambda script, strategy=IdleCompaction(), **more: sent(
-        tell(script, sizes=LARGE), strategy, **more
-    )
+    return lambda script, strategy=PRICED, **more: sent(tell(script, sizes=LARGE), strategy, **more)
 
 
 def test_after_a_long_pause_the_agent_goes_on_from_a_summary(worked):
@@ -141,8 +140,8 @@ def test_the_odds_are_shares(lifetime):
     assert odds_of(lifetime).never >= odds_of(lifetime / 10).never
 
 
-def test_the_longer_a_cache_lives_the_likelier_it_is_that_the_session_is_over(tell, sent):
-    """At an hour two of three silences that reach its end are the last: what pays at 5 min does not."""
+def test_the_longer_a_cache_lives_the_likelier_it_is_that_the_session_is_over():
+    """At an hour two of three such silences are the last: what pays at five minutes does not."""
     assert odds_of(300).late > 2 * odds_of(3600).late
     assert odds_of(3600).never > 4 * odds_of(300).never - 0.01
 
