@@ -19,6 +19,7 @@ from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
+    is_summary,
     split_previous,
     summary_message,
 )
@@ -50,10 +51,10 @@ class SummaryBehind(Strategy):
     and is written again wherever the summary stands.
 
     What a client put in front before anybody spoke is in the front, and the oldest messages up to
-    ``front_tokens``. It is determined once, and its end marked for the cache (``Host.mark``):
-    without that, under providers with marks, it would not be read after a compaction either.
-    Behind it stands the summary of all that came between, the summary before included, and then
-    the newest messages. The request rides on the live prompt.
+    ``front_tokens``; a log that begins inside of a session has none. It is determined once, and
+    its end marked for the cache (``Host.mark``): without that, under providers with marks, it would
+    not be read after a compaction either. Behind it stands the summary of all that came between,
+    the summary before included, and then the newest messages. The request rides on the live prompt.
 
     Parameters
     ----------
@@ -108,14 +109,14 @@ class SummaryBehind(Strategy):
 
     def _front(self, view: View, host: Host) -> int:
         """How many messages the front has; 0 as long as nothing lies behind it."""
-        known = host.notes.get(_FRONT, 0)
-        if known:
-            return int(known)
+        if front := host.notes.get(_FRONT, 0):
+            return int(front)
         messages, budget = view.messages, at_most(self.front_tokens, host)
         stop = room = 0
         for message in messages:
             room += host.count(message)
-            if room > budget and not message.meta:
+            known = not is_summary(message) and all(p.kind != "opaque" for p in message.parts)
+            if not known or (room > budget and not message.meta):
                 break
             stop += 1
         if stop == len(messages):

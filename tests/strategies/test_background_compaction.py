@@ -10,7 +10,6 @@ from compactlab.strategies import BackgroundCompaction
 from compactlab.strategies.background_compaction import COLD, FULL, START
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
-
 TURN = "u" + "cr" * 24 + "a"
 USUAL = BackgroundCompaction()
 

@@ -64,6 +64,13 @@ def test_what_the_client_puts_in_front_belongs_to_the_front_however_large(story,
     assert first(sent(told, strategy(), window=2000)).startswith("m1 m2 m3 summary-1")
 
 
+def test_a_summary_never_becomes_a_part_of_the_front(story, play):
+    """The first message is too large for the front, so there is none."""
+    trace = play(story(CHAT + CHAT), strategy(front_tokens=10), window=2000)
+    last = [message.id for message in [*trace.prompts()][-1]]
+    assert [id for id in last if "summary" in id] == last[:1] != ["summary-1"]
+
+
 def test_no_call_is_in_the_front_without_its_result(story, sent):
     told = story("ucr" + "cr" * 12)
     assert first(sent(told, strategy(), window=2000)).split()[:2] == ["u1", "summary-1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from compactlab.sim.core.limits import Limit
@@ -9,7 +10,8 @@ from compactlab.sim.replay.host import Host
 
 
 def _is_size(value: Any) -> bool:
-    return not isinstance(value, bool) and (0 < value <= 1 or value == int(value) > 1)
+    whole = math.isfinite(value) and value == int(value)
+    return not isinstance(value, bool) and (0 < value <= 1 or (whole and value > 1))
 
 
 Trigger = Annotated[
