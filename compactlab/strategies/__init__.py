@@ -9,6 +9,7 @@ if __name__ != "compactlab.strategies":
 
 from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
+from compactlab.strategies.background_compaction import BackgroundCompaction
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
@@ -16,6 +17,7 @@ from compactlab.strategies.context_windows import ContextWindows
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
+from compactlab.strategies.idle_compaction import IdleCompaction
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.log_retrieval import LogRetrieval
 from compactlab.strategies.openclaw.flush import MemoryFlush
@@ -33,12 +35,14 @@ from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
+    "BackgroundCompaction",
     "ClaudeCode",
     "ClearToolResults",
     "Codex",
@@ -51,6 +55,7 @@ __all__ = [
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
+    "IdleCompaction",
     "KeepAll",
     "KeepNone",
     "LogRetrieval",
@@ -73,6 +78,7 @@ __all__ = [
     "RollingSummary",
     "ServerCompaction",
     "SlidingWindow",
+    "SummaryBehind",
     "SummarySidecar",
     "TokenBudget",
     "ToolGroups",

@@ -38,13 +38,15 @@ OTHER = st.sampled_from(
 SETTINGS = st.integers(0, 4).flatmap(lambda n: OTHER if n == 4 else st.just(PLAIN))
 LATENCY = st.sampled_from([0.0, 0.0, 1.0, 60.0, 400.0])
 LOST = st.integers(0, 7).map(lambda n: n == 7)
+OWN = st.sampled_from([0, 0, 0, 1, 2, 5])
 
 
 @dataclass(frozen=True)
 class Request:
     """A prompt, the seconds since the last one, and the lifetime that the client asks for.
 
-    And under what it was sent, how long its answer takes to begin, and whether it finds nothing.
+    And under what it was sent, how long its answer takes to begin, whether it finds nothing, and
+    how many leading messages end at a mark of their own.
     """
 
     view: View
@@ -53,6 +55,7 @@ class Request:
     settings: Settings = PLAIN
     latency: float = 0.0
     lost: bool = False
+    mark: int = 0
 
 
 def model_under(policy: CachePolicy, name: str = "toy") -> Model:
@@ -138,7 +141,7 @@ def views(draw: st.DrawFn, most: int = 10) -> list[View]:
 @st.composite
 def requests(draw: st.DrawFn, most: int = 10) -> list[Request]:
     """A session: what is sent, when, under what, and for how long it is to be kept."""
-    how = GAP, LIFE, SETTINGS, LATENCY, LOST
+    how = GAP, LIFE, SETTINGS, LATENCY, LOST, OWN
     return [Request(view, *map(draw, how)) for view in draw(views(most))]
 
 
@@ -186,7 +189,7 @@ class Client:
     def send(self, request: Request) -> Lookup:
         self.now += request.after
         self.prompt.move(request.view)
-        how = request.settings, request.latency, request.lost
+        how = request.settings, request.latency, request.lost, request.mark
         told = self.cache.request(cache.Request(self.prompt, self.now, request.ttl, *how))
         self.prompt.mark_sent()
         return told

@@ -79,6 +79,15 @@ def sent_under(view: View, settings: Settings) -> list[Block]:
     return blocks
 
 
+def own_mark(view: View, messages: int) -> int:
+    """Blocks up to the end of so many leading messages, if others follow and it may be marked."""
+    if not 0 < messages < len(view.messages):
+        return 0
+    leading = View(view.system, view.messages[:messages])
+    parts = parts_of(leading)
+    return len(parts) if may_be_marked(parts[-1]) else 0
+
+
 @dataclass
 class Entry:
     prefix: tuple[Block, ...]
@@ -101,7 +110,7 @@ class ReferenceCache:
     def request(self, request: Request, at: float) -> Lookup:
         view, lost = request.view, request.lost
         blocks, sizes = sent_under(view, request.settings), sizes_of(view, self.tokenizer)
-        marked = self._marked(view, request.ttl or self.policy.ttl)
+        marked = self._marked(view, request.ttl or self.policy.ttl, request.mark)
         found = [] if lost else [self._walk(view, blocks, length, at) for length in marked]
         for entry in {id(entry): entry for entry in found if entry}.values():
             entry.touched = at
@@ -116,7 +125,7 @@ class ReferenceCache:
                 c = max(c, tokens)
         return Lookup(a, c - b, b - a)
 
-    def _marked(self, view: View, ttl: str) -> dict[int, str]:
+    def _marked(self, view: View, ttl: str, messages: int = 0) -> dict[int, str]:
         """Lengths of the prefixes that end at a mark, with the lifetime asked for."""
         marks = [(place, own or ttl) for place, _, own in self.policy_marks()]
         lives = [SECONDS[own] for _, own in marks]
@@ -128,6 +137,10 @@ class ReferenceCache:
         parts, ends, marked = parts_of(view), ends_of(view), dict[int, str]()
         for place, own in marks:
             fit = [n for n in range(1, ends[place] + 1) if may_be_marked(parts[n - 1])]
+            if fit and place in ("last", "auto") and len(marks) < 4:
+                length = own_mark(view, messages)
+                if max(marked, default=0) < length < fit[-1]:
+                    marked[length] = own
             if fit:
                 marked.setdefault(fit[-1], own)
         return marked

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from compactlab.sim.cache import Lookup, OpenaiEndings
 from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Request
-from tests.sim.reference_cache import Block, ends_of, sent_under, sizes_of
+from tests.sim.reference_cache import Block, blocks_of, ends_of, sent_under, sizes_of
 
 
 @dataclass
@@ -41,9 +41,10 @@ class ReferenceEndings:
 
     def request(self, request: Request, now: float) -> Lookup:
         blocks, sizes = plain_blocks(request), sizes_of(request.view, QUICK)
-        if self.policy.mode == "explicit" and not self.policy.marks:
+        own = request.mark if 0 < request.mark < len(request.view.messages) else 0
+        if self.policy.mode == "explicit" and not self.policy.marks and not own:
             return Lookup()
-        marked = self._marked(request.view)
+        marked = self._marked(request.view, own)
         looked_at = {*marked, *self._walked(request.view)}
         found: list[Written] = []
         for length in looked_at:
@@ -59,7 +60,7 @@ class ReferenceEndings:
                 self._write(blocks[:length], now, now + request.latency)
         return Lookup(read, most - read)
 
-    def _marked(self, view: View) -> list[int]:
+    def _marked(self, view: View, messages: int) -> list[int]:
         ends = lengths_at_ends(view)
         behind_front = [end for end in ends if end > len(view.system)]
         last = (behind_front or ends)[-1:]
@@ -70,6 +71,9 @@ class ReferenceEndings:
             "before": ends[-2:-1],
         }
         own = {length for mark in self.policy.marks for length in places[mark]} - {0}
+        if messages:
+            leading = View(view.system, view.messages[:messages])
+            own.add(len(blocks_of(leading)))
         if self.policy.mode == "explicit":
             return sorted(own)[-4:]
         return sorted({*sorted(own)[-3:], *last})

@@ -59,9 +59,9 @@ class Session:
         self.policy = Anthropic(**{"minimum": 0, **figures})  # type: ignore[arg-type]
         self.cache, self.prompt = self.policy.open(), Prompt(QUICK)
 
-    def send(self, view: View, at: float = 0.0, ttl: str = "") -> Lookup:
+    def send(self, view: View, at: float = 0.0, ttl: str = "", mark: int = 0) -> Lookup:
         self.prompt.move(view)
-        lookup = self.cache.request(cache.Request(self.prompt, at, ttl))
+        lookup = self.cache.request(cache.Request(self.prompt, at, ttl, mark=mark))
         self.prompt.mark_sent()
         return lookup
 
@@ -266,6 +266,23 @@ def test_the_system_prompt_survives_a_compaction() -> None:
     session.send(system.append(crowd("old", 10)))
     after = system.append(sized("summary", 50))
     assert session.send(after) == Lookup(500, 50)
+
+
+def test_a_beginning_survives_a_compaction_only_under_a_mark_of_its_own() -> None:
+    """Without one it was stored when it was the end, and nobody has read it for minutes."""
+    front = START.append(sized("front", 500))
+    long = front.append(crowd("more", 15), crowd("and more", 15))
+    for mark, read in ((0, 0), (2, 1500)):
+        agent = Session()
+        for minute, view in enumerate((front, long, long.append(sized("next", 1)))):
+            agent.send(view, 200.0 * minute, mark=mark)
+        assert agent.send(front.append(sized("summary", 300)), 600.0, mark=mark).read == read
+
+
+def test_a_mark_of_its_own_is_dropped_where_four_are_set() -> None:
+    agent = Session(marks=("tools", "system", "context", "last"))
+    agent.send(START.append(sized("long", 900)), mark=1)
+    assert agent.send(START.append(sized("short", 9))).read == 0
 
 
 def test_what_the_client_adds_behind_the_system_prompt_is_not_marked() -> None:

@@ -138,13 +138,14 @@ class _Endings(Cache):
         totals = prompt.totals
         if not totals:
             return Lookup()
-        if policy.mode == "explicit" and not policy.marks:
+        own = request.mark if 0 < request.mark < len(prompt.starts) else 0
+        if policy.mode == "explicit" and not policy.marks and not own:
             return Lookup(missed=ascending(0, ("no_cache", prompt.sent)))
         self._salt.take(request.settings, prompt)
         name = self._name = self._salt.names(prompt)
         ends = eligible_ends(prompt)
         last = next(ends, -1)
-        marks = self._marks(prompt, last)
+        marks = self._marks(prompt, last, prompt.starts[own] - 1 if own else -1)
         live, entry, missed = self._find(totals, chain((last,), ends), marks, at)
         held = totals[live] if live >= 0 else 0
         read = 0 if request.lost else held
@@ -163,12 +164,15 @@ class _Endings(Cache):
         new = max(0, totals[top] - read) if top >= 0 else 0
         return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
 
-    def _marks(self, prompt: Prompt, last: int) -> list[int]:
-        """Where a request writes, the last block first."""
+    def _marks(self, prompt: Prompt, last: int, own: int) -> list[int]:
+        """Where a request writes, the last block first; one of them a mark of its own, or -1."""
         marks, alone = self._policy.marks, self._policy.mode == "explicit"
-        if marks == ("system",) and not alone and last >= prompt.front > 0:  # as nearly always
+        plain = marks == ("system",) and not alone and own < 0
+        if plain and last >= prompt.front > 0:  # as nearly always
             return [last, prompt.front - 1]
         marked = {last} if "last" in marks else set()
+        if own >= 0:
+            marked.add(own)
         if "before" in marks:
             marked.update(islice(eligible_ends(prompt), 1, 2))
         if "context" in marks:
@@ -177,7 +181,7 @@ class _Endings(Cache):
             marked.add(prompt.front - 1)
         latest = sorted(marked, reverse=True)[: MOST if alone else MOST_BESIDE]
         if not alone and last not in latest:
-            latest.insert(0, last)
+            latest = sorted((*latest, last), reverse=True)
         return [block for block in latest if block >= 0]
 
     def _write(self, key: int, block: int, tokens: int, at: float, visible: float) -> None:
