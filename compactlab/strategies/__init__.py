@@ -14,6 +14,7 @@ from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
+from compactlab.strategies.hermes import Hermes, MiddleSummary
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
@@ -44,10 +45,12 @@ __all__ = [
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
+    "Hermes",
     "KeepAll",
     "KeepNone",
     "MemoryFlush",
     "MemoryRecall",
+    "MiddleSummary",
     "ObservationMasking",
     "OffloadOutputs",
     "Openclaw",

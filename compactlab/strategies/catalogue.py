@@ -60,6 +60,7 @@ LINE_UP = (
     "user_words",
     "prune_then_summarize",
     "fraction_split",
+    "middle_summary",
     "server_compaction",
     "openclaw",
     "pi",
@@ -67,6 +68,7 @@ LINE_UP = (
     "codex",
     "opencode",
     "gemini_cli",
+    "hermes",
 )
 
 
