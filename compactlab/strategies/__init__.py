@@ -9,6 +9,7 @@ if __name__ != "compactlab.strategies":
 
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
+from compactlab.strategies.cline import AgenticCompaction, Cline
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
@@ -33,11 +34,13 @@ from compactlab.strategies.providers import ClearToolResults, ServerCompaction
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
+    "AgenticCompaction",
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
     "ClaudeCode",
     "ClearToolResults",
+    "Cline",
     "Codex",
     "ContextRecovery",
     "DescribedResults",

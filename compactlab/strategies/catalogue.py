@@ -61,6 +61,7 @@ LINE_UP = (
     "prune_then_summarize",
     "fraction_split",
     "middle_summary",
+    "agentic_compaction",
     "server_compaction",
     "openclaw",
     "pi",
@@ -69,6 +70,7 @@ LINE_UP = (
     "opencode",
     "gemini_cli",
     "hermes",
+    "cline",
 )
 
 

@@ -361,6 +361,7 @@ class MiddleSummary(Strategy):
     breaks = MappingProxyType(
         {
             "last user message": "it may be taken into the middle; hermes-agent 0.19.0",
+            "order": "if nobody is left who spoke, it is put in again, further on; 0.19.0",
             "size": "the summary and its frame may be longer than the middle; hermes-agent 0.19.0",
         }
     )

@@ -19,6 +19,8 @@ ACTING = (
     "preserve_turns(reserve_tokens=8000, reserve_tokens_floor=0, keep_recent_tokens=100)",
     "prune_then_summarize(protect_tokens=1, minimum_tokens=2)",
     "endpoint_compaction(limit=3000, item_tokens=20)",
+    "middle_summary(trigger=2000, protect_first_n=0)",
+    "agentic_compaction(trigger=2000, preserve_recent_tokens=100)",
 )
 
 # What these declare to break takes more conversations to occur.

@@ -61,13 +61,17 @@ def _words(message: Message) -> tuple[Part, ...]:
 
 def notice(gap: list[Message]) -> Message:
     """What stands in the place of messages: how many they were, files and commands."""
-    calls = [part for message in gap for part in message.parts if part.type == "tool_call"]
-    lines = [f"[{len(gap)} messages left out]", *_lists(calls)]
+    lines = [f"[{len(gap)} messages left out]", *told_files(gap)]
     parts = [part for message in gap for part in message.parts]
     kind = "summary" if sources_of(parts) else "synthetic"
     part = Part("text", "\n".join(lines), kind, sources_of(parts))  # type: ignore[arg-type]
     first = gap[0]
     return Message(f"{NOTICE}-{first.id}", "user", (part,), first.time, meta=True, origin=NOTICE)
+
+
+def told_files(messages: Iterable[Message]) -> list[str]:
+    """Lines on what calls among messages did: files read and changed, commands run."""
+    return list(_lists(p for m in messages for p in m.parts if p.type == "tool_call"))
 
 
 def _lists(calls: Iterable[Part]) -> Iterator[str]:
