@@ -32,7 +32,7 @@ from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import as_json, holds, transcript
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# All figures and rules are those of `@cline/core` 0.0.86 (package of 2026-09-27; sources in
+# All figures and rules are those of `@cline/core` 0.0.86 (2026; sources in
 # `sdk/packages/core/src/extensions/context` of cline/cline).
 
 # A token for three characters of JSON; where a model has no limit of the prompt alone, this share
@@ -258,7 +258,7 @@ LEAD = "Context summary:\n\n"
 class AgenticCompaction(Strategy):
     """Summarise all but the newest 20,000 tokens, the summary before included.
 
-    After Cline (``@cline/core`` 0.0.86, 2026-09-27). It is time when the request, estimated as a
+    After Cline (``@cline/core`` 0.0.86, 2026). It is time when the request, estimated as a
     token for three characters of JSON and corrected by the last report, has reached nine tenths of
     what a prompt may have, which is nine tenths of the window. The turn that is under way stays as
     a whole, unless the conversation begins with it: where it alone is too much, nothing is
@@ -338,7 +338,7 @@ class AgenticCompaction(Strategy):
 class Cline(Agent):
     """Cline: at four fifths of the window all but the newest messages is summarised.
 
-    After ``@cline/core`` 0.0.86 (2026-09-27), which its extension and its command line share. Left
+    After ``@cline/core`` 0.0.86, which its extension and its command line share. Left
     out: another model for summaries, and the older extension, which cut out the middle of the
     history.
 
