@@ -15,7 +15,7 @@ from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
-from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
+from compactlab.strategies.mechanisms.estimate import capped, defaults, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
@@ -23,6 +23,7 @@ from compactlab.strategies.mechanisms.handover import (
     summary_message,
 )
 from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # What a log knows of the files that an agent has read and changed.
 #
@@ -178,16 +179,16 @@ class FullSummary(Strategy):
     of the user stay as they are.
 
     Simplified: rules, memory, plan and skills, which are read again too, are not in a log; in a
-    narrowed window what is reserved is a quarter of it at most; what would not be smaller than
-    before is not kept.
+    narrowed window what is reserved by default is a quarter of it at most; what would not be
+    smaller than before is not kept.
 
     Parameters
     ----------
     buffer_tokens
-        Tokens of the effective window that stay free.
+        Tokens of the effective window that stay free; of no effect beside a trigger.
     summary_tokens
-        Tokens that a summary may have, and that are kept free for it; a model that writes less
-        has less.
+        Tokens that a summary may have, and that are kept free for it without a trigger; a model
+        that writes less has less.
     files
         How many files are attached, at most.
     file_tokens
@@ -196,6 +197,9 @@ class FullSummary(Strategy):
         Whether old tool outputs are cleared before anything is summarised, which may be enough.
     keep_outputs
         How many of the newest tool outputs such a clearing leaves.
+    trigger
+        Tokens, or a share of the window, at which it is time; None for the effective window less
+        the buffer.
     """
 
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
@@ -204,11 +208,17 @@ class FullSummary(Strategy):
     file_tokens: Annotated[int, at_least(0)] = 5000
     clear_first: bool = False
     keep_outputs: Annotated[int, at_least(0)] = 5
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
         {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
     )
+
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What it keeps free by default, where that decides when it is time."""
+        return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything, if it is time."""
@@ -230,10 +240,11 @@ class FullSummary(Strategy):
         host.notes["failed"] = 0 if helped else host.notes.get("failed", 0) + 1
         return after if after is not None and helped else view
 
-    def limit(self, host: Host) -> int:
+    def limit(self, host: Host) -> float:
         """Tokens at which it is time."""
-        reserve = at_most(self._output(host), host) + at_most(self.buffer_tokens, host)
-        return host.window - reserve
+        output = min(capped(self, "summary_tokens", host), self._output(host))
+        reserve = output + capped(self, "buffer_tokens", host)
+        return tokens_at(self.trigger, host, host.window - reserve)
 
     def _output(self, host: Host) -> int:
         return min(self.summary_tokens, host.model.max_output or self.summary_tokens)
@@ -269,11 +280,16 @@ class ClaudeCode(Agent):
         Whether old outputs are cleared before anything is summarised.
     files
         Files that are read again after a compaction, at most.
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for its own rule, the window
+        less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` moves it in the client.
     """
 
     clear_first: bool = True
     files: int = 5
+    trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (FullSummary(clear_first=self.clear_first, files=self.files),)
+        summary = FullSummary(files=self.files, clear_first=self.clear_first, trigger=self.trigger)
+        return (summary,)

@@ -17,6 +17,7 @@ from compactlab.strategies.mechanisms.notice import told_by_rule
 from compactlab.strategies.mechanisms.old_uses import REPEATED, RESULT, shrunk
 from compactlab.strategies.mechanisms.stub import Result, is_stub, results_of, with_stubs
 from compactlab.strategies.mechanisms.text import arguments_of
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 AGAIN = "[the same output as that of a later call]"
 
@@ -111,8 +112,8 @@ class DescribedResults(Strategy):
     Parameters
     ----------
     threshold
-        Share of the window at which it acts, 0 to 1; raised to 0.75 in windows below 512,000
-        tokens, and to 64,000 tokens.
+        Without a trigger, the share of the window at which it acts, 0 to 1, as Hermes' users set
+        it; raised to 0.75 in windows below 512,000 tokens, and to 64,000 tokens.
     tail_ratio
         Share of the trigger that the newest messages may take, which stay as they are.
     protect_last_n
@@ -121,6 +122,8 @@ class DescribedResults(Strategy):
         How many of the newest answers keep their words in the second step.
     target
         Share of the trigger; above it the second step is taken.
+    trigger
+        Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     """
 
     threshold: Annotated[float, between(0, 1)] = 0.5
@@ -128,11 +131,13 @@ class DescribedResults(Strategy):
     protect_last_n: Annotated[int, at_least(0)] = 20
     answers: Annotated[int, at_least(0)] = 3
     target: Annotated[float, between(0, 1)] = 0.7
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""
-        trigger = threshold_tokens(host.window, self.threshold)
+        own = threshold_tokens(host.window, self.threshold)
+        trigger = tokens_at(self.trigger, host, own)
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and host.count(view) < trigger:
             return view

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -24,6 +24,7 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
 from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).
@@ -107,6 +108,8 @@ class PruneThenSummarize(Strategy):
     rides
         ``fresh`` is the mode called prepend, ``live`` the one called suffix, which falls back to
         a fresh request if it does not fit or nothing comes back.
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for what is usable.
     """
 
     prune: bool = True
@@ -115,6 +118,7 @@ class PruneThenSummarize(Strategy):
     protected_tools: tuple[str, ...] = ("skill",)
     preserve_recent_tokens: Annotated[int, at_least(0)] = 0
     rides: Literal["live", "fresh"] = "fresh"
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -124,12 +128,17 @@ class PruneThenSummarize(Strategy):
         }
     )
 
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What is kept free for an answer, which is no field of its own."""
+        return {"room for an answer": _OUTPUT}
+
     def compact(self, view: View, host: Host) -> View:
         """Erase after a turn; summarise before a call, if it is time."""
         if host.phase is Phase.ON_OVERFLOW:
             return self._overflown(view, host)
         tokens = reported_tokens(host)
-        full = tokens is not None and tokens >= usable(host)
+        full = tokens is not None and tokens >= tokens_at(self.trigger, host, usable(host))
         if host.phase is Phase.AFTER_TURN:
             return view if full else self._pruned(view)
         return self._summarised(view, host, view.messages) if full else view
@@ -193,7 +202,7 @@ def usable(host: Host) -> int:
     Where the model has a limit for the prompt alone, that less a buffer; else the window less the
     longest answer, without a buffer.
     """
-    answer = at_most(min(host.model.max_output or _OUTPUT, _OUTPUT), host)
+    answer = min(host.model.max_output or _OUTPUT, at_most(_OUTPUT, host))
     prompt = _prompt_limit(host)
     return max(0, prompt - min(_RESERVED, answer) if prompt else host.window - answer)
 
@@ -228,13 +237,17 @@ class Opencode(Agent):
         ``fresh`` (its ``prepend``) or ``live`` (its ``suffix``).
     memory_plugin
         Whether a plug-in reminds the compactor of a memory.
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for its own rule, the window
+        less the longest answer.
     """
 
     prune: bool = True
     rides: Literal["live", "fresh"] = "fresh"
     memory_plugin: bool = False
+    trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
         """The plug-in, if there is one, and the compaction."""
         hook = (MemoryFlush(profile="hook"),) if self.memory_plugin else ()
-        return (*hook, PruneThenSummarize(prune=self.prune, rides=self.rides))
+        return (*hook, PruneThenSummarize(self.prune, rides=self.rides, trigger=self.trigger))

@@ -17,6 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.mechanisms.trigger import Trigger
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,
@@ -126,6 +127,7 @@ class RecencyBuffer(OnPi):
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
+    trigger: Trigger = None
 
     breaks = MappingProxyType(
         {
@@ -288,6 +290,7 @@ class PreserveTurns(OnPi):
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
+    trigger: Trigger = None
 
     breaks = MappingProxyType(
         {
