@@ -8,6 +8,7 @@ if __name__ != "compactlab.strategies":
     )
 
 from compactlab.strategies.agent_framework import ToolGroups
+from compactlab.strategies.background_compaction import BackgroundCompaction
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
 from compactlab.strategies.cline import AgenticCompaction, Cline
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
@@ -16,6 +17,7 @@ from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.hermes import Hermes, MiddleSummary
+from compactlab.strategies.idle_compaction import IdleCompaction
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
@@ -31,6 +33,7 @@ from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
+    "BackgroundCompaction",
     "ClaudeCode",
     "ClearToolResults",
     "Cline",
@@ -49,6 +53,7 @@ __all__ = [
     "FullSummary",
     "GeminiCli",
     "Hermes",
+    "IdleCompaction",
     "KeepAll",
     "KeepNone",
     "MemoryFlush",
@@ -70,6 +75,7 @@ __all__ = [
     "RollingSummary",
     "ServerCompaction",
     "SlidingWindow",
+    "SummaryBehind",
     "SummarySidecar",
     "TokenBudget",
     "ToolGroups",

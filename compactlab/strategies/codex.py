@@ -13,7 +13,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
-from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.cut import current_turn, unanswered
 from compactlab.strategies.mechanisms.estimate import (
     at_most,
     capped,
@@ -165,7 +165,7 @@ class UserWords(Strategy):
         limit = _limit(self.trigger, host, int(host.window * _LIMIT))
         if host.phase is not Phase.ON_OVERFLOW and known_tokens(view, host) < limit:
             return view
-        start = _unanswered(view.messages)
+        start = unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
         if host.phase is Phase.ON_OVERFLOW:
             # What was just said may itself be what is too much.
@@ -191,14 +191,6 @@ def _limit(trigger: float | None, host: Host, most: int) -> float:
 def _without_tools(view: View) -> View:
     """A prompt without tools: these come first, so nothing of it is what another has stored."""
     return view.with_system(plain("no tools"), *view.system)
-
-
-def _unanswered(messages: Messages) -> int:
-    """Index from which on nobody but the user has spoken."""
-    index = len(messages)
-    while index and messages[index - 1].role == "user" and not is_summary(messages[index - 1]):
-        index -= 1
-    return index
 
 
 def _opening(messages: Messages) -> int:
@@ -305,7 +297,7 @@ class EndpointCompaction(Strategy):
         if self.others == "local" and host.model.provider != _OPENAI:
             return UserWords(self.trigger).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
-        start = len(view.messages) if overflow else _unanswered(view.messages)
+        start = len(view.messages) if overflow else unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
         known = View(view.system, history)
         if not overflow and counted_tokens(known, host) < self.limit_of(host):

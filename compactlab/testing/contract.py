@@ -77,6 +77,10 @@ class Watched(Strategy):
         """That of the inner one: it has the same random draws."""
         return self.inner.spec
 
+    def silence(self, host: Host) -> float:
+        """That of the inner one."""
+        return self.inner.silence(host)
+
     def compact(self, view: View, host: Host) -> View:
         """Ask the inner one, and show what it said."""
         messages, system, log = list(view.messages), view.system, host.log

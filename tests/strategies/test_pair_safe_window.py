@@ -74,9 +74,7 @@ def test_a_result_that_comes_late_may_lose_its_call(tell, sent):
     assert "pairs" in PairSafeWindow.breaks
 
 
-@pytest.mark.parametrize(
-    "wrong", ["window_size=-1", "pin_first=-1", "per_turn=-1", "trigger=1.5"]
-)
+@pytest.mark.parametrize("wrong", ["window_size=-1", "pin_first=-1", "per_turn=-1", "trigger=1.5"])
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(UsageError, match=wrong.partition("=")[0]):
         find_strategy(f"pair_safe_window({wrong})")

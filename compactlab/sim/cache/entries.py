@@ -53,10 +53,15 @@ def parse_marks(marks: Sequence[str], ttl: str) -> list[tuple[str, str]]:
     return [(place, own or ttl) for place, _, own in (mark.partition(":") for mark in marks)]
 
 
-def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt) -> list[Mark]:
-    """Mark a prompt: blocks in ascending order, none twice; of two on one block the first stays."""
+def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int = 0) -> list[Mark]:
+    """Mark a prompt: blocks in ascending order, none twice; of two on one block the first stays.
+
+    The end of so many leading messages is marked, too, if a mark is left and the last block has
+    one, of whose lifetime it is.
+    """
     marks: list[Mark] = []
     before = -1
+    own = end_of(prompt, messages) if messages and len(places) < MOST else -1
     for place, ttl in places:
         if place == "tools":
             block = _markable_system(prompt, prompt.tools)
@@ -66,10 +71,20 @@ def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt) -> list[Mark]:
             block = _markable_system(prompt, len(prompt.view.system))
         else:
             block = _last_markable(prompt)
+            if before < own < block:
+                marks.append((own, ttl))
         if block > before:
             marks.append((block, ttl))
             before = block
     return marks
+
+
+def end_of(prompt: Prompt, messages: int) -> int:
+    """The last block of so many leading messages; -1 if it cannot be marked, or is the last."""
+    if not 0 < messages < len(prompt.starts):
+        return -1
+    parts = prompt.view.messages[messages - 1].parts
+    return prompt.starts[messages] - 1 if parts and _markable(parts[-1]) else -1
 
 
 def _markable(part: Part) -> bool:
@@ -192,7 +207,7 @@ class Entries(Cache):
         """Look up, then store."""
         prompt, lost, rules = request.prompt, request.lost, self._rules
         totals = prompt.totals
-        marks = set_marks(self._marks(request.ttl or rules.ttl), prompt)
+        marks = set_marks(self._marks(request.ttl or rules.ttl), prompt, request.mark)
         if not totals:
             return Lookup()
         self._salt.take(request.settings, prompt)

@@ -144,7 +144,7 @@ class _Endings(Cache):
         name = self._name = self._salt.names(prompt)
         ends = eligible_ends(prompt)
         last = next(ends, -1)
-        marks = self._marks(prompt, last)
+        marks = self._marks(prompt, last, request.mark)
         live, entry, missed = self._find(totals, chain((last,), ends), marks, at)
         held = totals[live] if live >= 0 else 0
         read = 0 if request.lost else held
@@ -163,12 +163,16 @@ class _Endings(Cache):
         new = max(0, totals[top] - read) if top >= 0 else 0
         return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
 
-    def _marks(self, prompt: Prompt, last: int) -> list[int]:
+    def _marks(self, prompt: Prompt, last: int, messages: int) -> list[int]:
         """Where a request writes, the last block first."""
         marks, alone = self._policy.marks, self._policy.mode == "explicit"
-        if marks == ("system",) and not alone and last >= prompt.front > 0:  # as nearly always
+        own = prompt.starts[messages] - 1 if 0 < messages < len(prompt.starts) else -1
+        plain = marks == ("system",) and not alone and own < 0
+        if plain and last >= prompt.front > 0:  # as nearly always
             return [last, prompt.front - 1]
         marked = {last} if "last" in marks else set()
+        if own >= 0:
+            marked.add(own)
         if "before" in marks:
             marked.update(islice(eligible_ends(prompt), 1, 2))
         if "context" in marks:

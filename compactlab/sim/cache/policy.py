@@ -56,6 +56,9 @@ class Request(msgspec.Struct, frozen=True):
         Seconds until its answer begins: before that nobody can read what it writes.
     lost
         Whether the provider does not find what it holds, because the request went elsewhere.
+    mark
+        So many leading messages end at a mark of the client's own, beside those of the policy; 0
+        for none. Where a provider has no marks it says nothing.
     """
 
     prompt: Prompt
@@ -64,6 +67,7 @@ class Request(msgspec.Struct, frozen=True):
     settings: Settings = PLAIN
     latency: float = 0.0
     lost: bool = False
+    mark: int = 0
 
 
 class Lookup(msgspec.Struct, frozen=True):

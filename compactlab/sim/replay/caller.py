@@ -218,6 +218,7 @@ class Caller:
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
+        self.meter.mark = state.marked
         opens = self.churns and any(m.starts_turn for m in state.log[state.heard :])
         gap = self.session.now - self.asked if self.asked else 0.0
         self.asked = self.session.now
@@ -284,6 +285,7 @@ class Caller:
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""
+        self.session.rest(self.host)
         return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:

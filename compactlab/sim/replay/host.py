@@ -189,6 +189,22 @@ class Host:
         """
         return self._services.run_turn(self, view, request)
 
+    def mark(self, messages: int) -> None:
+        """Have the client mark the end of so many leading messages, from the next request on.
+
+        A client marks the end of the system prompt and the last block. What lies between is read
+        as long as the prompt only grows, and no longer once it is cut: entries behind the cut are
+        gone with it, those before it were not read for minutes, or are too far from any mark. A
+        mark of its own keeps a beginning alive that a strategy leaves as it is. Providers without
+        marks read any common beginning as it is.
+
+        Parameters
+        ----------
+        messages
+            How many leading messages of the prompt; 0 for no such mark. A rewind takes it back.
+        """
+        self.state.marked = messages
+
     def fetch(self, handle: str) -> str:
         """What was put away, by the handle of the part that stands in its place.
 

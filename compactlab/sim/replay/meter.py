@@ -55,6 +55,7 @@ class Meter:
     # Without it no request is lost by chance.
     rng: Callable[[str], random.Random] | None = None
     settings: Settings = PLAIN
+    mark: int = 0  # so many leading messages end at a mark of a strategy's own
     _lines: dict[str, _Line] = field(default_factory=dict)
     _clock: float = 0.0
     _requests: int = 0
@@ -140,7 +141,8 @@ class Meter:
         self._clock = max(self._clock, at)
         latency = 0.0 if prompt is line.main else line.degradation.latency
         lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)
-        request = Request(prompt, self._clock, ttl, self.settings, latency, lost)
+        mark = self.mark if prompt is line.main else 0
+        request = Request(prompt, self._clock, ttl, self.settings, latency, lost, mark)
         lookup = line.cache.request(request)
         self._clock += latency
         causes = explain(prompt, lookup, arrived, reason)

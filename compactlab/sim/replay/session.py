@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,7 @@ class Session:
         self._lasting = self._asked[Lifetime.SESSION]
         self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
         self._requests = any(part.lifetime is Lifetime.REQUEST for part in self.parts)
-        self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
+        self._idle = [part for part in self.parts if Phase.ON_IDLE in part.phases]
         self.now = 0.0
 
     def append(self, message: Message, host: Host) -> None:
@@ -123,17 +123,25 @@ class Session:
 
     def _wait(self, until: float, host: Host) -> None:
         """Let time pass, and ask whoever wants to be asked in the silence."""
-        for seconds in self._idle:
-            if until - self.now > seconds:
+        moments: dict[float, list[Strategy]] = {}
+        for part in self._idle:
+            moments.setdefault(part.silence(host), []).append(part)
+        for seconds in sorted(moments):
+            if until - self.now > seconds >= 0:
                 host.now = self.now + seconds
-                self.compact(Phase.ON_IDLE, host, seconds)
+                self.compact(Phase.ON_IDLE, host, moments[seconds])
 
-    def compact(self, phase: Phase, host: Host, idle_after: float | None = None) -> None:
+    def rest(self, host: Host) -> None:
+        """Nobody says anything any more: whoever acts in a silence cannot know that."""
+        if self._idle and self.now:
+            self._wait(float("inf"), host)
+
+    def compact(self, phase: Phase, host: Host, among: Container[Strategy] | None = None) -> None:
         """Ask those strategies that change the session's view."""
         if not self._lasting[phase]:
             return
         before = self.state.view
-        after = self._ask(host, phase, Lifetime.SESSION, before, idle_after)
+        after = self._ask(host, phase, Lifetime.SESSION, before, among)
         if after is before:
             return
         if loses(before.messages, after.messages):
@@ -187,12 +195,12 @@ class Session:
         phase: Phase,
         lifetime: Lifetime,
         view: View,
-        idle_after: float | None = None,
+        among: Container[Strategy] | None = None,
     ) -> View:
         notes = self.state.notes
         host.phase = phase
         for index, part in self._asked[lifetime][phase]:
-            if idle_after is not None and part.idle_after != idle_after:
+            if among is not None and part not in among:
                 continue
             host.asking, host.notes = part, notes[index]
             view = part.compact(view, host)

@@ -25,6 +25,7 @@ class State:
     new_turn: bool = False  # whether a person has spoken since
     reported: Usage | None = None  # usage of that call
     rewound: bool = False  # whether the script has gone back since
+    marked: int = 0  # so many leading messages end at a cache mark of a strategy's own
     compactions: list[Compacted] = field(default_factory=list)
     recorded: tuple[Recorded, ...] = ()
 

@@ -96,6 +96,21 @@ class Strategy(ABC):
         """Whether it promises a flush of memory before each compaction; figures hold it to that."""
         return any(part.flushes for part in self.parts if part is not self)
 
+    def silence(self, host: Host) -> float:
+        """Seconds of silence after which it is asked; asked for at the beginning of each.
+
+        Parameters
+        ----------
+        host
+            Knows when the last request started, and how long what it left in the cache lives.
+
+        Returns
+        -------
+        float
+            ``idle_after``, unless the strategy says otherwise; below 0 for not at all.
+        """
+        return self.idle_after
+
     @abstractmethod
     def compact(self, view: View, host: Host) -> View:
         """Return what is to be sent instead of a view, or that very view to leave it alone.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import attrgetter
 
-from compactlab.sim.core.message import Message, Weight
+from compactlab.sim.core.message import SUMMARY, Message, Weight
 from compactlab.sim.core.messages import Messages
 
 
@@ -50,6 +50,26 @@ def unasked(messages: Iterable[Message]) -> list[Message]:
 
 def _answers(message: Message, calls: set[str]) -> bool:
     return any(part.call_id in calls for part in message.parts if part.type == "tool_result")
+
+
+def open_call(messages: Messages) -> int:
+    """Index of the last answer, if it calls a tool whose result has not come; else the length."""
+    come: set[str] = set()
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role == "assistant":
+            calls = {part.call_id for part in message.parts if part.type == "tool_call"}
+            return index if calls - come else len(messages)
+        come.update(part.call_id for part in message.parts if part.type == "tool_result")
+    return len(messages)
+
+
+def unanswered(messages: Messages) -> int:
+    """Index from which on nobody but the user has spoken; the length if the user has not."""
+    index = len(messages)
+    while index and messages[index - 1].role == "user" and messages[index - 1].origin != SUMMARY:
+        index -= 1
+    return index
 
 
 starts_turn: Weight = attrgetter("starts_turn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.strategy import Pipeline, Strategy
 
 EVERY = tuple(Phase)
 
@@ -66,6 +68,7 @@ def test_everybody_is_asked_in_the_right_moments(kit: Any, story: Any) -> None:
         ("before_call", 6),
         ("after_call", 7),
         ("after_turn", 7),
+        ("on_idle", 7),
     ]
     asked_before = [now for phase, now, _ in witness.seen if phase.startswith("before")]
     assert asked_before == [0, 0, 20, 540, 540]
@@ -88,20 +91,52 @@ def test_silence_is_noticed_without_knowing_how_long_it_lasts(kit: Any, story: A
     )
     story.user("one").answer("ok", after=61.0).user("two", after=60.0).answer("ok", after=9_999.0)
     kit.replayed(story.script(), witness.strategy)
-    assert witness.seen == [(60.0, "u1"), (61.0 + 60.0 + 60.0, "u1 a1 u2")]
+    assert witness.seen == [
+        (60.0, "u1"),
+        (61.0 + 60.0 + 60.0, "u1 a1 u2"),
+        (61.0 + 60.0 + 9_999.0 + 60.0, "u1 a1 u2 a2"),
+    ]
+
+
+def test_the_silence_at_the_end_is_a_silence_too(kit: Any, story: Any) -> None:
+    """Whoever acts in it cannot know that nobody comes back, and pays for it."""
+    witness = kit.Witness(
+        lambda view, host: host.now - kit.start, phases=[Phase.ON_IDLE], idle_after=1e6
+    )
+    kit.replayed(story.user("one").answer("ok").script(), witness.strategy)
+    assert witness.seen == [10.0 + 1e6]
+
+
+def test_a_strategy_may_say_at_each_silence_how_long_it_waits(kit: Any, story: Any) -> None:
+    @dataclass(frozen=True)
+    class Patient(Strategy):
+        phases = frozenset({Phase.ON_IDLE})
+
+        def silence(self, host: Any) -> float:
+            waits.append(host.idle)
+            return 100.0 - host.idle
+
+        def compact(self, view: View, host: Any) -> View:
+            asked.append((host.now - kit.start, host.idle))
+            return view
+
+    waits: list[float] = []
+    asked: list[tuple[float, float]] = []
+    story.user("one").answer("ok", after=40.0).user("two", after=500.0).answer("ok", after=150.0)
+    kit.replayed(story.script(), Patient())
+    assert waits == [0.0, 40.0, 0.0, 150.0]
+    assert asked == [(100.0, 100.0), (640.0, 100.0)], "after 150 s there is no time left"
 
 
 def test_each_idle_strategy_is_asked_at_its_own_moment(kit: Any, story: Any) -> None:
-    from compactlab.sim.replay.strategy import Pipeline
-
     late, early = (
         kit.Witness(lambda view, host: host.now - kit.start, phases=[Phase.ON_IDLE], idle_after=s)
         for s in (300.0, 30.0)
     )
     script = story.user("one").answer("ok").user("two", after=1000.0).answer("ok").script()
     kit.replayed(script, Pipeline((late.strategy, early.strategy)))
-    assert early.seen == [40.0]
-    assert late.seen == [310.0]
+    assert early.seen == [40.0, 1050.0]
+    assert late.seen == [310.0, 1320.0]
 
 
 def test_idle_is_the_time_since_the_last_request(kit: Any, story: Any) -> None:
@@ -121,7 +156,12 @@ def test_idle_is_right_after_somebody_was_asked_in_the_silence(kit: Any, story: 
     kit.replayed(
         story.user("a").answer("b").user("c", after=700.0).answer("d").script(), witness.strategy
     )
-    assert witness.seen == [("before_call", 0.0), ("on_idle", 70.0), ("before_call", 710.0)]
+    assert witness.seen == [
+        ("before_call", 0.0),
+        ("on_idle", 70.0),
+        ("before_call", 710.0),
+        ("on_idle", 70.0),
+    ]
 
 
 def test_now_is_the_time_of_the_newest_message(kit: Any, story: Any) -> None:

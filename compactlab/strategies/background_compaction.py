@@ -1,0 +1,155 @@
+"""Background compaction: a summary is prepared while the agent works on, and put in later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import Part
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.cut import current_turn, parted, unanswered
+from compactlab.strategies.mechanisms.estimate import is_little, known_tokens
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    fitting,
+    live_request,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# Shares of the window at which the Copilot SDK starts and waits (`InfiniteSessionConfig`, its
+# pages of 2026-11), and at which VS Code starts though the cache may be cold (10fe7ff).
+START, COLD, FULL = 0.80, 0.90, 0.95
+# After so many attempts in a row that brought nothing it waits for the window alone.
+_ATTEMPTS = 3
+_SUMMARY = 4096
+_NOTES = "prepared"
+
+
+class Prepared(NamedTuple):
+    """A summary that waits to be put in."""
+
+    parts: tuple[Part, ...]
+    upto: int  # so many leading messages of the view it stands for
+    calls: int  # made since it was asked for
+
+
+@dataclass(frozen=True)
+class BackgroundCompaction(Strategy):
+    """Ask for a summary at four fifths of the window, work on, and put it in some calls later.
+
+    After the infinite sessions of GitHub's Copilot SDK: it starts at 80 % of the window and waits
+    at 95 % (``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``; its documentation,
+    2026-11). The program behind it is closed; what happens in between follows the open source of
+    Copilot in VS Code (microsoft/vscode 10fe7ff ``backgroundSummarizer.ts``, 03d18a46
+    ``agentIntent.ts``), so this is a reconstruction. The request is the prompt of the moment with
+    an instruction behind it, so that it reads the cache; it is billed when it is made. What has
+    been said since stands word for word behind the summary, and nothing else does. At the first
+    call of a turn, when the cache may be cold, it is not asked for below nine tenths. If the window
+    is full first, the agent waits for the summary that is under way, or asks for one.
+
+    A message of the user that nobody has answered stays; what a turn has done so far is summarised
+    with the words that began it. With ``place='full'`` a summary that was prepared early grows
+    stale: a tail of all that came since is kept (anthropics/claude-code issue 70459: 200,000
+    tokens).
+
+    Simplified: VS Code draws its threshold between 78 and 82 %; how long a summary takes is told
+    in calls and not in seconds; what is asked for and brings nothing is asked for three times.
+
+    Parameters
+    ----------
+    trigger
+        Size at which a summary is asked for; None for 80 % of the window.
+    cold_trigger
+        The same at the first call of a turn; None for 90 %, or for ``trigger`` if that is more.
+    blocking
+        Size at which the agent waits; None for 95 %.
+    ready_after
+        Calls after which a summary is there. Three: 24 seconds (earendil-works/pi pull request
+        160, 2025-12-10) at 7.6 between two calls, the median of recorded sessions (2026-11).
+    place
+        ``ready``: it is put in as soon as it is there. ``full``: when the window is.
+    """
+
+    trigger: Trigger = None
+    cold_trigger: Trigger = None
+    blocking: Trigger = None
+    ready_after: Annotated[int, at_least(0)] = 3
+    place: Literal["ready", "full"] = "ready"
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "in a turn its first words are summarised, too; VS Code 03d18a46"}
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask for a summary, or put one in that is there, if it is time."""
+        tokens = known_tokens(view, host)
+        full = host.phase is Phase.ON_OVERFLOW or tokens >= tokens_at(
+            self.blocking, host, host.window * FULL
+        )
+        prepared = _prepared(view, host)
+        if prepared is None:
+            if not full and tokens < self._start(view, host):
+                return view
+            prepared = _prepare(view, host, full)
+        if prepared is None:
+            return view
+        if not full and (self.place == "full" or prepared.calls < self.ready_after):
+            return view
+        del host.notes[_NOTES]
+        _, rest = parted(view.messages, prepared.upto)
+        after = view.with_messages([summary_message(host, prepared.parts), *rest])
+        return after if host.count(after) < host.count(view) else view
+
+    def _start(self, view: View, host: Host) -> float:
+        """Tokens at which a summary is asked for: more at the first call of a turn."""
+        warm = tokens_at(self.trigger, host, host.window * START)
+        turn = view.messages[current_turn(view.messages) :]
+        if any(message.role == "assistant" for message in turn):
+            return warm
+        return tokens_at(self.cold_trigger, host, max(warm, host.window * COLD))
+
+
+def _prepared(view: View, host: Host) -> Prepared | None:
+    """The summary that waits, if what it stands for is still there."""
+    notes: dict[str, Any] | None = host.notes.get(_NOTES)
+    if notes is None:
+        return None
+    messages, calls = view.messages, 0
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].id == notes["last"]:
+            parts = msgspec.convert(notes["parts"], tuple[Part, ...])
+            return Prepared(parts, index + 1, calls)
+        calls += messages[index].call is not None
+    del host.notes[_NOTES]
+    return None
+
+
+def _prepare(view: View, host: Host, full: bool) -> Prepared | None:
+    """Have a summary made; None if there is nothing to gain, or if none came."""
+    upto = unanswered(view.messages)
+    if full and host.phase is Phase.ON_OVERFLOW:
+        upto = len(view.messages)  # what was just said may itself be what is too much
+    old = view.messages[:upto]
+    failed = host.notes.get("failed", 0)
+    if is_little(host.count(old), host) or (failed >= _ATTEMPTS and not full):
+        return None
+    asked = fitting(view, host, INSTRUCTIONS)
+    covered = asked.messages[: len(asked.messages) - (len(view.messages) - upto)]
+    parts = host.summarize(asked, live_request(covered or old, _most(host)))
+    host.notes["failed"] = 0 if parts else failed + 1
+    if not parts:
+        return None
+    host.notes[_NOTES] = {"last": old[-1].id, "parts": msgspec.to_builtins(parts)}
+    return Prepared(parts, upto, 0)
+
+
+def _most(host: Host) -> int:
+    return host.model.max_output or _SUMMARY
