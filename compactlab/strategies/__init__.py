@@ -14,6 +14,7 @@ from compactlab.strategies.cline import AgenticCompaction, Cline
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
+from compactlab.strategies.copilot_cli import CopilotCli
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.hermes import Hermes, MiddleSummary
@@ -33,6 +34,7 @@ from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
@@ -47,17 +49,20 @@ __all__ = [
     "Cline",
     "Codex",
     "ContextRecovery",
+    "CopilotCli",
     "DescribedResults",
     "EndpointCompaction",
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
     "Hermes",
+    "HistorySummary",
     "IdleCompaction",
     "KeepAll",
     "KeepNone",
     "MemoryFlush",
     "MemoryRecall",
+    "MicroCompaction",
     "MiddleSummary",
     "ObservationMasking",
     "OffloadOutputs",
@@ -69,6 +74,7 @@ __all__ = [
     "Pi",
     "PreserveTurns",
     "PruneThenSummarize",
+    "QwenCode",
     "RandomKeep",
     "RecencyBuffer",
     "RecentEvents",

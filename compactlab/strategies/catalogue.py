@@ -62,6 +62,8 @@ LINE_UP = (
     "fraction_split",
     "middle_summary",
     "agentic_compaction",
+    "micro_compaction",
+    "history_summary",
     "server_compaction",
     "idle_compaction + full_summary",
     "background_compaction",
@@ -73,7 +75,9 @@ LINE_UP = (
     "opencode",
     "gemini_cli",
     "hermes",
+    "copilot_cli",
     "cline",
+    "qwen_code",
 )
 
 
