@@ -238,13 +238,12 @@ class HistorySummary(Strategy):
         if not summary:
             return None
         first = summary_message(host, summary, lead="")
-        ack = Message(
-            f"{first.id}/answer", "assistant", (frame(ACKNOWLEDGED),), host.now, meta=True
-        )
-        files = self._files(history, host)
-        put = [Message(f"{first.id}/files", "user", tuple(files), host.now, meta=True)]
-        tail = history[end - 1 :] if calls else ()
-        return view.with_messages([first, ack, *(put if files else ()), *tail, *pending])
+        front = [first, _put(first, "answer", "assistant", [frame(ACKNOWLEDGED)])]
+        if files := self._files(history, host):
+            front.append(_put(first, "files", "user", files))
+        rest = [*history[end - 1 if calls else end :], *pending]
+        late = set(map(id, unasked(rest)))
+        return view.with_messages([*front, *(m for m in rest if id(m) not in late)])
 
     def _summary(self, view: View, host: Host, asked: Messages) -> tuple[Part, ...]:
         """The summary, over the live prompt if its answer fits there, too."""
