@@ -51,25 +51,26 @@ ANSWERS = 3
 
 @remembered
 def json_tokens(message: Message) -> int:
-    """Estimate a message by the length of its JSON."""
-    chars = len('{"role":"assistant","content":[]}')
-    for part in message.parts:
-        chars += 4 * part.size + len(_SHELLS[part.type])
-        if part.type == "tool_call":
-            chars += utf16_length(part.text or "{}")
-        else:
-            chars += utf16_length(as_json(part.text))
-        chars += utf16_length(part.call_id) + utf16_length(part.name)
-    return -(-chars // CHARS)
+    """Estimate a message by the length of its JSON; the result of a tool is the user's there."""
+    role = "assistant" if message.role == "assistant" else "user"
+    chars = len('{"role":"","content":[]}') + len(role) + max(len(message.parts) - 1, 0)
+    return -(-(chars + sum(map(_chars, message.parts))) // CHARS)
 
 
 _SHELLS = {
-    "text": '{"type":"text","text":},',
-    "thinking": '{"type":"thinking","thinking":},',
-    "tool_call": '{"type":"tool_use","id":"","name":"","input":},',
-    "tool_result": '{"type":"tool_result","tool_use_id":"","content":},',
-    "image": '{"type":"image","data":"","mediaType":"image/png"},',
+    "text": '{"type":"text","text":}',
+    "thinking": '{"type":"thinking","thinking":}',
+    "tool_call": '{"type":"tool_use","id":"","name":"","input":}',
+    "tool_result": '{"type":"tool_result","tool_use_id":"","content":}',
+    "image": '{"type":"image","data":,"mediaType":"image/png"}',
 }
+
+
+def _chars(part: Part) -> int:
+    chars = len(_SHELLS[part.type]) + 4 * part.size + utf16_length(part.call_id)
+    if part.type == "tool_call":
+        return chars + utf16_length(part.name) + utf16_length(part.text or "{}")
+    return chars + utf16_length(as_json(part.text))
 
 
 @dataclass(frozen=True)
