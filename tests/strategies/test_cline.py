@@ -1,0 +1,193 @@
+"""A rolling summary in front of the newest messages, and notices without a model: Cline's."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies import AgenticCompaction, Cline
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.cline import (
+    cut_index,
+    exchanges,
+    json_tokens,
+    kept_by_rule,
+    sizes_of,
+    told,
+)
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+
+SMALL = AgenticCompaction(trigger=2000, preserve_recent_tokens=500)
+BASIC = AgenticCompaction(trigger=2000, strategy="basic")
+
+
+def said(id, text="words", role="user"):
+    return Message(id, role, (verbatim(id, "text", text),))
+
+
+def use(id, name="run", output="out", **arguments):
+    """A call and its result."""
+    text = str(arguments).replace("'", '"')
+    call = verbatim(id, "tool_call", text, name=name, call_id=id)
+    result = verbatim(f"{id}-out", "tool_result", output, call_id=id)
+    return [Message(id, "assistant", (call,)), Message(f"{id}-out", "tool", (result,))]
+
+
+def ids(messages):
+    return [message.id for message in messages]
+
+
+def test_a_message_is_its_json_three_characters_to_a_token():
+    # {"role":"user","content":[{"type":"text","text":"hello"}]} has 58 characters.
+    assert json_tokens(said("1", "hello")) == 20
+    # {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"run","input":{"a": 1}}]}
+    assert json_tokens(use("1", a=1)[0]) == 31
+
+
+def test_it_is_time_at_nine_tenths_of_nine_tenths(moment):
+    at = moment("ua", window=100_000)
+    sizes = sizes_of(at.view, at.host, None)
+    assert (sizes.limit, round(sizes.trigger), sizes.target) == (90_000, 81_000, 56_700)
+    assert not sizes.is_time
+
+
+def test_a_report_above_the_estimate_brings_it_forward(moment):
+    at = moment("ua" * 10, size=300, window=100_000, reported=Usage(uncached=6000))
+    plain = moment("ua" * 10, size=300, window=100_000)
+    before, after = (sizes_of(m.view, m.host, None) for m in (plain, at))
+    assert after.trigger == pytest.approx(before.trigger * before.request / 6000)
+    most = moment("ua" * 10, size=300, window=100_000, reported=Usage(uncached=100_000))
+    assert sizes_of(most.view, most.host, None).trigger == before.trigger / 4
+
+
+def test_what_is_aimed_at_is_less_after_an_overflow(moment):
+    at = moment("ua" * 10, size=300, window=1000)
+    sizes = sizes_of(at.view, at.host, None, overflown=True)
+    assert sizes.target == min(int(sizes.trigger), sizes.messages // 2)
+
+
+def test_results_of_tools_are_the_users():
+    history = Messages([said("u"), *use("1"), *use("2"), said("a", role="assistant")])
+    assert exchanges(history) == 3
+
+
+def test_the_turn_under_way_stays_unless_the_conversation_begins_with_it():
+    calls = [m for n in range(9) for m in use(str(n), output="x" * 600)]
+    inside = Messages([said("u"), *calls])
+    assert ids(inside[cut_index(inside, 500) :]) == ["7", "7-out", "8", "8-out"]
+    behind = Messages([said("u"), said("a", role="assistant"), said("v"), *calls])
+    assert cut_index(behind, 500) == 2
+    assert cut_index(behind, 100_000) == 0
+
+
+def test_a_summary_takes_the_place_of_what_is_older(tell, sent):
+    prompts = sent(tell("ua" * 20, size=600), SMALL, window=20_000)
+    first = next(prompt for prompt in prompts if "summary" in prompt)
+    assert first.startswith("summary-1 ")
+    assert first.split()[-1] == "u11"
+    assert prompts[-1].count("summary") == 1
+
+
+def test_the_next_one_carries_the_last_one_on_and_lists_files(tell, play):
+    steps = play(tell("ua" * 20, size=600), SMALL, window=20_000).steps
+    notes = [step.added[0].parts[1].text for step in steps if step.compaction]
+    counts = [int(text.split()[2]) for text in notes]
+    assert counts == sorted(counts)
+    assert len(counts) > 1
+
+
+def test_without_a_summary_nothing_happens(tell, play):
+    empty = find_summarizer("empty")
+    steps = play(tell("ua" * 10, size=600), SMALL, window=20_000, summarizer=empty).steps
+    assert not any(step.compaction for step in steps)
+
+
+def test_without_a_model_what_was_typed_stays_and_the_rest_is_told():
+    gap = [*use("1", "read_file", path="a.py"), *use("2", "edit_file", path="b.py")]
+    history = Messages([said("u1"), *gap, said("a1", "done", "assistant"), said("u2"), *use("3")])
+    kept = kept_by_rule(history, 100, frozenset())
+    assert ids(kept.values()) == ["u1", "u2", "3", "3-out"]
+    (first, *_) = told(history, kept)
+    assert first.parts[0].text == "words"
+    assert "read: a.py\nchanged: b.py" in first.parts[1].text
+    assert {source.id for source in first.parts[1].sources} >= {"1", "1-out", "2", "2-out"}
+
+
+def test_the_newest_that_fit_stay_and_answers_at_the_ends_of_turns():
+    history = Messages(
+        [
+            said("u1"),
+            *use("1", output="x" * 900),
+            said("a1", "done", "assistant"),
+            said("u2"),
+            *use("2", output="x" * 900),
+            *use("3"),
+        ]
+    )
+    room = sum(map(json_tokens, history)) - 600
+    assert ids(kept_by_rule(history, room, frozenset()).values()) == [
+        "u1", "a1", "u2", "3", "3-out",
+    ]  # fmt: skip
+    assert ids(kept_by_rule(history, 1, frozenset()).values()) == ["u1", "u2"]
+    assert ids(kept_by_rule(history, 1, frozenset({"2", "2-out"})).values()) == [
+        "u1", "u2", "2", "2-out",
+    ]  # fmt: skip
+    assert kept_by_rule(Messages(use("1")), 1, frozenset()) == {}
+
+
+def test_a_thought_and_an_image_of_an_older_turn_go():
+    image = verbatim("u1", "image", "", size=100)
+    asked = Message("u1", "user", (verbatim("u1", "text", "look"), image))
+    thought = verbatim("a1", "thinking", "hm")
+    answer = Message("a1", "assistant", (thought, verbatim("a1", "text", "seen")))
+    kept = kept_by_rule(Messages([asked, answer, said("u2")]), 1000, frozenset())
+    assert [len(message.parts) for message in kept.values()] == [1, 1, 1]
+
+
+def test_the_newest_answers_are_quoted(tell, play):
+    steps = play(tell("ua" * 20, size=600), BASIC, window=20_000).steps
+    compacted = next(step for step in steps if step.compaction)
+    assert not any(step.side for step in steps)
+    noticed = [m.id for m in compacted.added if "Left out: 1 messages.\na" in m.text]
+    assert noticed == ["u5", "u7", "u9"]
+
+
+def test_what_does_not_fit_is_shortened_without_a_model(tell, play):
+    story = tell("ua" * 6 + "u" + "cr" * 20, size=2000)
+    steps = play(story, AgenticCompaction(trigger=1_000_000), window=8000).steps
+    assert any(step.compaction for step in steps)
+    assert not any(step.side for step in steps)
+
+
+@settings(max_examples=30)
+@given(data=st.data(), target=st.sampled_from([1, 100, 1000, 10_000]))
+def test_without_a_model_all_that_was_typed_stays_and_no_pair_is_parted(
+    data, target, conversations
+):
+    history = Messages(data.draw(conversations).messages)
+    kept = kept_by_rule(history, target, frozenset())
+    typed = [n for n, message in enumerate(history) if message.starts_turn]
+    assert not kept or set(typed) <= kept.keys()
+    calls, results = (
+        {p.call_id for m in kept.values() for p in m.parts if p.type == kind}
+        for kind in ("tool_call", "tool_result")
+    )
+    asked = {p.call_id for m in history for p in m.parts if p.type == "tool_call"}
+    answered = {p.call_id for m in history for p in m.parts if p.type == "tool_result"}
+    assert calls & answered <= results
+    assert results & asked <= calls
+
+
+def test_the_agent_passes_its_settings_on():
+    (part,) = find_strategy("cline(trigger=0.5, strategy='basic')").parts
+    assert part == AgenticCompaction(0.5, "basic")
+    assert Cline().parts == (AgenticCompaction(),)
+
+
+@pytest.mark.parametrize("wrong", ["trigger=0", "strategy='none'", "preserve_recent_tokens=-1"])
+def test_what_makes_no_sense_is_refused(wrong):
+    for name in ("cline", "agentic_compaction"):
+        with pytest.raises(UsageError, match=wrong.partition("=")[0]):
+            find_strategy(f"{name}({wrong})")
