@@ -380,7 +380,7 @@ class MiddleSummary(Strategy):
             if after is view:
                 break
             view = after
-            rough = host.notes["rough"] = _request(view)
+            rough = host.notes["rough"] = request_tokens(view)
             host.notes["awaiting"] = True
             if host.count(view) <= host.window if overflow else rough < threshold:
                 break
@@ -406,7 +406,7 @@ class MiddleSummary(Strategy):
             notes["verify"] = notes["awaiting"] = False
         if real >= threshold and view.messages and view.messages[-1].role == "tool":
             return True
-        rough = _request(view)
+        rough = request_tokens(view)
         if rough < threshold:
             return False
         known = notes.get("fit") or notes.get("rough", 0)
@@ -476,7 +476,7 @@ class MiddleSummary(Strategy):
         return summary
 
 
-def _request(view: View) -> int:
+def request_tokens(view: View) -> int:
     """Estimate a request."""
     return estimate_system(view) + rough_tokens(view.messages)
 

@@ -217,7 +217,7 @@ class HistorySummary(Strategy):
         forced = host.phase is Phase.ON_OVERFLOW
         failed: int = host.notes.get("failed", 0)
         if not forced:
-            tokens = _tokens(view, host, end)
+            tokens = prompt_tokens(view, host, end)
             auto = tokens_at(self.trigger, host, auto_threshold(host.window, self.threshold))
             hard = max(auto, hard_threshold(host.window, self.threshold))
             if tokens < auto or failed >= (2 * ATTEMPTS if tokens >= hard else ATTEMPTS):
@@ -279,7 +279,7 @@ def _put(first: Message, name: str, role: Role, parts: Sequence[Part]) -> Messag
     return Message(f"{first.id}/{name}", role, tuple(parts), first.time, meta=True)
 
 
-def _tokens(view: View, host: Host, end: int) -> int:
+def prompt_tokens(view: View, host: Host, end: int) -> int:
     """Tokens of the prompt to come; as ``estimatePromptTokens``."""
     if host.reported is None or is_stale(host):
         return content_tokens(view.messages)

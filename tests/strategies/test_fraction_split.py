@@ -134,7 +134,8 @@ def test_an_empty_summary_is_refused_every_time(story, play):
     [
         (
             "trigger=1.5",
-            "trigger must be a whole number of tokens, or a share of the window above 0 and at most 1, not 1.5",
+            "trigger must be a whole number of tokens, or a share of the window above 0 and at "
+            "most 1, not 1.5",
         ),
         ("preserve=0", "preserve must be above 0 and below 1, not 0"),
         ("preserve=1", "preserve must be above 0 and below 1, not 1"),
