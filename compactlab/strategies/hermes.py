@@ -372,7 +372,7 @@ class MiddleSummary(Strategy):
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and not self._is_time(view, host, threshold):
             return view
-        again = overflow or view.messages[-1].role != "tool"
+        again = overflow or not _ends_with_results(view.messages)
         for attempt in range(_TRIES if again else 1):
             if not overflow and self._gives_up(host):
                 break
@@ -404,7 +404,7 @@ class MiddleSummary(Strategy):
             elif notes.get("awaiting") and notes.get("rough"):
                 notes["fit"] = notes["rough"]
             notes["verify"] = notes["awaiting"] = False
-        if real >= threshold and view.messages and view.messages[-1].role == "tool":
+        if real >= threshold and _ends_with_results(view.messages):
             return True
         rough = request_tokens(view)
         if rough < threshold:
@@ -474,6 +474,11 @@ class MiddleSummary(Strategy):
         if not summary:
             host.notes["until"] = host.now + _COOLDOWN
         return summary
+
+
+def _ends_with_results(messages: Messages) -> bool:
+    """Whether tools are used: nobody has spoken since."""
+    return bool(messages) and messages[-1].role == "tool"
 
 
 def request_tokens(view: View) -> int:

@@ -45,10 +45,11 @@ from compactlab.strategies import (
 from compactlab.strategies.agent_framework import serialised
 from compactlab.strategies.catalogue import find_strategy, strategies
 from compactlab.strategies.cline import MOST_FACTOR, sizes_of
-from compactlab.strategies.codex import _unanswered, counted_tokens
+from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.gemini_cli import _prompt_tokens
 from compactlab.strategies.hermes import request_tokens
 from compactlab.strategies.langchain import _scaled, weight_of
+from compactlab.strategies.mechanisms.cut import unanswered
 from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, reported_tokens
 from compactlab.strategies.mechanisms.trigger import is_size, tokens_at
 from compactlab.strategies.qwen_code import history_end, prompt_tokens
@@ -145,7 +146,7 @@ Count = Callable[[View, Host], float]
 
 
 def of_codex(view: View, host: Host) -> float:
-    return counted_tokens(View(view.system, view.messages[: _unanswered(view.messages)]), host)
+    return counted_tokens(View(view.system, view.messages[: unanswered(view.messages)]), host)
 
 
 def of_langchain(view: View, host: Host) -> float:
