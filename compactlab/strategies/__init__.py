@@ -10,7 +10,7 @@ if __name__ != "compactlab.strategies":
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.background_compaction import BackgroundCompaction
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
-from compactlab.strategies.cline import AgenticCompaction, Cline
+from compactlab.strategies.cline import AgenticCompaction, Cline, HalfTruncation
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
@@ -55,6 +55,7 @@ __all__ = [
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
+    "HalfTruncation",
     "Hermes",
     "HistorySummary",
     "IdleCompaction",

@@ -62,6 +62,7 @@ LINE_UP = (
     "fraction_split",
     "middle_summary",
     "agentic_compaction",
+    "half_truncation",
     "micro_compaction",
     "history_summary",
     "server_compaction",

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part, remembered
+from compactlab.sim.core.message import Message, Part, frame, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
@@ -20,6 +20,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import parted
+from compactlab.strategies.mechanisms.estimate import reported_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     is_summary,
@@ -27,8 +28,8 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
-from compactlab.strategies.mechanisms.notice import told_files
-from compactlab.strategies.mechanisms.stub import sources_of
+from compactlab.strategies.mechanisms.notice import path_of, told_files
+from compactlab.strategies.mechanisms.stub import Result, is_stub, sources_of, with_stubs
 from compactlab.strategies.mechanisms.text import as_json, holds, transcript
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
@@ -335,28 +336,163 @@ class AgenticCompaction(Strategy):
         return view.with_messages([summary_message(host, (*summary, *files), lead=LEAD), *rest])
 
 
-@dataclass(frozen=True)
-class Cline(Agent):
-    """Cline: at four fifths of the window all but the newest messages is summarised.
+# The extension before: repeated reads are said once, then half of the middle goes.
 
-    After ``@cline/core`` 0.0.86, which its extension and its command line share. Left
-    out: another model for summaries, and the older extension, which cut out the middle of the
-    history.
+# `src/core/context/context-management` of cline/cline: ContextManager.ts (01cfde0, a12c565) and
+# context-window-utils.ts (031561e).
+_ALLOWED = {64_000: 37_000, 128_000: 98_000, 200_000: 160_000}
+_ENOUGH = 0.3  # share of the characters that must be saved for nothing to be left out
+# Our own words; only their length matters.
+READ_AGAIN = "[The file was read again later; see there.]"
+LEFT_OUT = "[Some of the conversation before was left out to make room.]"
+
+
+def allowed_tokens(window: int) -> float:
+    """From how many tokens on the extension made room; as ``getContextWindowInfo``."""
+    return _ALLOWED.get(window, max(window - 40_000, window * 0.8))
+
+
+def read_once(messages: Messages) -> Messages:
+    """Of several reads of a file keep the newest; as ``applyContextOptimizations``."""
+    paths = {
+        part.call_id: path
+        for message in messages
+        for part in _calls(message)
+        if "read" in part.name.lower() and (path := path_of(part))
+    }
+    newest = {
+        paths[part.call_id]: part.call_id
+        for message in messages
+        if message.role == "tool"
+        for part in message.parts
+        if part.call_id in paths
+    }
+
+    def say(_: int, result: Result) -> str | None:
+        path = paths.get(result[0].call_id, "")
+        again = path and newest[path] != result[0].call_id and not is_stub(result)
+        return READ_AGAIN if again else None
+
+    changes = {n: with_stubs(m, say) for n, m in enumerate(messages) if m.role == "tool"}
+    return messages.replace({n: m for n, m in changes.items() if m is not messages[n]})
+
+
+def without_middle(messages: Messages, *, most: bool) -> Messages:
+    """Leave out half of what follows the first exchange, or three quarters.
+
+    As ``getNextTruncationRange``: messages are counted as they alternate, an even number goes, and
+    what is left begins with what is not an answer. Results go and stay with their calls.
+    """
+    starts = [
+        n
+        for n, message in enumerate(messages)
+        if not n or (message.role == "assistant") != (messages[n - 1].role == "assistant")
+    ]
+    rest = len(starts) - 2
+    gone = (rest * 3 // 8 if most else rest // 4) * 2
+    end = 2 + gone
+    if gone > 0 and messages[starts[end - 1]].role != "assistant":
+        end -= 1
+    if gone <= 0 or end <= 2:
+        return messages
+    first, last = starts[2], starts[end] if end < len(starts) else len(messages)
+    lost = {part.call_id for m in messages[first:last] for part in _calls(m)}
+    kept = {part.call_id for m in messages[:first] for part in _calls(m)}
+    after = list(messages[:first])
+    after += [m for m in messages[first:last] if _answers_any(m, kept)]
+    after += [m for m in messages[last:] if not _answers_any(m, lost)]
+    after[starts[1]] = _noted(after[starts[1]])
+    return Messages(after)
+
+
+def _noted(message: Message) -> Message:
+    if message.parts and message.parts[0].text == LEFT_OUT:
+        return message
+    return msgspec.structs.replace(message, parts=(frame(LEFT_OUT), *placed(message)))
+
+
+def _calls(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call"]
+
+
+def _answers_any(message: Message, calls: set[str]) -> bool:
+    return message.role == "tool" and any(part.call_id in calls for part in message.parts)
+
+
+def _text_chars(message: Message) -> int:
+    return sum(len(part.text) for part in message.parts)
+
+
+@dataclass(frozen=True)
+class HalfTruncation(Strategy):
+    """Say repeated reads once; if that is not enough, leave out half of the middle.
+
+    After Cline's extension before its SDK (cline/cline ``ContextManager.ts``, 01cfde0 and a12c565).
+    It is time when the last request and its answer had 160,000 of 200,000 tokens (37,000 of 64,000,
+    98,000 of 128,000, else all but 40,000 or a fifth). Of several reads of a file the newest stays.
+    If that saves less than 30 % of the characters, half of what follows the first exchange goes,
+    three quarters if the request was twice as large or was refused, and the first answer says so.
+
+    Simplified: by the source, not compared with answers of the program. Results of tools, which
+    were text of the user there, go and stay with their calls; files within what the user said, and
+    those that came back with an edit, are no reads; its automatic condensing, in which the agent
+    calls a tool that summarises, is left out.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it compacts; None for 81 % of the window.
-    strategy
-        ``agentic`` summarises, ``basic`` shortens by rule.
-    preserve_recent_tokens
-        Tokens at the end that stay.
+        Tokens, or a share of the window, at which it is time; None for the extension's sizes.
     """
 
     trigger: Trigger = None
-    strategy: Literal["agentic", "basic"] = "agentic"
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "in a long turn it is part of the middle; Cline 01cfde0",
+            "size": "the line in place of a short result may be longer; Cline 01cfde0",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Make room, if it is time."""
+        if host.phase is Phase.ON_OVERFLOW:
+            return view.with_messages(without_middle(view.messages, most=True))
+        tokens = reported_tokens(host)
+        at = tokens_at(self.trigger, host, allowed_tokens(host.window))
+        if tokens is None or tokens < at:
+            return view
+        once = read_once(view.messages)
+        chars = view.messages.total(_text_chars)
+        if chars - once.total(_text_chars) >= _ENOUGH * chars > 0:
+            return view.with_messages(once)
+        return view.with_messages(without_middle(once, most=tokens / 2 > at))
+
+
+@dataclass(frozen=True)
+class Cline(Agent):
+    """Cline: at four fifths of the window all but the newest messages is summarised.
+
+    After ``@cline/core`` 0.0.86 (2026), which its command line uses; ``strategy='truncation'`` is
+    the extension before, which left out half of the middle. Left out: another model for summaries.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for 81 % of the window, and
+        80 % of most windows in the extension before.
+    strategy
+        ``agentic`` summarises, ``basic`` shortens by rule, ``truncation`` leaves out the middle.
+    preserve_recent_tokens
+        Tokens at the end that stay, under ``agentic``.
+    """
+
+    trigger: Trigger = None
+    strategy: Literal["agentic", "basic", "truncation"] = "agentic"
     preserve_recent_tokens: Annotated[int, at_least(0)] = 20_000
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
+        if self.strategy == "truncation":
+            return (HalfTruncation(self.trigger),)
         return (AgenticCompaction(self.trigger, self.strategy, self.preserve_recent_tokens),)

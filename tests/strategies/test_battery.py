@@ -21,6 +21,7 @@ ACTING = (
     "endpoint_compaction(trigger=3000, item_tokens=20)",
     "middle_summary(trigger=2000, protect_first_n=0)",
     "agentic_compaction(trigger=2000, preserve_recent_tokens=100)",
+    "half_truncation(trigger=2000)",
 )
 
 # What these declare to break takes more conversations to occur.

@@ -7,15 +7,20 @@ from hypothesis import strategies as st
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Usage, verbatim
 from compactlab.sim.core.messages import Messages
-from compactlab.strategies import AgenticCompaction, Cline
+from compactlab.strategies import AgenticCompaction, Cline, HalfTruncation
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.cline import (
+    LEFT_OUT,
+    READ_AGAIN,
+    allowed_tokens,
     cut_index,
     exchanges,
     json_tokens,
     kept_by_rule,
+    read_once,
     sizes_of,
     told,
+    without_middle,
 )
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -161,6 +166,79 @@ def test_what_does_not_fit_is_shortened_without_a_model(tell, play):
     assert not any(step.side for step in steps)
 
 
+@pytest.mark.parametrize(
+    ("window", "tokens"),
+    [(64_000, 37_000), (128_000, 98_000), (200_000, 160_000), (1_000_000, 960_000), (10_000, 8000)],
+)
+def test_the_extension_before_had_a_size_for_each_window(window, tokens):
+    assert allowed_tokens(window) == tokens
+
+
+def test_of_several_reads_of_a_file_the_newest_stays():
+    reads = [
+        use(n, "read_file", f"text {n}", path=p) for n, p in (("1", "a"), ("2", "b"), ("3", "a"))
+    ]
+    edit = use("4", "edit_file", "ok", path="a")
+    history = Messages([message for pair in (*reads, edit) for message in pair])
+    assert [m.text for m in read_once(history)][1::2] == [READ_AGAIN, "text 2", "text 3", "ok"]
+    assert read_once(history[2:]) == history[2:]
+
+
+@pytest.mark.parametrize(
+    ("messages", "most", "gone"),
+    [
+        (5, False, ""),
+        (6, False, "2 3"),
+        (9, False, "2 3"),
+        (10, False, "2 3 4 5"),
+        (10, True, "2 3 4 5 6 7"),
+        (5, True, "2 3"),
+    ],
+)
+def test_half_of_what_follows_the_first_exchange_goes_or_three_quarters(messages, most, gone):
+    roles = ("user", "assistant")
+    history = Messages(said(str(n), role=roles[n % 2]) for n in range(messages))
+    left = without_middle(history, most=most)
+    assert {m.id for m in history} - set(ids(left)) == set(gone.split())
+    assert left[1].text.startswith(LEFT_OUT) == bool(gone)
+    assert without_middle(left, most=False)[1].text.count(LEFT_OUT) <= 1
+
+
+def test_results_go_and_stay_with_their_calls():
+    calls = [message for n in range(8) for message in use(str(n))]
+    left = without_middle(Messages([said("u"), *calls]), most=False)
+    assert ids(left)[:3] == ["u", "0", "0-out"]
+    assert {i.removesuffix("-out") for i in ids(left) if i.endswith("-out")} == {
+        i for i in ids(left) if i.isdigit()
+    }
+
+
+def test_where_saying_reads_once_is_enough_nothing_goes(moment):
+    at = moment("u", reported=Usage(uncached=160_000))
+    reads = [m for n in "12" for m in use(n, "read_file", "x" * 900, path="a")]
+    view = at.view.with_messages([said("u"), *reads])
+    after = HalfTruncation().compact(view, at.host)
+    assert ids(after.messages) == ids(view.messages)
+    assert after.messages[2].text == READ_AGAIN
+    below = moment("u", reported=Usage(uncached=159_999))
+    assert HalfTruncation().compact(view, below.host) is view
+
+
+def test_the_first_exchange_stays_and_what_is_left_begins_with_the_user(tell, sent):
+    prompts = sent(tell("ua" * 20, size=800), HalfTruncation(trigger=2000), window=60_000)
+    shortened = [prompt.split() for prompt in prompts if " a4" not in prompt]
+    assert all(prompt[:2] == ["u1", "a2"] for prompt in shortened[2:])
+    assert all(prompt[2].startswith("u") for prompt in shortened[2:])
+    assert len(prompts[-1].split()) < 12
+
+
+def test_of_a_prompt_that_is_refused_three_quarters_go(tell, sent):
+    story = tell("ua" * 10, size=800, sizes={"u19": 12_000})
+    assert sent(story, HalfTruncation(trigger=1_000_000), window=6000)[-1].split() == [
+        "u1", "a2", "u15", "a16", "u17", "a18", "u19",
+    ]  # fmt: skip
+
+
 @settings(max_examples=30)
 @given(data=st.data(), target=st.sampled_from([1, 100, 1000, 10_000]))
 def test_without_a_model_all_that_was_typed_stays_and_no_pair_is_parted(
@@ -184,6 +262,7 @@ def test_the_agent_passes_its_settings_on():
     (part,) = find_strategy("cline(trigger=0.5, strategy='basic')").parts
     assert part == AgenticCompaction(0.5, "basic")
     assert Cline().parts == (AgenticCompaction(),)
+    assert Cline(0.5, "truncation").parts == (HalfTruncation(0.5),)
 
 
 @pytest.mark.parametrize("wrong", ["trigger=0", "strategy='none'", "preserve_recent_tokens=-1"])

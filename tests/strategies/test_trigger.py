@@ -29,6 +29,7 @@ from compactlab.strategies import (
     EndpointCompaction,
     FractionSplit,
     FullSummary,
+    HalfTruncation,
     HistorySummary,
     MemoryFlush,
     MiddleSummary,
@@ -194,6 +195,7 @@ REACHED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     MiddleSummary: (partial(MiddleSummary, protect_first_n=0), of_hermes),
     AgenticCompaction: (partial(AgenticCompaction, preserve_recent_tokens=100), of_cline),
     HistorySummary: (HistorySummary, of_qwen),
+    HalfTruncation: (HalfTruncation, reported),
 }
 EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     AutoCompact: (partial(AutoCompact, keep_recent_tokens=100), used),

@@ -74,12 +74,17 @@ def told_files(messages: Iterable[Message]) -> list[str]:
     return list(_lists(p for m in messages for p in m.parts if p.type == "tool_call"))
 
 
+def path_of(call: Part) -> str:
+    """The file that a call is about; "" for none."""
+    return _argument(call, _PATHS)
+
+
 def _lists(calls: Iterable[Part]) -> Iterator[str]:
     read: dict[str, None] = {}
     changed: dict[str, None] = {}
     run: dict[str, None] = {}
     for call in calls:
-        path, command = _argument(call, _PATHS), _argument(call, _COMMANDS)
+        path, command = path_of(call), _argument(call, _COMMANDS)
         if path:
             changes = any(word in call.name.lower() for word in _CHANGES)
             (changed if changes else read)[path] = None
