@@ -471,6 +471,9 @@ class MiddleSummary(Strategy):
             f"{before}\n\n{_given(turns)}",
         )
         summary = host.summarize(view, request)
+        if not turns and previous:
+            # Asked to preserve what it is given, where nothing has come to it, a model does.
+            return previous
         if not summary:
             host.notes["until"] = host.now + _COOLDOWN
         return summary

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from compactlab.sim.core.errors import ContractError, UsageError
 from compactlab.sim.core.message import SUMMARY, Message, Part, Source, Usage, verbatim
 from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Services
 from compactlab.strategies import Hermes, MiddleSummary
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.hermes import (
@@ -196,6 +198,17 @@ def test_it_gives_up_where_nothing_can_be_gained(tell, play):
     story = tell("ua" + "u" + "cr" * 12, size=1000)
     steps = play(story, MiddleSummary(trigger=2000, protect_first_n=0), window=20_000).steps
     assert sum(len(step.side) for step in steps) <= 3
+
+
+def test_a_summary_to_which_nothing_has_come_stays_and_is_paid_for(moment):
+    asked = []
+    host = moment("u").host
+    host._services = Services(summarize=lambda host, view, request: asked.append(request) or ())
+    front = put([], [said("u2")])  # a summary, and what was said after it
+    view = View((), Messages(front))
+    assert SMALL._summary(view, host, view.messages, (0, 1)) == SUMMARISED
+    assert [request.messages for request in asked] == [()]
+    assert not host.notes
 
 
 def test_an_empty_summary_gives_way_to_what_rules_tell_and_then_it_waits(tell, play):
