@@ -39,7 +39,14 @@ FACE = {"", "__main__", "api", "cli", "naming", "testing"}
 # In strategies/, the places that are no strategy and know them all.
 INDEX = {"", "catalogue"}
 # A system that is built on another one, as the real one is.
-BUILT_ON = {"openclaw": {"pi"}, "opencode": {"openclaw"}, "context_windows": {"codex"}}
+BUILT_ON = {
+    "openclaw": {"pi"},
+    "opencode": {"openclaw"},
+    "context_windows": {"codex"},
+    "described_results": {"hermes"},
+    "copilot_cli": {"background_compaction"},
+    "qwen_code": {"gemini_cli", "claude_code"},
+}
 
 # Slow to load, so imported in the function that uses it. The modules behind a name may do so at
 # their top, because they are themselves imported in a function.

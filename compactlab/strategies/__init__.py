@@ -11,12 +11,15 @@ from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.background_compaction import BackgroundCompaction
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
+from compactlab.strategies.cline import AgenticCompaction, Cline, HalfTruncation
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.context_windows import ContextWindows
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
+from compactlab.strategies.copilot_cli import CopilotCli
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
+from compactlab.strategies.hermes import Hermes, MiddleSummary
 from compactlab.strategies.idle_compaction import IdleCompaction
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.log_retrieval import LogRetrieval
@@ -35,32 +38,41 @@ from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
+    "AgenticCompaction",
     "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
     "BackgroundCompaction",
     "ClaudeCode",
     "ClearToolResults",
+    "Cline",
     "Codex",
     "ContextGuard",
     "ContextRecovery",
     "ContextWindows",
+    "CopilotCli",
     "DescribedResults",
     "EndpointCompaction",
     "EventRanges",
     "FractionSplit",
     "FullSummary",
     "GeminiCli",
+    "HalfTruncation",
+    "Hermes",
+    "HistorySummary",
     "IdleCompaction",
     "KeepAll",
     "KeepNone",
     "LogRetrieval",
     "MemoryFlush",
     "MemoryRecall",
+    "MicroCompaction",
+    "MiddleSummary",
     "ObservationMasking",
     "OffloadOutputs",
     "Openclaw",
@@ -72,6 +84,7 @@ __all__ = [
     "Pi",
     "PreserveTurns",
     "PruneThenSummarize",
+    "QwenCode",
     "RandomKeep",
     "RecencyBuffer",
     "RecentEvents",

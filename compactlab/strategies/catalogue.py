@@ -67,6 +67,11 @@ LINE_UP = (
     "log_retrieval",
     "prune_then_summarize",
     "fraction_split",
+    "middle_summary",
+    "agentic_compaction",
+    "half_truncation",
+    "micro_compaction",
+    "history_summary",
     "server_compaction",
     "idle_compaction + full_summary",
     "background_compaction",
@@ -77,6 +82,10 @@ LINE_UP = (
     "codex",
     "opencode",
     "gemini_cli",
+    "hermes",
+    "copilot_cli",
+    "cline",
+    "qwen_code",
 )
 
 

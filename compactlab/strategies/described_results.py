@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Annotated, Any
-
-import msgspec
+from typing import Annotated
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part
@@ -16,34 +11,15 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.cut import after_results, exchanges
-from compactlab.strategies.mechanisms.stub import (
-    Result,
-    is_stub,
-    results_of,
-    sources_of,
-    with_stubs,
-)
-from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
+from compactlab.strategies.hermes import threshold_tokens
+from compactlab.strategies.mechanisms.cut import after_results
+from compactlab.strategies.mechanisms.notice import told_by_rule
+from compactlab.strategies.mechanisms.old_uses import REPEATED, RESULT, shrunk
+from compactlab.strategies.mechanisms.stub import Result, is_stub, results_of, with_stubs
+from compactlab.strategies.mechanisms.text import arguments_of
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
-REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
 AGAIN = "[the same output as that of a later call]"
-CUT = "...[truncated]"
-# Below this many tokens a window counts as small, and this many are never too few to compact.
-SMALL_WINDOW, LEAST = 512_000, 64_000
-
-
-def hermes_trigger(window: int, threshold: float) -> int:
-    """From how many tokens on Hermes compacts.
-
-    A share of the window, in small windows 75 % at least, and never fewer than 64,000; where that
-    would be the whole window, 85 % of it.
-    """
-    share = max(threshold, 0.75) if window < SMALL_WINDOW else threshold
-    tokens = max(int(window * share), LEAST)
-    return tokens if tokens < window else max(1, min(int(window * 0.85), window - 1))
 
 
 def described(messages: Messages, boundary: int) -> Messages:
@@ -112,114 +88,6 @@ def describe(result: Part, call: Part | None) -> str | None:
     return line if len(line) < size else None
 
 
-def shrunk(message: Message) -> Message:
-    """Cut the long texts in the arguments of a message's calls; they stay valid JSON."""
-    parts = tuple(_shrunk(part) for part in message.parts)
-    return with_parts(message, parts)
-
-
-def _shrunk(part: Part) -> Part:
-    if part.type != "tool_call" or len(part.text) <= ARGUMENTS:
-        return part
-    arguments = arguments_of(part)
-    shorter = _cut(arguments)
-    if arguments is None or shorter == arguments:
-        return part
-    text = json.dumps(shorter, ensure_ascii=False, separators=(",", ":"))
-    return msgspec.structs.replace(part, text=text, kind=changed_to("truncated", part))
-
-
-def _cut(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:VALUE] + CUT if len(value) > VALUE and not value.endswith(CUT) else value
-    if isinstance(value, dict):
-        return {key: _cut(inside) for key, inside in value.items()}
-    return [_cut(inside) for inside in value] if isinstance(value, list) else value
-
-
-# Gaps in a history, told by rule: which files were read and changed, which commands were run.
-
-# How many names stand in each list of a notice, and how long a command may be.
-LISTED, COMMAND = 20, 80
-NOTICE = "notice"
-
-_PATHS = ("path", "file_path", "filename", "file", "notebook_path")
-_COMMANDS = ("command", "cmd")
-_CHANGES = ("write", "edit", "patch", "replace", "create", "insert")
-
-
-def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
-    """Leave out the middle of a conversation, and say in a notice what was done there.
-
-    What people typed stays, and so do earlier notices and the words of the newest answers. A call
-    whose result stands behind the boundary stays with all its results.
-    """
-    behind = {id(message) for message in messages[boundary:]}
-    whole = {
-        id(message)
-        for exchange in exchanges(messages)
-        if any(id(message) in behind for message in exchange)
-        for message in exchange
-    }
-    speaking = [m for m in messages[:boundary] if m.role == "assistant" and _words(m)]
-    words = {id(message) for message in speaking[-answers:]} if answers else set()
-
-    def stays(message: Message) -> bool:
-        return id(message) in whole or message.starts_turn or message.origin == NOTICE
-
-    shorter: list[Message] = []
-    gaps = groupby(messages[:boundary], lambda m: stays(m) or id(m) in words)
-    for keeps, group in gaps:
-        if keeps:
-            shorter += (
-                m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group
-            )
-        else:
-            shorter.append(notice(list(group)))
-    return Messages([*shorter, *messages[boundary:]])
-
-
-def _words(message: Message) -> tuple[Part, ...]:
-    return tuple(part for part in message.parts if part.type == "text" and part.text)
-
-
-def notice(gap: list[Message]) -> Message:
-    """What stands in the place of messages: how many they were, files and commands."""
-    calls = [part for message in gap for part in message.parts if part.type == "tool_call"]
-    lines = [f"[{len(gap)} messages left out]", *_lists(calls)]
-    parts = [part for message in gap for part in message.parts]
-    kind = "summary" if sources_of(parts) else "synthetic"
-    part = Part("text", "\n".join(lines), kind, sources_of(parts))  # type: ignore[arg-type]
-    first = gap[0]
-    return Message(f"{NOTICE}-{first.id}", "user", (part,), first.time, meta=True, origin=NOTICE)
-
-
-def _lists(calls: Iterable[Part]) -> Iterator[str]:
-    read: dict[str, None] = {}
-    changed: dict[str, None] = {}
-    run: dict[str, None] = {}
-    for call in calls:
-        path, command = _argument(call, _PATHS), _argument(call, _COMMANDS)
-        if path:
-            changes = any(word in call.name.lower() for word in _CHANGES)
-            (changed if changes else read)[path] = None
-        elif command:
-            run[" ".join(command.split())[:COMMAND]] = None
-    named = {"read": read.keys() - changed.keys(), "changed": changed.keys(), "run": run.keys()}
-    for title, names in named.items():
-        listed = [name for name in (read | changed | run) if name in names]
-        if listed:
-            more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
-            yield f"{title}: {', '.join(listed[:LISTED])}{more}"
-
-
-def _argument(call: Part, names: Iterable[str]) -> str:
-    arguments = arguments_of(call)
-    if not isinstance(arguments, dict):
-        return ""
-    return next((a for name in names if isinstance(a := arguments.get(name), str)), "")
-
-
 @dataclass(frozen=True)
 class DescribedResults(Strategy):
     """Shorten what tools said by rule; where that is not enough, tell the gap in a notice.
@@ -268,7 +136,7 @@ class DescribedResults(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""
-        own = hermes_trigger(host.window, self.threshold)
+        own = threshold_tokens(host.window, self.threshold)
         trigger = tokens_at(self.trigger, host, own)
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and host.count(view) < trigger:

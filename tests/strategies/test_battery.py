@@ -22,6 +22,9 @@ ACTING = (
     "endpoint_compaction(trigger=3000, item_tokens=20)",
     "event_ranges(compaction_interval=1, trigger=1000, event_retention_size=2)",
     "context_windows(trigger=2000, reminder_tokens=0)",
+    "middle_summary(trigger=2000, protect_first_n=0)",
+    "agentic_compaction(trigger=2000, preserve_recent_tokens=100)",
+    "half_truncation(trigger=2000)",
 )
 
 # What these declare to break takes more conversations to occur.

@@ -10,14 +10,10 @@ from compactlab.sim.core.message import Message, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.described_results import (
-    AGAIN,
-    describe,
-    described,
-    hermes_trigger,
-    shrunk,
-    told_by_rule,
-)
+from compactlab.strategies.described_results import AGAIN, describe, described
+from compactlab.strategies.hermes import threshold_tokens
+from compactlab.strategies.mechanisms.notice import told_by_rule
+from compactlab.strategies.mechanisms.old_uses import shrunk
 
 # In a window of 4000 tokens it acts from 3400 on, and the two newest messages stay.
 SMALL = DescribedResults(tail_ratio=0.0, protect_last_n=2)
@@ -47,7 +43,7 @@ def said(id, text, role="user"):
     ],
 )
 def test_when_hermes_acts(window, threshold, tokens):
-    assert hermes_trigger(window, threshold) == tokens
+    assert threshold_tokens(window, threshold) == tokens
 
 
 def test_an_old_result_becomes_a_line_that_says_what_it_was():

@@ -20,6 +20,7 @@ from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies import (
+    AgenticCompaction,
     AutoCompact,
     ClaudeCode,
     ClearToolResults,
@@ -28,7 +29,10 @@ from compactlab.strategies import (
     EndpointCompaction,
     FractionSplit,
     FullSummary,
+    HalfTruncation,
+    HistorySummary,
     MemoryFlush,
+    MiddleSummary,
     Opencode,
     PairSafeWindow,
     PreserveTurns,
@@ -41,11 +45,15 @@ from compactlab.strategies import (
 )
 from compactlab.strategies.agent_framework import serialised
 from compactlab.strategies.catalogue import find_strategy, strategies
-from compactlab.strategies.codex import _unanswered, counted_tokens
+from compactlab.strategies.cline import MOST_FACTOR, sizes_of
+from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.gemini_cli import _prompt_tokens
+from compactlab.strategies.hermes import request_tokens
 from compactlab.strategies.langchain import _scaled, weight_of
+from compactlab.strategies.mechanisms.cut import unanswered
 from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, reported_tokens
 from compactlab.strategies.mechanisms.trigger import is_size, tokens_at
+from compactlab.strategies.qwen_code import history_end, prompt_tokens
 
 # What waits for something else than for the window to fill, and for what.
 OTHERS = {
@@ -69,6 +77,7 @@ OTHERS = {
     "summary_sidecar": "another to leave something out; its threshold says how full it must be",
     "context_recovery": "another to compact",
     "memory_recall": "what the user asks",
+    "micro_compaction": "a pause, or a number of characters of outputs",
 }
 
 
@@ -138,7 +147,7 @@ Count = Callable[[View, Host], float]
 
 
 def of_codex(view: View, host: Host) -> float:
-    return counted_tokens(View(view.system, view.messages[: _unanswered(view.messages)]), host)
+    return counted_tokens(View(view.system, view.messages[: unanswered(view.messages)]), host)
 
 
 def of_langchain(view: View, host: Host) -> float:
@@ -158,6 +167,22 @@ def counted(view: View, host: Host) -> float:
     return host.count(view)
 
 
+def of_hermes(view: View, host: Host) -> float:
+    """Either is enough: the last report, or the estimate of the request."""
+    return max(host.reported.prompt if host.reported else 0, request_tokens(view))
+
+
+def of_cline(view: View, host: Host) -> float:
+    """The estimate, and the last report up to four times as much; as floats differ, rounded."""
+    request = sizes_of(view, host, None).request
+    last = host.reported.prompt if host.reported else 0
+    return round(max(request, min(MOST_FACTOR * request, last)), 6)
+
+
+def of_qwen(view: View, host: Host) -> float:
+    return prompt_tokens(view, host, history_end(view.messages))
+
+
 REACHED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     FullSummary: (FullSummary, known_tokens),
     UserWords: (UserWords, known_tokens),
@@ -167,6 +192,10 @@ REACHED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     RollingSummary: (partial(RollingSummary, keep=("messages", 2)), of_langchain),
     DescribedResults: (partial(DescribedResults, protect_last_n=1), counted),
     PairSafeWindow: (partial(PairSafeWindow, window_size=10**6), counted),
+    MiddleSummary: (partial(MiddleSummary, protect_first_n=0), of_hermes),
+    AgenticCompaction: (partial(AgenticCompaction, preserve_recent_tokens=100), of_cline),
+    HistorySummary: (HistorySummary, of_qwen),
+    HalfTruncation: (HalfTruncation, reported),
 }
 EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     AutoCompact: (partial(AutoCompact, keep_recent_tokens=100), used),

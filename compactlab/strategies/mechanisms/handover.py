@@ -75,11 +75,11 @@ def glued(view: View, part: Part) -> View:
     turn = view.messages[at:]
     if not turn or not turn[0].starts_turn:
         return view
-    prompt = msgspec.structs.replace(turn[0], parts=(part, *_placed(turn[0])))
+    prompt = msgspec.structs.replace(turn[0], parts=(part, *placed(turn[0])))
     return view.with_messages(view.messages.branch(at, [prompt, *turn[1:]]))
 
 
-def _placed(message: Message) -> tuple[Part, ...]:
+def placed(message: Message) -> tuple[Part, ...]:
     """A message's parts, each with its own place: what is put before them moves them."""
     own = (Source(message.id),)
     return tuple(

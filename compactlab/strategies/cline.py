@@ -1,0 +1,498 @@
+"""Cline: a rolling summary in front of the newest messages, and a way to shorten without one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+import msgspec
+
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import Message, Part, frame, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.cut import parted
+from compactlab.strategies.mechanisms.estimate import reported_tokens
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    is_summary,
+    placed,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.notice import path_of, told_files
+from compactlab.strategies.mechanisms.stub import Result, is_stub, sources_of, with_stubs
+from compactlab.strategies.mechanisms.text import as_json, holds, transcript
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# All figures and rules are those of `@cline/core` 0.0.86 (2026; sources in
+# `sdk/packages/core/src/extensions/context` of cline/cline).
+
+# A token for three characters of JSON; where a model has no limit of the prompt alone, this share
+# of the window is taken for it, and compaction begins at this share of that.
+CHARS, INPUT, TRIGGER = 3, 0.9, 0.9
+# By how much the last report may show the estimate to be too low.
+MOST_FACTOR = 4.0
+# What is aimed at: a share of the trigger; of the limit, from so many exchanges on; of what there
+# is, after an overflow.
+TARGET, LONG_TARGET, LONG, OVERFLOWN = 0.7, 0.5, 5, 0.5
+_SUMMARY = 8192
+_RESULT_CHARS = 2000
+# How many of the newest answers are quoted in notices.
+ANSWERS = 3
+
+
+@remembered
+def json_tokens(message: Message) -> int:
+    """Estimate a message by the length of its JSON; the result of a tool is the user's there."""
+    role = "assistant" if message.role == "assistant" else "user"
+    chars = len('{"role":"","content":[]}') + len(role) + max(len(message.parts) - 1, 0)
+    return -(-(chars + sum(map(_chars, message.parts))) // CHARS)
+
+
+_SHELLS = {
+    "text": '{"type":"text","text":}',
+    "thinking": '{"type":"thinking","thinking":}',
+    "tool_call": '{"type":"tool_use","id":"","name":"","input":}',
+    "tool_result": '{"type":"tool_result","tool_use_id":"","content":}',
+    "image": '{"type":"image","data":,"mediaType":"image/png"}',
+}
+
+
+def _chars(part: Part) -> int:
+    chars = len(_SHELLS[part.type]) + 4 * part.size + utf16_length(part.call_id)
+    if part.type == "tool_call":
+        return chars + utf16_length(part.name) + utf16_length(part.text or "{}")
+    return chars + utf16_length(as_json(part.text))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What there is and what is aimed at, in tokens as Cline estimates them."""
+
+    request: int  # system prompt and messages
+    messages: int  # messages alone
+    limit: float  # what a prompt may have
+    trigger: float
+    target: int  # of the messages
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the request has reached the trigger."""
+        return self.request >= self.trigger
+
+
+def sizes_of(view: View, host: Host, trigger: float | None, *, overflown: bool = False) -> Sizes:
+    """Estimate a request, and correct the limits by the last report.
+
+    What is more in a report than by the estimate makes the limits smaller, up to a quarter.
+    """
+    messages = view.messages.total(json_tokens)
+    around = sum(-(-utf16_length(part.text) // CHARS) + part.size for part in view.system)
+    request = messages + around
+    last = host.reported.prompt if host.reported else 0
+    factor = min(MOST_FACTOR, max(1.0, last / request)) if last and request else 1.0
+    limit = host.window * INPUT / factor
+    at = tokens_at(trigger, host, host.window * INPUT * TRIGGER) / factor
+    if overflown:
+        whole = min(at - around, messages * OVERFLOWN)
+        return Sizes(request, messages, limit, at, max(1, math.floor(whole)))
+    long = exchanges(view.messages) >= LONG and 0 < host.model.max_output < limit
+    aim = math.floor(limit * LONG_TARGET) if long else math.floor(at * TARGET)
+    aim = max(1, math.floor(min(aim, limit, max(1, at - 1))))
+    return Sizes(request, messages, limit, at, max(1, aim - around))
+
+
+def exchanges(messages: Messages) -> int:
+    """How often somebody was answered; results of tools are the user's for Cline."""
+    pairs, waits = 0, False
+    for message in messages:
+        if message.role != "assistant":
+            waits = True
+        elif waits:
+            pairs, waits = pairs + 1, False
+    return pairs
+
+
+def cut_index(messages: Messages, preserve: int) -> int:
+    """Index of the first message that stays; as ``findCutIndex``.
+
+    So much stays at the end, and the turn that is under way as a whole, unless the conversation
+    begins with it. The rest begins with an answer or with what somebody typed.
+    """
+    first = min(messages.tail_from(json_tokens, preserve - 1) - 1, len(messages) - 1)
+    if first <= 0:
+        return 0
+    turn = next((n for n in range(len(messages) - 1, 0, -1) if _is_typed(messages[n])), 0)
+    cut = min(first, turn) if turn else first
+    while cut and messages[cut].role != "assistant" and not _is_typed(messages[cut]):
+        cut -= 1
+    return cut
+
+
+def _is_typed(message: Message) -> bool:
+    return message.starts_turn and not is_summary(message)
+
+
+# Without a model: what was typed, the newest messages, the answers at the ends of turns.
+
+
+def kept_by_rule(messages: Messages, target: int, marked: frozenset[str]) -> dict[int, Message]:
+    """What stays without a summary, by its place; as ``runBasicCompaction``.
+
+    Everything that was typed; of the turn that is under way the newest messages that fit the
+    target, from an answer on; of turns before the last answer without a call, the newest first, as
+    long as it fits. What an earlier one has kept stays, too.
+    """
+    typed = [n for n, message in enumerate(messages) if _is_typed(message)]
+    if not typed:
+        return {}
+    kept = {n: _typed_alone(messages[n], newest=n == typed[-1]) for n in typed}
+    stays = {n for n, m in enumerate(messages) if n not in kept and m.id in marked}
+    kept |= {n: messages[n] for n in stays}
+    total = sum(map(json_tokens, kept.values()))
+    first = len(messages)
+    room = target - total
+    for place in range(len(messages) - 1, typed[-1], -1):
+        room -= json_tokens(messages[place])
+        if place in stays or room < 0:
+            break
+        first = place
+    while first < len(messages) and messages[first].role != "assistant":
+        first += 1
+    kept |= {n: messages[n] for n in range(first, len(messages))}
+    total = sum(map(json_tokens, kept.values()))
+    for start, end in zip(typed[-2::-1], typed[:0:-1], strict=True):
+        place, answer = _last_answer(messages, start, end, stays)
+        if answer is not None and total + json_tokens(answer) <= target:
+            kept[place] = answer
+            total += json_tokens(answer)
+    return _paired(messages, kept)
+
+
+def _paired(messages: Messages, kept: dict[int, Message]) -> dict[int, Message]:
+    """With the results of all calls that are kept, however late they come, and of no others."""
+    calls = {p.call_id for m in kept.values() for p in m.parts if p.type == "tool_call"}
+    asked = {p.call_id for m in messages for p in m.parts if p.type == "tool_call"}
+    whole = {}
+    for place, message in enumerate(messages):
+        if message.role != "tool":
+            stays = place in kept
+        else:
+            answered = {part.call_id for part in message.parts}
+            stays = bool(answered & calls) or (place in kept and not answered & asked)
+        if stays:
+            whole[place] = kept.get(place, message)
+    return whole
+
+
+def _typed_alone(message: Message, *, newest: bool) -> Message:
+    """What was typed without what was attached, unless it is the newest."""
+    words = tuple(part for part in message.parts if part.type != "image")
+    if newest or not words or len(words) == len(message.parts):
+        return message
+    return msgspec.structs.replace(message, parts=words)
+
+
+def _last_answer(
+    messages: Messages, start: int, end: int, stays: set[int]
+) -> tuple[int, Message | None]:
+    """The last answer of a turn that calls nothing, without its thinking; None without words."""
+    for place in range(end - 1, start, -1):
+        message = messages[place]
+        if place in stays:
+            break
+        if message.role == "assistant" and not holds(message, "tool_call"):
+            return place, _words(message)
+    return end, None
+
+
+def _words(message: Message) -> Message | None:
+    words = tuple(part for part in message.parts if part.type != "thinking")
+    if not any(part.type == "text" and part.text.strip() for part in words):
+        return None
+    if len(words) == len(message.parts):
+        return message
+    return msgspec.structs.replace(message, parts=words)
+
+
+def told(messages: Messages, kept: dict[int, Message]) -> list[Message]:
+    """What is kept; what was done in between is told behind what was typed before it."""
+    speaking = [n for n, m in enumerate(messages) if m.role == "assistant" and m.text.strip()]
+    quoted = set(speaking[-ANSWERS:])
+    places = [*kept, len(messages)]
+    after = []
+    for place, following in pairwise(places):
+        message = kept[place]
+        gap = range(place + 1, following)
+        if _is_typed(message) and gap:
+            answers = [messages[n] for n in gap if n in quoted]
+            message = _with_notice(message, messages.between(place + 1, following), answers)
+        after.append(message)
+    return after
+
+
+def _with_notice(message: Message, gap: Sequence[Message], answers: Sequence[Message]) -> Message:
+    lists = told_files(gap)
+    words = [part for m in answers for part in m.parts if part.type == "text" and part.text.strip()]
+    sources = sources_of([part for m in gap for part in m.parts if part.sources] or [NOTHING])
+    if not (lists or words) or not sources:
+        return message
+    lines = [f"Left out: {len(gap)} messages.", *lists, *(part.text for part in words)]
+    part = Part("text", "\n".join(lines), "summary", sources)
+    return msgspec.structs.replace(message, parts=(*placed(message), part))
+
+
+NOTHING = Part("text", "", "synthetic", ())
+# Our own words; only their length matters.
+LEAD = "Context summary:\n\n"
+
+
+@dataclass(frozen=True)
+class AgenticCompaction(Strategy):
+    """Summarise all but the newest 20,000 tokens, the summary before included.
+
+    After Cline (``@cline/core`` 0.0.86, 2026). It is time when the request, estimated as a
+    token for three characters of JSON and corrected by the last report, has reached nine tenths of
+    what a prompt may have, which is nine tenths of the window. The turn that is under way stays as
+    a whole, unless the conversation begins with it: where it alone is too much, nothing is
+    summarised, until the prompt does not fit. Then, and with ``strategy='basic'`` always, no model
+    is asked: what was typed stays, the newest messages that fit, answers at the ends of turns, and
+    behind what was typed notices that list files and commands and quote the newest answers.
+
+    Simplified: by the source, not compared with answers of the program. What is typed by a person
+    in a row is not joined to one message; results of tools are never cut in the history, and typed
+    words that do not fit are not cut; a history that is too large for the summariser is not
+    shortened; names of tools are told apart by our own rules. A limit of the prompt alone is taken
+    to be unknown.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it is time; None for 81 % of the window.
+    strategy
+        ``agentic`` summarises, ``basic`` does not.
+    preserve_recent_tokens
+        Tokens at the end that stay.
+    """
+
+    trigger: Trigger = None
+    strategy: Literal["agentic", "basic"] = "agentic"
+    preserve_recent_tokens: Annotated[int, at_least(0)] = 20_000
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "a conversation may begin with a turn that is cut; 0.0.86",
+            "size": "a summary or notice may be longer than what it stands for; 0.0.86",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Summarise before a call; shorten by rule if a prompt does not fit."""
+        overflown = host.phase is Phase.ON_OVERFLOW
+        sizes = sizes_of(view, host, self.trigger, overflown=overflown)
+        if len(view.messages) < 2 or not (overflown or sizes.is_time):
+            return view
+        if overflown or self.strategy == "basic":
+            return self._by_rule(view, host, min(sizes.target, int(sizes.trigger)))
+        return self._summarised(view, host, min(self.preserve_recent_tokens, sizes.target))
+
+    def _by_rule(self, view: View, host: Host, target: int) -> View:
+        marked = frozenset(host.notes.get("kept", ()))
+        kept = kept_by_rule(view.messages, max(1, target), marked)
+        if not kept or len(kept) == len(view.messages):
+            return view
+        host.notes["kept"] = [m.id for m in kept.values() if not _is_typed(m)]
+        return view.with_messages(told(view.messages, kept))
+
+    def _summarised(self, view: View, host: Host, preserve: int) -> View:
+        cut = cut_index(view.messages, preserve)
+        if cut <= 0:
+            return view
+        old, rest = parted(view.messages, cut)
+        last = max((n for n, message in enumerate(old) if is_summary(message)), default=-1)
+        new = old[last + 1 :]
+        if not new:
+            return view
+        previous, _ = split_previous(Messages(old))
+        before = "\n".join(part.text for part in previous)
+        most = min(_SUMMARY, host.model.max_output or _SUMMARY)
+        written = f"{before}\n\n{transcript(new, _RESULT_CHARS)}"
+        request = SummaryRequest(tuple(new), most, previous, INSTRUCTIONS, written)
+        summary = host.summarize(view, request)
+        if not summary:
+            return view
+        lists = told_files(new)
+        files = (Part("text", "\n".join(lists), "summary", sources_of(summary)),) if lists else ()
+        return view.with_messages([summary_message(host, (*summary, *files), lead=LEAD), *rest])
+
+
+# The extension before: repeated reads are said once, then half of the middle goes.
+
+# `src/core/context/context-management` of cline/cline: ContextManager.ts (01cfde0, a12c565) and
+# context-window-utils.ts (031561e).
+_ALLOWED = {64_000: 37_000, 128_000: 98_000, 200_000: 160_000}
+_ENOUGH = 0.3  # share of the characters that must be saved for nothing to be left out
+# Our own words; only their length matters.
+READ_AGAIN = "[The file was read again later; see there.]"
+LEFT_OUT = "[Some of the conversation before was left out to make room.]"
+
+
+def allowed_tokens(window: int) -> float:
+    """From how many tokens on the extension made room; as ``getContextWindowInfo``."""
+    return _ALLOWED.get(window, max(window - 40_000, window * 0.8))
+
+
+def read_once(messages: Messages) -> Messages:
+    """Of several reads of a file keep the newest; as ``applyContextOptimizations``."""
+    paths = {
+        part.call_id: path
+        for message in messages
+        for part in _calls(message)
+        if "read" in part.name.lower() and (path := path_of(part))
+    }
+    newest = {
+        paths[part.call_id]: part.call_id
+        for message in messages
+        if message.role == "tool"
+        for part in message.parts
+        if part.call_id in paths
+    }
+
+    def say(_: int, result: Result) -> str | None:
+        path = paths.get(result[0].call_id, "")
+        again = path and newest[path] != result[0].call_id and not is_stub(result)
+        return READ_AGAIN if again else None
+
+    changes = {n: with_stubs(m, say) for n, m in enumerate(messages) if m.role == "tool"}
+    return messages.replace({n: m for n, m in changes.items() if m is not messages[n]})
+
+
+def without_middle(messages: Messages, *, most: bool) -> Messages:
+    """Leave out half of what follows the first exchange, or three quarters.
+
+    As ``getNextTruncationRange``: messages are counted as they alternate, an even number goes, and
+    what is left begins with what is not an answer. Results go and stay with their calls.
+    """
+    starts = [
+        n
+        for n, message in enumerate(messages)
+        if not n or (message.role == "assistant") != (messages[n - 1].role == "assistant")
+    ]
+    rest = len(starts) - 2
+    gone = (rest * 3 // 8 if most else rest // 4) * 2
+    end = 2 + gone
+    if gone > 0 and messages[starts[end - 1]].role != "assistant":
+        end -= 1
+    if gone <= 0 or end <= 2:
+        return messages
+    first, last = starts[2], starts[end] if end < len(starts) else len(messages)
+    lost = {part.call_id for m in messages[first:last] for part in _calls(m)}
+    kept = {part.call_id for m in messages[:first] for part in _calls(m)}
+    after = list(messages[:first])
+    after += [m for m in messages[first:last] if _answers_any(m, kept)]
+    after += [m for m in messages[last:] if not _answers_any(m, lost)]
+    after[starts[1]] = _noted(after[starts[1]])
+    return Messages(after)
+
+
+def _noted(message: Message) -> Message:
+    if message.parts and message.parts[0].text == LEFT_OUT:
+        return message
+    return msgspec.structs.replace(message, parts=(frame(LEFT_OUT), *placed(message)))
+
+
+def _calls(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call"]
+
+
+def _answers_any(message: Message, calls: set[str]) -> bool:
+    return message.role == "tool" and any(part.call_id in calls for part in message.parts)
+
+
+def _text_chars(message: Message) -> int:
+    return sum(len(part.text) for part in message.parts)
+
+
+@dataclass(frozen=True)
+class HalfTruncation(Strategy):
+    """Say repeated reads once; if that is not enough, leave out half of the middle.
+
+    After Cline's extension before its SDK (cline/cline ``ContextManager.ts``, 01cfde0 and a12c565).
+    It is time when the last request and its answer had 160,000 of 200,000 tokens (37,000 of 64,000,
+    98,000 of 128,000, else all but 40,000 or a fifth). Of several reads of a file the newest stays.
+    If that saves less than 30 % of the characters, half of what follows the first exchange goes,
+    three quarters if the request was twice as large or was refused, and the first answer says so.
+
+    Simplified: by the source, not compared with answers of the program. Results of tools, which
+    were text of the user there, go and stay with their calls; files within what the user said, and
+    those that came back with an edit, are no reads; its automatic condensing, in which the agent
+    calls a tool that summarises, is left out.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it is time; None for the extension's sizes.
+    """
+
+    trigger: Trigger = None
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "in a long turn it is part of the middle; Cline 01cfde0",
+            "size": "the line in place of a short result may be longer; Cline 01cfde0",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Make room, if it is time."""
+        if host.phase is Phase.ON_OVERFLOW:
+            return view.with_messages(without_middle(view.messages, most=True))
+        tokens = reported_tokens(host)
+        at = tokens_at(self.trigger, host, allowed_tokens(host.window))
+        if tokens is None or tokens < at:
+            return view
+        once = read_once(view.messages)
+        chars = view.messages.total(_text_chars)
+        if chars - once.total(_text_chars) >= _ENOUGH * chars > 0:
+            return view.with_messages(once)
+        return view.with_messages(without_middle(once, most=tokens / 2 > at))
+
+
+@dataclass(frozen=True)
+class Cline(Agent):
+    """Cline: at four fifths of the window all but the newest messages is summarised.
+
+    After ``@cline/core`` 0.0.86 (2026), which its command line uses; ``strategy='truncation'`` is
+    the extension before, which left out half of the middle. Left out: another model for summaries.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for 81 % of the window, and
+        80 % of most windows in the extension before.
+    strategy
+        ``agentic`` summarises, ``basic`` shortens by rule, ``truncation`` leaves out the middle.
+    preserve_recent_tokens
+        Tokens at the end that stay, under ``agentic``.
+    """
+
+    trigger: Trigger = None
+    strategy: Literal["agentic", "basic", "truncation"] = "agentic"
+    preserve_recent_tokens: Annotated[int, at_least(0)] = 20_000
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy."""
+        if self.strategy == "truncation":
+            return (HalfTruncation(self.trigger),)
+        return (AgenticCompaction(self.trigger, self.strategy, self.preserve_recent_tokens),)

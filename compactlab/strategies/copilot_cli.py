@@ -1,0 +1,41 @@
+"""GitHub Copilot CLI: a summary is prepared at four fifths of the window, in the background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.strategies.background_compaction import FULL, START, BackgroundCompaction
+from compactlab.strategies.mechanisms.trigger import Trigger
+
+
+@dataclass(frozen=True)
+class CopilotCli(Agent):
+    """GitHub Copilot CLI: a summary is prepared at 80 % of the window, and awaited at 95 %.
+
+    After what is public: the infinite sessions of its SDK (``@github/copilot-sdk`` 1.0.14,
+    ``InfiniteSessionConfig``: ``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``),
+    and the page on its context (docs.github.com, "Managing context in Copilot CLI", 2026: about
+    80 %). The program is closed, so this is a reconstruction: that everything is summarised with
+    what is said meanwhile behind it is how the open Copilot in VS Code does it. Version 0.0.374
+    compacted at 95 % alone (github/copilot-cli issue 1245): ``trigger=0.95``. Users see other
+    triggers under some models (issues 4571 and 4643: 50 % and 20 % under GPT-5.6).
+
+    Left out: outputs above 51,200 bytes, which go to a file with a reference in their place that
+    is not described; files of a session's workspace (plan, checkpoints); compaction when memory is
+    short or the model changes.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which a summary is asked for.
+    blocking
+        The same at which the agent waits for it.
+    """
+
+    trigger: Trigger = START
+    blocking: Trigger = FULL
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy, which asks for a summary at the first call of a turn as at any other."""
+        return (BackgroundCompaction(self.trigger, self.trigger, self.blocking),)

@@ -1,0 +1,546 @@
+"""Hermes Agent: old uses of tools become a line each, and a summary takes the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated
+
+import msgspec
+
+from compactlab.sim.core.limits import at_least, between
+from compactlab.sim.core.message import SUMMARY, Message, Part, Role, frame, plain, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.cut import after_results
+from compactlab.strategies.mechanisms.estimate import estimate_system
+from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, is_summary, placed
+from compactlab.strategies.mechanisms.notice import notice
+from compactlab.strategies.mechanisms.old_uses import pruned
+from compactlab.strategies.mechanisms.stub import sources_of
+from compactlab.strategies.mechanisms.text import holds, with_parts
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# All figures and rules are those of hermes-agent 0.19.0, `agent/context_compressor.py` (package
+# of 2026): lengths are code points, four of which are a token.
+CHARS = 4
+
+# When it is time.
+
+# Below this many tokens a window counts as small, and this many are never too few to compact.
+SMALL_WINDOW, LEAST = 512_000, 64_000
+_SMALL_SHARE, _TOP_SHARE = 0.75, 0.85
+
+
+def threshold_tokens(window: int, threshold: float, output: int = 0) -> int:
+    """From how many tokens on Hermes compacts; as ``_compute_threshold_tokens``.
+
+    A share of the window less what is set aside for the answer, in small windows 75 % at least,
+    and never fewer than 64,000; where that would be all of it, 85 %.
+
+    Examples
+    --------
+    >>> threshold_tokens(200_000, 0.5), threshold_tokens(1_000_000, 0.5)
+    (150000, 500000)
+    """
+    share = max(threshold, _SMALL_SHARE) if window < SMALL_WINDOW else threshold
+    usable = window - output if window > output else window
+    tokens = max(int(usable * share), LEAST)
+    return tokens if tokens < usable else max(1, min(int(usable * _TOP_SHARE), usable - 1))
+
+
+# Sizes as it estimates them: of a message where tails are measured, and of a whole request.
+
+_AROUND, _IMAGE, _ROUGH_IMAGE = 10, 1600, 1500
+
+
+def _envelope(call: Part) -> str:
+    """A call as Hermes keeps it: its length as Python writes it is what counts."""
+    function = {"name": call.name, "arguments": call.text}
+    return str({"id": call.call_id, "type": "function", "function": function})
+
+
+@remembered
+def budget_tokens(message: Message) -> int:
+    """Estimate a message; as ``_estimate_msg_budget_tokens``."""
+    chars = tokens = 0
+    for part in message.parts:
+        if part.type == "image":
+            chars += _IMAGE * CHARS
+        elif part.type == "tool_call":
+            tokens += len(_envelope(part)) // CHARS
+        elif part.type == "thinking":
+            tokens += len(part.text) // CHARS + part.size
+        else:
+            chars += len(part.text)
+            tokens += part.size
+    return chars // CHARS + _AROUND + tokens
+
+
+@remembered
+def rough_chars(message: Message) -> int:
+    """Characters of a message as Python writes it; as ``estimate_messages_tokens_rough``."""
+    chars = len(str({"role": message.role, "content": ""}))
+    for part in message.parts:
+        if part.type == "image":
+            chars += _ROUGH_IMAGE * CHARS
+        elif part.type == "tool_call":
+            chars += len(_envelope(part)) + 2
+        else:
+            chars += len(repr(part.text)) - 2 + part.size * CHARS
+            chars += len(part.call_id)
+    return chars
+
+
+def rough_tokens(messages: Messages) -> int:
+    """Estimate a history."""
+    return -(-messages.total(rough_chars) // CHARS)
+
+
+# Which uses of tools are old.
+
+
+def prunable_before(messages: Messages, protect: int, budget: int | None) -> int:
+    """Index before which uses of tools count as old.
+
+    So many of the newest messages are none, nor are those that fit the budget and the one that
+    does not.
+    """
+    least = len(messages) - min(protect, len(messages))
+    if budget is None or budget <= 0:
+        return least
+    return max(0, min(messages.tail_from(budget_tokens, budget) - 1, least))
+
+
+# Where head and tail end.
+
+_FLOOR, _MOST_FLOOR, _OVER = 3, 8, 1.5
+
+
+def tail_start(messages: Messages, head: int, budget: int, protect: int) -> int:
+    """Index at which the tail begins; as ``_find_tail_cut_by_tokens``.
+
+    It has three to eight messages at least, and up to 1.5 times the budget. What the user said last
+    belongs to it, and the last answer with words; a call stays with its results. At least one
+    message behind the head is left to be summarised.
+    """
+    last = len(messages)
+    behind = max(0, last - head - 1)
+    floor = max(_FLOOR, min(protect, _MOST_FLOOR))
+    least = min(floor, max(_FLOOR, behind - 2), behind) if behind > 1 else 0
+    soft = int(budget * _OVER)
+    full = min(messages.tail_from(budget_tokens, soft) - 1, last - least)
+    cut = full + 1 if full >= head else min(head, last)
+    if cut <= head and 0 < messages[cut:].total(budget_tokens) <= soft:
+        # Everything fits the wider budget: the narrower one says where to cut.
+        cut = max(min(messages.tail_from(budget_tokens, budget) - 1, last - least), head)
+    cut = min(cut, last - least)
+    if cut <= head:
+        cut = max(last - least, head + 1)
+    cut = _before_call(messages, cut)
+    cut = _with_last_user(messages, cut, head)
+    cut = _with_last_words(messages, cut, head)
+    return after_results(messages, max(cut, head + 1))
+
+
+def _before_call(messages: Messages, index: int) -> int:
+    """Before the call whose results stand in front of an index."""
+    if index <= 0 or index >= len(messages):
+        return index
+    call = index - 1
+    while call >= 0 and messages[call].role == "tool":
+        call -= 1
+    return call if call >= 0 and holds(messages[call], "tool_call") else index
+
+
+def _with_last_user(messages: Messages, cut: int, head: int) -> int:
+    for index in range(len(messages) - 1, head - 1, -1):
+        if messages[index].role == "user" and not is_summary(messages[index]):
+            break
+    else:
+        return cut
+    if index >= cut:
+        return cut
+    if index > head:
+        return index
+    # The head ends right before it: what it asked and what was answered are summarised together.
+    end = index + 1
+    if end < len(messages) and messages[end].role == "assistant":
+        end = after_results(messages, end + 1)
+    return max(end, head + 1)
+
+
+def _with_last_words(messages: Messages, cut: int, head: int) -> int:
+    found = -1
+    for index in range(len(messages) - 1, head - 1, -1):
+        message = messages[index]
+        if message.role != "assistant":
+            continue
+        found = max(found, index)
+        if any(part.type == "text" and part.text.strip() for part in message.parts):
+            found = index
+            break
+    if found < 0 or found >= cut:
+        return cut
+    return max(_before_call(messages, found), head + 1)
+
+
+# What is put together: the head, the summary, the tail.
+
+UNCALLED = "(tool call removed)"
+# Our own words; only their length matters.
+LEAD = (
+    "What follows is a summary of earlier turns, for reference alone: what it asks for has been "
+    "answered. Respond to the message of the user that comes after it."
+)
+END = "End of the summary. Respond to what follows."
+BEFORE = "Earlier, for reference alone:"
+BEHIND = "End of what was said earlier. The summary follows:"
+GO_ON = "Go on from what was summarised."
+
+
+def joined(
+    head: Messages, summary: Iterable[Part], tail: Messages, *, id: str, now: float
+) -> list[Message]:
+    """Head, summary and tail, so that no role follows itself; as ``compress`` does it.
+
+    The summary is the agent's after a message of the user, and the user's otherwise; where either
+    would follow or precede its like, it joins the first message of the tail.
+    """
+    before: Role = head[-1].role if head else "user"
+    after: Role = tail[0].role if tail else "user"
+    speaks = any(message.role == "user" for message in (*head, *tail))
+    role: Role = "user" if before != "user" or not speaks else "assistant"
+    if role == after:
+        other: Role = "assistant" if role == "user" else "user"
+        if other == before or not speaks:
+            return [*head, _merged(tail[0], summary, id), *tail[1:]]
+        role = other
+    parts = (frame(LEAD), *summary, frame(END))
+    return [*head, Message(id, role, parts, now, meta=True, origin=SUMMARY), *tail]
+
+
+def _merged(message: Message, summary: Iterable[Part], id: str) -> Message:
+    """A message with a summary behind what it says."""
+    own = placed(message)
+    said = tuple(part for part in own if part.type != "tool_call")
+    calls = tuple(part for part in own if part.type == "tool_call")
+    parts = (frame(BEFORE), *said, frame(BEHIND), *summary, frame(END), *calls)
+    return Message(id, message.role, parts, message.time, meta=True, origin=SUMMARY)
+
+
+def summary_of(message: Message) -> tuple[Part, ...]:
+    """The summary in a message, without what the message itself had said."""
+    parts = [part for part in message.parts if part.type != "tool_call"]
+    behind = [n for n, part in enumerate(parts) if part.text == BEHIND]
+    return tuple(part for part in parts[behind[0] if behind else 0 :] if part.sources)
+
+
+def paired(messages: Iterable[Message]) -> list[Message]:
+    """Leave out results without their call, and calls without a result."""
+    messages = list(messages)
+    calls = {p.call_id for m in messages for p in m.parts if p.type == "tool_call"}
+    results = {p.call_id for m in messages for p in m.parts if p.type == "tool_result"}
+    lost = {"tool_call": calls - results - {""}, "tool_result": results - calls - {""}}
+
+    def stays(part: Part) -> bool:
+        return part.call_id not in lost.get(part.type, ())
+
+    whole = (with_parts(m, tuple(filter(stays, m.parts))) for m in messages)
+    both = zip(messages, whole, strict=True)
+    return [_saying(m, old) for old, m in both if m.parts or m.role == "assistant"]
+
+
+def _saying(message: Message, before: Message) -> Message:
+    """A message that has lost its calls says so, if it says nothing else."""
+    if message is before or any(p.text.strip() for p in message.parts if p.type != "thinking"):
+        return message
+    gone = Part("text", UNCALLED, "stub", sources_of(before.parts))
+    return msgspec.structs.replace(message, parts=(*message.parts, gone))
+
+
+def with_user(after: list[Message], before: Messages, now: float) -> list[Message]:
+    """See that somebody has spoken; as ``_ensure_compressed_has_user_turn``.
+
+    What a person said last is put in front of an answer to nobody, or at the end.
+    """
+    if any(map(_is_person, after)):
+        return after
+    said = next(filter(_is_person, reversed(before)), None)
+    if said is None:
+        return [*after, Message("go-on", "user", (plain(GO_ON),), now, meta=True)]
+    for index, message in enumerate(after):
+        if message.role == "assistant" and (not index or after[index - 1].role != "user"):
+            return [*after[:index], said, *after[index:]]
+    return [*after, said]
+
+
+def _is_person(message: Message) -> bool:
+    return message.starts_turn and not is_summary(message) and bool(message.text.strip())
+
+
+# What the summariser is given of a message: characters, and how many of the beginning and the end.
+_BODY, _BODY_HEAD, _BODY_TAIL, _GIVEN, _GIVEN_HEAD = 6000, 4000, 1500, 1500, 1200
+# How long a summary may be: a fifth of what it is of, within these, and a share of the window.
+_SHARE, _LEAST_SUMMARY, _MOST_SUMMARY, _WINDOW_SHARE = 0.2, 2000, 10_000, 0.05
+# Seconds for which it waits after an answer that says nothing; how often in vain.
+_COOLDOWN, _STRIKES = 60, 2
+_TRIES = 3
+# Tokens, or a share of the trigger, by which a request may grow before its estimate is believed.
+_GROWTH, _GROWTH_SHARE = 4096, 0.05
+_TASK = 1400  # characters of the user's last words, where no model summarises
+
+
+def _given(messages: Iterable[Message]) -> str:
+    """What is to be summarised, as text."""
+    lines = []
+    for message in messages:
+        for part in message.parts:
+            text = part.text
+            if part.type == "tool_call":
+                short = text[:_GIVEN_HEAD] + "..." if len(text) > _GIVEN else text
+                lines.append(f"[Tool call] {part.name}({short})")
+            elif part.type != "thinking":
+                if len(text) > _BODY:
+                    text = f"{text[:_BODY_HEAD]}\n...[truncated]...\n{text[-_BODY_TAIL:]}"
+                lines.append(f"[{message.role.upper()}]: {text}")
+    return "\n\n".join(lines)
+
+
+@dataclass(frozen=True)
+class MiddleSummary(Strategy):
+    """Shorten old uses of tools, and put a summary in the place of the middle.
+
+    After Hermes' context compressor (hermes-agent 0.19.0, ``agent/context_compressor.py``), whose
+    thresholds, shortening, boundaries and joints it follows exactly. It is time when the last
+    prompt, as reported, has reached the threshold while tools are used, or when the estimate of
+    the request has: that one is not believed while it has grown little since a request that was
+    shown to fit. The first messages stay, until there has been a summary; so do the newest up to a
+    fifth of the threshold, what the user said last, and the last answer with words. In a long turn
+    that may be everything but the summary before: then hardly anything is gained. After two
+    compactions in vain it gives up until a prompt is below the threshold.
+
+    Simplified: the request is written out for a model of its own, as Hermes' is, in our words and
+    without its form; where nothing comes back, a notice of files and commands and the user's last
+    words take the place of its longer one, and it waits for 60 seconds. Older images in the tail
+    stay; the list of things to do, which its own tool keeps, is not repeated; the system prompt is
+    taken to be the same afterwards (it is made anew if a memory has changed). A higher threshold
+    on one route (Codex' own service) is left out.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it is time; None for what ``threshold`` says.
+    threshold
+        Share of the window, 0 to 1; at least 0.75 in windows below 512,000 tokens, and 64,000.
+    target_ratio
+        Share of the trigger that the tail may have.
+    protect_first_n
+        Messages in front that stay at the first compaction.
+    protect_last_n
+        Newest messages in which uses of tools are not shortened; the tail has eight at most.
+    max_tokens
+        Tokens of the window that are set aside for the answer; 0 for none.
+    abort_on_summary_failure
+        Whether nothing is done if no summary comes back.
+    """
+
+    trigger: Trigger = None
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    target_ratio: Annotated[float, between(0.1, 0.8)] = 0.2
+    protect_first_n: Annotated[int, at_least(0)] = 3
+    protect_last_n: Annotated[int, at_least(0)] = 20
+    max_tokens: Annotated[int, at_least(0)] = 0
+    abort_on_summary_failure: bool = False
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "it may be taken into the middle; hermes-agent 0.19.0",
+            "order": "if nobody is left who spoke, it is put in again, further on; 0.19.0",
+            "size": "the summary and its frame may be longer than the middle; hermes-agent 0.19.0",
+        }
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Compress, if it is time; more than once, if that is not enough."""
+        threshold = self.tokens_of(host)
+        overflow = host.phase is Phase.ON_OVERFLOW
+        if not overflow and not self._is_time(view, host, threshold):
+            return view
+        again = overflow or not _ends_with_results(view.messages)
+        for attempt in range(_TRIES if again else 1):
+            if not overflow and self._gives_up(host):
+                break
+            after = self._compressed(view, host, int(threshold), attempt)
+            if after is view:
+                break
+            view = after
+            rough = host.notes["rough"] = request_tokens(view)
+            host.notes["awaiting"] = True
+            if host.count(view) <= host.window if overflow else rough < threshold:
+                break
+        return view
+
+    def tokens_of(self, host: Host) -> float:
+        """Tokens at which it is time."""
+        own = threshold_tokens(host.window, self.threshold, self.max_tokens)
+        return tokens_at(self.trigger, host, own)
+
+    def _is_time(self, view: View, host: Host, threshold: float) -> bool:
+        """Whether the last report or the estimate of the request has reached the threshold."""
+        notes = host.notes
+        real = host.reported.prompt if host.reported else 0
+        if real:
+            fits = real < threshold
+            if fits or notes.get("verify"):
+                notes["in_vain"] = 0 if fits else notes.get("in_vain", 0) + 1
+            if not fits:
+                notes["fit"] = 0
+            elif notes.get("awaiting") and notes.get("rough"):
+                notes["fit"] = notes["rough"]
+            notes["verify"] = notes["awaiting"] = False
+        if real >= threshold and _ends_with_results(view.messages):
+            return True
+        rough = request_tokens(view)
+        if rough < threshold:
+            return False
+        known = notes.get("fit") or notes.get("rough", 0)
+        if not known or not 0 < real < threshold:
+            return True
+        if rough - known > max(_GROWTH, int(threshold * _GROWTH_SHARE)):
+            return True
+        notes["fit"] = max(known, rough)
+        return False
+
+    def _gives_up(self, host: Host) -> bool:
+        notes = host.notes
+        in_vain: int = max(notes.get("in_vain", 0), notes.get("fallbacks", 0))
+        waits: float = notes.get("until", 0)
+        return in_vain >= _STRIKES or host.now < waits
+
+    def _compressed(self, view: View, host: Host, threshold: int, attempt: int) -> View:
+        """Shorten, and summarise what is between head and tail."""
+        notes, messages = host.notes, view.messages
+        head = 0 if notes.get("count") else self.protect_first_n
+        if len(messages) <= head + _FLOOR + 1:
+            notes["in_vain"] = notes.get("in_vain", 0) + 1
+            return view
+        budget = int(threshold * self.target_ratio)
+        shorter = pruned(messages, prunable_before(messages, self.protect_last_n, budget))
+        start = after_results(shorter, head)
+        end = tail_start(shorter, start, budget, self.protect_last_n)
+        if start >= end:
+            notes["in_vain"] = notes.get("in_vain", 0) + 1
+            return view.with_messages(shorter)
+        summary = self._summary(view, host, shorter, (start, end))
+        if not summary and self.abort_on_summary_failure:
+            return view
+        told = summary or _by_rule(shorter[start:end])
+        notes["fallbacks"] = 0 if summary else notes.get("fallbacks", 0) + 1
+        notes["count"] = notes.get("count", 0) + 1
+        notes["verify"] = True
+        notes["last"] = id = f"summary-{len(host.compactions) + 1}" + "+" * attempt
+        after = joined(shorter[:start], told, shorter[end:], id=id, now=host.now)
+        return view.with_messages(with_user(paired(after), messages, host.now))
+
+    def _summary(
+        self, view: View, host: Host, messages: Messages, middle: tuple[int, int]
+    ) -> tuple[Part, ...]:
+        """The summary of what came after the one before, which it carries on."""
+        start, end = middle
+        known = [n for n in range(end) if is_summary(messages[n])]
+        previous: tuple[Part, ...] = ()
+        if known:
+            start = max(start, known[-1] + 1)
+            ids = {m.id: m for m in messages if is_summary(m)}
+            previous = summary_of(ids.get(host.notes.get("last", ""), messages[known[-1]]))
+        turns = messages[start:end]
+        size = int(rough_tokens(turns) * _SHARE)
+        most = min(size, int(host.window * _WINDOW_SHARE), _MOST_SUMMARY)
+        before = "\n".join(part.text for part in previous)
+        request = SummaryRequest(
+            tuple(turns),
+            max(_LEAST_SUMMARY, most),
+            previous,
+            INSTRUCTIONS,
+            f"{before}\n\n{_given(turns)}",
+        )
+        summary = host.summarize(view, request)
+        if not turns and previous:
+            # Asked to preserve what it is given, where nothing has come to it, a model does.
+            return previous
+        if not summary:
+            host.notes["until"] = host.now + _COOLDOWN
+        return summary
+
+
+def _ends_with_results(messages: Messages) -> bool:
+    """Whether tools are used: nobody has spoken since."""
+    return bool(messages) and messages[-1].role == "tool"
+
+
+def request_tokens(view: View) -> int:
+    """Estimate a request."""
+    return estimate_system(view) + rough_tokens(view.messages)
+
+
+def _by_rule(middle: Messages) -> tuple[Part, ...]:
+    """What stands in the middle's place where no model has summarised it."""
+    said = next((m for m in reversed(middle) if _is_person(m)), None)
+    words = said.text[:_TASK] if said else ""
+    last = (Part("text", words, "summary", sources_of(said.parts)),) if said else ()
+    return (*last, *notice(list(middle)).parts)
+
+
+@dataclass(frozen=True)
+class Hermes(Agent):
+    """Hermes Agent: at three quarters of a usual window the middle is summarised.
+
+    After hermes-agent 0.19.0 (2026), with the settings of its file of configuration
+    (``compression`` and ``model.max_tokens``). Left out: compaction by Codex' app server, other
+    engines of context, and memory.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for what ``threshold`` says.
+    threshold
+        Share of the window; 0.75 at least in windows below 512,000 tokens.
+    target_ratio
+        Share of the trigger that the newest messages may have.
+    protect_first_n
+        Messages in front that stay at the first compaction.
+    protect_last_n
+        Newest messages in which uses of tools are not shortened.
+    max_tokens
+        Tokens of the window that are set aside for the answer; 0 for none.
+    abort_on_summary_failure
+        Whether nothing is done if no summary comes back.
+    """
+
+    trigger: Trigger = None
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    target_ratio: Annotated[float, between(0.1, 0.8)] = 0.2
+    protect_first_n: Annotated[int, at_least(0)] = 3
+    protect_last_n: Annotated[int, at_least(0)] = 20
+    max_tokens: Annotated[int, at_least(0)] = 0
+    abort_on_summary_failure: bool = False
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy."""
+        return (
+            MiddleSummary(
+                self.trigger,
+                self.threshold,
+                self.target_ratio,
+                self.protect_first_n,
+                self.protect_last_n,
+                self.max_tokens,
+                self.abort_on_summary_failure,
+            ),
+        )

@@ -1,0 +1,336 @@
+"""Qwen Code: old outputs are cleared after pauses, and everything gives way to a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from compactlab.sim.core.limits import at_least, between
+from compactlab.sim.core.message import Message, Part, Role, frame, plain, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.strategies.claude_code import known_files
+from compactlab.strategies.gemini_cli import ACKNOWLEDGED, SYSTEM, FractionSplit
+from compactlab.strategies.mechanisms.cut import unasked
+from compactlab.strategies.mechanisms.estimate import is_stale
+from compactlab.strategies.mechanisms.handover import live_request, summary_message
+from compactlab.strategies.mechanisms.stub import is_stub, results_of, with_stubs
+from compactlab.strategies.mechanisms.text import holds
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+
+# All figures and rules are those of `@qwen-code/qwen-code` 0.24.4 (2026;
+# `packages/core/src/services` of QwenLM/qwen-code), if no other version is named.
+
+# Old outputs: cleared after a pause, or when they are too many together.
+
+CLEARED = "[Old tool result content cleared]"
+MINUTES, KEEP, TOTAL_CHARS = 60, 5, 500_000
+
+
+@remembered
+def output_chars(message: Message) -> int:
+    """Characters (UTF-16) of a message's outputs that can be cleared."""
+    if message.role != "tool":
+        return 0
+    results = (result[0] for result in results_of(message) if not is_stub(result))
+    return sum(utf16_length(first.text) for first in results if not first.is_error)
+
+
+def cleared(
+    messages: Messages, keep: int, *, until: int = 0, pending: int | None = None
+) -> Messages:
+    """Clear outputs, oldest first, all but the newest; as ``microcompactHistory``.
+
+    Clearing stops when no more than ``until`` characters of outputs are left. What stands from the
+    index ``pending`` on is about to be sent: it counts, and is neither cleared nor among the newest
+    that stay. Failures and what is cleared already are passed over.
+    """
+    end = len(messages) if pending is None else pending
+    full = [
+        (index, place)
+        for index, message in enumerate(messages[:end])
+        if output_chars(message)
+        for place, (first, *_) in enumerate(results_of(message))
+        if first.kind != "stub" and first.text and not first.is_error
+    ]
+    left, gone = messages.total(output_chars), set()
+    for index, place in full[: max(len(full) - keep, 0)]:
+        if left <= until:
+            break
+        gone.add((index, place))
+        left -= utf16_length(results_of(messages[index])[place][0].text)
+    changes = {}
+    for index in {index for index, _ in gone}:
+        changes[index] = with_stubs(
+            messages[index],
+            lambda place, _, index=index: CLEARED if (index, place) in gone else None,  # type: ignore[misc]
+        )
+    return messages.replace(changes)
+
+
+@dataclass(frozen=True)
+class MicroCompaction(Strategy):
+    """Clear old outputs after an hour's pause, and when they have more than 500,000 characters.
+
+    After Qwen Code (0.24.4, ``microcompact.ts``). Before a turn, if the last answer is an hour old,
+    all outputs but the newest five are cleared: the cache is cold then. Otherwise, before every
+    call, they are cleared if all of them together have more than 500,000 characters, oldest first,
+    until half of that is left.
+
+    Simplified: the outputs of all tools are cleared, where Qwen Code has a list of its own; images
+    stay; a pause is measured from the start of the last request.
+
+    Parameters
+    ----------
+    minutes
+        How long a pause must be; -1 clears after none.
+    keep
+        How many of the newest outputs stay.
+    total_chars
+        Characters of all outputs above which they are cleared without a pause; -1 for none.
+    """
+
+    minutes: Annotated[int, at_least(-1)] = MINUTES
+    keep: Annotated[int, at_least(1)] = KEEP
+    total_chars: Annotated[int, at_least(-1)] = TOTAL_CHARS
+    phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
+
+    breaks = MappingProxyType({"size": "a stub may be longer than a short output; 0.24.4"})
+
+    def compact(self, view: View, host: Host) -> View:
+        """Clear what is old after a pause; before a call, what is too much."""
+        messages = view.messages
+        if host.phase is Phase.BEFORE_TURN:
+            if self.minutes < 0 or host.requested is None or host.idle < 60 * self.minutes:
+                return view
+            return view.with_messages(cleared(messages, self.keep))
+        if self.total_chars < 0 or messages.total(output_chars) <= self.total_chars:
+            return view
+        pending = history_end(messages)
+        half = self.total_chars // 2
+        return view.with_messages(cleared(messages, self.keep, until=half, pending=pending))
+
+
+# Everything is summarised.
+
+_CHARS, _IMAGE = 4, 1600
+SHARE, RESERVE, BUFFER, HARD = 0.85, 20_000, 13_000, 3_000
+ATTEMPTS = 3
+FILES, FILE_TOKENS, FILES_TOKENS = 5, 5_000, 50_000
+_DIRECTIVE = 1000  # tokens of the request behind the live prompt
+_MARGIN = 1024
+
+
+def auto_threshold(window: int, share: float = SHARE) -> float:
+    """From how many tokens on it compacts by itself; as ``computeThresholds``.
+
+    A share of the window, and no more than leaves room for a summary and a buffer.
+
+    Examples
+    --------
+    >>> [auto_threshold(window) for window in (32_000, 200_000, 1_000_000)]
+    [27200.0, 167000, 850000.0]
+    """
+    ceiling = window - RESERVE - BUFFER
+    return min(share * window, ceiling) if ceiling > 0 else share * window
+
+
+def hard_threshold(window: int, share: float = SHARE) -> float:
+    """From how many tokens on it compacts although that has failed before."""
+    edge = max(0, window - RESERVE) - HARD
+    return min(window, max(edge, auto_threshold(window, share) + HARD))
+
+
+@remembered
+def content_chars(message: Message) -> int:
+    """Characters of a message; as ``estimateContentChars``."""
+    chars = 0
+    for part in message.parts:
+        if part.type == "image":
+            chars += _IMAGE * _CHARS
+        elif part.type == "tool_call":
+            chars += utf16_length(part.text) + utf16_length(part.name) + 40
+        else:
+            chars += utf16_length(part.text) + 4 * part.size
+            chars += 64 if part.type == "tool_result" else 0
+    return chars
+
+
+def content_tokens(messages: Messages) -> int:
+    """Estimate messages."""
+    return -(-messages.total(content_chars) // _CHARS)
+
+
+def history_end(messages: Messages) -> int:
+    """Index at which what is about to be sent begins: after the last answer."""
+    index = len(messages)
+    while index and messages[index - 1].role != "assistant":
+        index -= 1
+    return index
+
+
+@dataclass(frozen=True)
+class HistorySummary(Strategy):
+    """Summarise the whole history when the window is nearly full, and embed its files again.
+
+    After Qwen Code (0.24.4, ``chatCompressionService.ts``, ``postCompactAttachments.ts``), which
+    has gone over from Gemini CLI's split to Claude Code's way. It is time at 85 % of the window,
+    or at 33,000 tokens below its end if that is less. Counted are the last report, the answer, and
+    an estimate of what is about to be sent. The request rides on the live prompt, with results
+    that are about to be sent, if there is room for its answer; else it has a prompt of its own.
+    What follows is the summary, an acknowledgement, the files that were touched last, and what is
+    about to be sent, with its call. After three attempts in vain it stops, until less than 23,000
+    tokens are left.
+
+    Simplified: by the source, not compared with answers of the program. What the log knows of
+    files stands in for reading them; images, a plan's reminder and background tasks are not put in
+    again, and many screenshots are no reason to compact; every provider is taken to share its
+    cache; what is larger by count is refused, too.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which it is time; None for what ``threshold`` says.
+    threshold
+        Share of the window at which it is time at the latest, 0 to 1.
+    files
+        How many files are embedded again, at most.
+    """
+
+    trigger: Trigger = None
+    threshold: Annotated[float, between(0, 1)] = SHARE
+    files: Annotated[int, at_least(0)] = FILES
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "in a turn its first words are summarised, too; 0.24.4"}
+    )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the history, if it is time."""
+        end = history_end(view.messages)
+        forced = host.phase is Phase.ON_OVERFLOW
+        failed: int = host.notes.get("failed", 0)
+        if not forced:
+            tokens = prompt_tokens(view, host, end)
+            auto = tokens_at(self.trigger, host, auto_threshold(host.window, self.threshold))
+            hard = max(auto, hard_threshold(host.window, self.threshold))
+            if tokens < auto or failed >= (2 * ATTEMPTS if tokens >= hard else ATTEMPTS):
+                return view
+        if end < 2:
+            return view
+        after = self._summarised(view, host, end)
+        helped = after is not None and host.count(after) < host.count(view)
+        host.notes["failed"] = 0 if helped else failed + 1
+        return after if after is not None and helped else view
+
+    def _summarised(self, view: View, host: Host, end: int) -> View | None:
+        history, pending = view.messages[:end], view.messages[end:]
+        answers = any(message.role == "tool" for message in pending)
+        calls = holds(history[-1], "tool_call")
+        asked = view.messages if answers else history[: end - 1] if calls else history
+        summary = self._summary(view, host, asked)
+        if not summary:
+            return None
+        first = summary_message(host, summary, lead="")
+        front = [first, _put(first, "answer", "assistant", [frame(ACKNOWLEDGED)])]
+        if files := self._files(history, host):
+            front.append(_put(first, "files", "user", files))
+        rest = [*history[end - 1 if calls else end :], *pending]
+        late = set(map(id, unasked(rest)))
+        return view.with_messages([*front, *(m for m in rest if id(m) not in late)])
+
+    def _summary(self, view: View, host: Host, asked: Messages) -> tuple[Part, ...]:
+        """The summary, over the live prompt if its answer fits there, too."""
+        live = View(view.system, asked)
+        fits = host.count(live) + _DIRECTIVE + RESERVE <= host.window
+        if fits and (summary := host.summarize(live, live_request(asked, RESERVE))):
+            return summary
+        room = host.window - content_tokens(asked) - _MARGIN
+        own = View((plain(SYSTEM),), asked)
+        return host.summarize(own, live_request(asked, max(1, min(RESERVE, room))))
+
+    def _files(self, history: Messages, host: Host) -> list[Part]:
+        """Files that were touched last in the history: with what is in them, if it is little."""
+        touched = sorted(known_files(history), key=lambda each: each.touched, reverse=True)
+        known = {each.path: each for each in known_files(host.log)}
+        named, embedded, room = [], [], FILES_TOKENS * _CHARS
+        for path in [each.path for each in touched][: self.files]:
+            file = known.get(path)
+            if file is None or not file.text:
+                continue
+            if len(file.text) > min(FILE_TOKENS * _CHARS, room):
+                notice = f"{path} was in use; read it again if need be."
+                named.append(Part("text", notice, "stub", file.sources, handle=path))
+                continue
+            room -= len(file.text)
+            embedded.append(frame(f"{path} as it is now:\n"))
+            embedded.append(Part("text", file.text, "recovered", file.sources, handle=path))
+        return [*named, *embedded]
+
+
+def _put(first: Message, name: str, role: Role, parts: Sequence[Part]) -> Message:
+    """A message that the client puts behind a summary."""
+    return Message(f"{first.id}/{name}", role, tuple(parts), first.time, meta=True)
+
+
+def prompt_tokens(view: View, host: Host, end: int) -> int:
+    """Tokens of the prompt to come; as ``estimatePromptTokens``."""
+    if host.reported is None or is_stale(host):
+        return content_tokens(view.messages)
+    last = host.reported.prompt + host.reported.output
+    return last + content_tokens(view.messages[end:])
+
+
+# Before that it was a copy of Gemini CLI's, with numbers of its own.
+_FORMER_SHARE, _FORMER_KEPT = 0.7, 0.3
+
+
+@dataclass(frozen=True)
+class QwenCode(Agent):
+    """Qwen Code: near the limit the whole history becomes a summary, and files are embedded again.
+
+    After ``@qwen-code/qwen-code`` 0.24.4 (2026). Version 0.0 (``@qwen-code/qwen-code-core``
+    0.0.14, ``core/client.js``) is Gemini CLI's split with numbers of its own: at 70 % of the window
+    the older 70 % give way to a summary, which nobody verifies. Left out: a model of its own for
+    summaries, recovery of memories, and what ``history_summary`` leaves out.
+
+    Parameters
+    ----------
+    version
+        ``0.24`` or ``0.0``.
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for what ``threshold`` says.
+    threshold
+        ``context.autoCompactThreshold``: the share of the window; version 0.0 has 0.7.
+    files
+        Files that are embedded again at most (``maxRecentFilesToRetain``).
+    minutes, keep, total_chars
+        When old outputs are cleared, and how many stay (``clearContextOnIdle``); -1 for never.
+    """
+
+    version: Literal["0.24", "0.0"] = "0.24"
+    trigger: Trigger = None
+    threshold: Annotated[float, between(0, 1)] = SHARE
+    files: Annotated[int, at_least(0)] = FILES
+    minutes: Annotated[int, at_least(-1)] = MINUTES
+    keep: Annotated[int, at_least(1)] = KEEP
+    total_chars: Annotated[int, at_least(-1)] = TOTAL_CHARS
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """Clearing and summary; of version 0.0 the split."""
+        if self.version == "0.0":
+            at = _FORMER_SHARE if self.trigger is None else self.trigger
+            return (FractionSplit(at, _FORMER_KEPT, output_budget=_NONE, verify=False),)
+        return (
+            MicroCompaction(self.minutes, self.keep, self.total_chars),
+            HistorySummary(self.trigger, self.threshold, self.files),
+        )
+
+
+_NONE = 10**9  # tokens of outputs: none is cut
