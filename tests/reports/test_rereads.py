@@ -7,10 +7,11 @@ import json
 import pytest
 
 from compactlab.reports.audit.avoidable import read_again
-from compactlab.reports.audit.rereads import WITHIN, Rereads, looked_at, rereads_of
+from compactlab.reports.audit.rereads import WITHIN, Rereads, rereads_of
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.core.reads import looked_at
 from compactlab.sim.models.model import Model, find_model
 
 MODEL = "gpt-5"  # o200k as it is; plain input costs 1.25 dollars a million tokens

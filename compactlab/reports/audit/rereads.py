@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call, Message, Part, Usage
+from compactlab.sim.core.message import Call, Message, Usage
+from compactlab.sim.core.reads import looked_at
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of
@@ -20,13 +18,6 @@ from compactlab.sim.models.pricing import prices_of
 # What was lost in a compaction is looked for within so many calls: recorded agents of Codex do it
 # in 2 to 20 (openai/codex issue 36665, 2026-11).
 WITHIN = 20
-_PATHS = ("file_path", "path", "filePath", "absolute_path", "filename", "file")
-_COMMANDS = ("cmd", "command")
-# Programs with which agents look at files in a shell.
-_LOOKING = ("cat", "sed", "head", "tail", "nl", "less", "bat", "type", "Get-Content")
-_SEGMENT = re.compile(r"&&|\|\||[;|\n]")
-_SCRIPT = re.compile(r"[\d,$]+p?")  # of sed: which lines
-_ARGUMENTS = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -106,43 +97,6 @@ def _reads(answer: Message, call: Call, number: int) -> Iterator[_Read]:
     for part in answer.parts:
         if part.type == "tool_call" and (what := looked_at(part)):
             yield _Read(number, what, part.call_id, call, answer.time)
-
-
-def looked_at(part: Part) -> str:
-    """The file that a tool call reads; "" if it reads none.
-
-    Examples
-    --------
-    >>> from compactlab.sim.core.message import verbatim
-    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py","limit":9}', name="Read"))
-    'a.py'
-    >>> looked_at(verbatim("a", "tool_call", '{"cmd":"cd x && sed -n 1,9p a.py"}', name="shell"))
-    'a.py'
-    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py"}', name="Write"))
-    ''
-    """
-    try:
-        given = _ARGUMENTS.decode(part.text)
-    except (msgspec.DecodeError, ValueError):
-        return ""
-    command = next((given[key] for key in _COMMANDS if isinstance(given.get(key), str)), "")
-    if command:
-        return _shown(command)
-    name = part.name.lower()
-    if "read" not in name and name not in ("view", "open", "cat"):
-        return ""
-    return str(next((given[key] for key in _PATHS if isinstance(given.get(key), str)), ""))
-
-
-def _shown(command: str) -> str:
-    """The file that a command of a shell shows, as far as its words tell; "" if it shows none."""
-    for segment in _SEGMENT.split(command):
-        program, *words = segment.split() or [""]
-        if program in _LOOKING:
-            named = [word.strip("'\"") for word in words if not word.startswith(("-", ">", "<"))]
-            files = [w for w in named if ("." in w or "/" in w) and not _SCRIPT.fullmatch(w)]
-            return files[-1] if files else ""
-    return ""
 
 
 def _again(reads: list[_Read], place: int) -> list[_Read]:
