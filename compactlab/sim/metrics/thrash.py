@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -37,7 +38,7 @@ class Cut(NamedTuple):
     after: int  # of the prompt that was sent
     system: int  # of that, the system blocks
     passed: int  # of the last prompt before it that was sent without a compaction
-    again: int  # that came since the compaction before, and that one had dropped
+    again: int  # that came since the compaction before, and that a compaction had dropped
 
     @property
     def gain(self) -> float:
@@ -56,18 +57,21 @@ class Cut(NamedTuple):
 @shared
 def cuts(data: RunData) -> list[Cut]:
     """The compactions of a run, in order."""
-    steps = data.trace.steps
+    steps, script = data.trace.steps, data.conversation
     made: list[Cut] = []
-    passed = 0
+    dropped: Counter[_Key] = Counter()
+    passed = last = 0
     for i, step in enumerate(steps):
         if not (step.compaction and i):
             passed = step.usage.prompt
             continue
         model = data.model(step.model)
         after, count = step.usage.prompt, model.tokenizer.part
-        again = _again(data, made[-1].call, step, count) if made else 0
+        again = _again(_come(steps[last], step), dropped, script, count)
         before = after + removed_by(steps[i - 1], step, model)
         made.append(Cut(i, before, after, sum(map(count, step.system)), passed, again))
+        dropped.update(_dropped(data, i))
+        last = i
     return made
 
 
@@ -75,18 +79,24 @@ def cuts(data: RunData) -> list[Cut]:
 
 # Kinds of what recovery puts into the log.
 _RECOVERED = frozenset({"recovered", "memory"})
+_Key = tuple[str, ...]
 
 
-def _again(data: RunData, last: int, step: Step, count: Callable[[Part], int]) -> int:
-    """Tokens that came after a compaction and up to a call, and that the compaction had dropped."""
-    dropped = _dropped(data, last)
-    script = data.conversation
-    return sum(
-        count(part)
-        for message in _come(data.trace.steps[last], step)
-        for part in message.parts
-        if part.kind in _RECOVERED or (part.type == "tool_result" and _key(part, script) in dropped)
-    )
+def _again(
+    come: Iterable[Message],
+    dropped: Counter[_Key],
+    script: Conversation,
+    count: Callable[[Part], int],
+) -> int:
+    """Tokens of what came and had been dropped: each dropped result can come again once."""
+    tokens = 0
+    for part in (part for message in come for part in message.parts):
+        if part.kind in _RECOVERED:
+            tokens += count(part)
+        elif dropped and part.type == "tool_result" and dropped[key := _key(part, script)] > 0:
+            dropped[key] -= 1
+            tokens += count(part)
+    return tokens
 
 
 def _come(earlier: Step, later: Step) -> Iterable[Message]:
@@ -94,12 +104,12 @@ def _come(earlier: Step, later: Step) -> Iterable[Message]:
     return later.log[earlier.log.shared(later.log) :]
 
 
-def _dropped(data: RunData, at: int) -> set[tuple[str, ...]]:
+def _dropped(data: RunData, at: int) -> Iterator[_Key]:
     """What the results were of that a compaction took away, or that never got into a prompt."""
     change, steps = data.changes[at], data.trace.steps
     left = {id(part) for part in _results(change.come)}
     gone = [*change.gone, *_come(steps[at - 1], steps[at])]
-    return {_key(p, data.conversation) for p in _results(gone) if id(p) not in left}
+    return (_key(p, data.conversation) for p in _results(gone) if id(p) not in left)
 
 
 def _results(messages: Iterable[Message]) -> Iterator[Part]:
@@ -107,7 +117,7 @@ def _results(messages: Iterable[Message]) -> Iterator[Part]:
     return (part for part in parts if part.type == "tool_result" and part.kind == "verbatim")
 
 
-def _key(result: Part, script: Conversation) -> tuple[str, ...]:
+def _key(result: Part, script: Conversation) -> _Key:
     """What a result is of: a file; else the call, its arguments, and what came of it."""
     name, arguments, file = _calls(script).get(result.call_id, (result.name, "", ""))
     return (file,) if file else (name, arguments, result.text)
@@ -198,13 +208,13 @@ def _sized(data: RunData) -> list[Cut]:
 def compactions_by_rereads(data: RunData) -> float | None:
     """Share of the compactions that re-reads of dropped content have caused.
 
-    *Re-read* is a tool's result that came to the log since the previous compaction, while that one
-    had dropped or shortened an earlier result of the same: a read of the same file, or any other
-    call with the same arguments and word for word the same result. Re-reads *caused* a compaction
-    if the prompt without them would have been no larger than the last prompt before that was sent
-    without compacting: at that size, the strategy did not act. So it is a lower bound for
-    strategies that act at a size, and tells little of others. The first compaction counts as caused
-    by none. None without compactions.
+    *Re-read* is a tool's result that came to the log since the previous compaction, if that one or
+    an earlier one had dropped or shortened a result of the same: of a read of the same file, or of
+    any other call with the same arguments and word for word the same result. Each dropped result
+    can be re-read once. Re-reads *caused* a compaction if the prompt without them would have been
+    no larger than the last prompt before it that was sent without compacting: at that size, the
+    strategy did not act. So it is a lower bound for strategies that act at a size, and tells little
+    of others. The first compaction is caused by none. None without compactions.
     """
     return _by_rereads(data)
 
@@ -294,7 +304,7 @@ METRICS = (
            OWN, floor_system),
     Metric("share", "lower", "compactions that gained less than 10 %", _MEAN, _SPIRAL,
            compactions_small_gain),
-    Metric("share", "lower", "compactions caused by re-reads of what the previous one dropped",
+    Metric("share", "lower", "compactions caused by re-reads of what compactions had dropped",
            _MEAN, _SPIRAL, compactions_by_rereads),
     Metric("share", "lower", "the same with what the closed loop recovers", _MEAN, _LOOP,
            compactions_by_recovery),
