@@ -7,7 +7,8 @@ import json
 import pytest
 
 from compactlab.reports.audit.avoidable import read_again
-from compactlab.reports.audit.rereads import WITHIN, Rereads, rereads_of
+from compactlab.reports.audit.compacted import compactions_of
+from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
@@ -40,7 +41,8 @@ class Log:
         return self
 
     def found(self, since: float = 0.0) -> Rereads:
-        return rereads_of(Conversation("s", "native", tuple(self.events)), find, since)
+        log = Conversation("s", "native", tuple(self.events))
+        return sum((each.rereads for each in compactions_of(log, find, since)), Rereads())
 
 
 def find(name: str) -> Model:

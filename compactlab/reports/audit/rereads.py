@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import fsum
 from typing import NamedTuple
 
-from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage
 from compactlab.sim.core.reads import looked_at
@@ -59,7 +58,7 @@ class Rereads:
         )
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """One look at a file: by which call, at what, and what came back."""
 
     number: int
@@ -69,43 +68,28 @@ class _Read(NamedTuple):
     time: float
 
 
-def rereads_of(
-    conversation: Conversation, find: Callable[[str], Model], since: float = 0.0
-) -> Rereads:
-    """Count the reads around the compactions of a recording, from a moment on."""
-    reads: list[_Read] = []
-    compacted: list[int] = []
-    texts: dict[str, str] = {}
-    number = 0
-    for event in conversation.events:
-        if isinstance(event, Compaction):
-            if event.time >= since:
-                compacted.append(number)
-        elif isinstance(event, Message):
-            if event.call is not None:
-                number += 1
-                reads += _reads(event, event.call, number)
-            texts |= {p.call_id: p.text for p in event.parts if p.type == "tool_result"}
-    found = Rereads()
-    for place in compacted:
-        after, before = _again(reads, place), _before(reads, place)
-        found += Rereads(1, bool(after), len(after), *_priced(after, texts, find), before)
-    return found
-
-
-def _reads(answer: Message, call: Call, number: int) -> Iterator[_Read]:
+def reads_of(answer: Message, call: Call, number: int) -> Iterator[Read]:
+    """The looks at files of an answer to the call of that number."""
     for part in answer.parts:
         if part.type == "tool_call" and (what := looked_at(part)):
-            yield _Read(number, what, part.call_id, call, answer.time)
+            yield Read(number, what, part.call_id, call, answer.time)
 
 
-def _again(reads: list[_Read], place: int) -> list[_Read]:
+def around(
+    reads: list[Read], place: int, texts: dict[str, str], find: Callable[[str], Model]
+) -> Rereads:
+    """Count the reads around the compaction that came after so many calls."""
+    after = _again(reads, place)
+    return Rereads(1, bool(after), len(after), *_priced(after, texts, find), _before(reads, place))
+
+
+def _again(reads: list[Read], place: int) -> list[Read]:
     """The reads right after a compaction of what had been read before it."""
     known = {read.what for read in reads if read.number <= place}
     return [read for read in reads if place < read.number <= place + WITHIN and read.what in known]
 
 
-def _before(reads: list[_Read], place: int) -> int:
+def _before(reads: list[Read], place: int) -> int:
     """How many reads right before a compaction were of what had been read before them."""
     seen: set[str] = set()
     count = 0
@@ -117,7 +101,7 @@ def _before(reads: list[_Read], place: int) -> int:
 
 
 def _priced(
-    reads: list[_Read], texts: dict[str, str], find: Callable[[str], Model]
+    reads: list[Read], texts: dict[str, str], find: Callable[[str], Model]
 ) -> tuple[int, float | None]:
     """Tokens of what came back, and dollars for sending it once."""
     tokens, costs = 0, []
