@@ -67,7 +67,8 @@ def audit(
     if not findings:
         return None
     sums = tally(conversation.id, conversation.format, findings)
-    compacted = tuple(compactions_of(conversation, find, since))
+    kept = {finding.forecast.exchange.answer.id for finding in findings}
+    compacted = tuple(compactions_of(conversation, find, since, known - kept))
     return Audited(findings, sums, left_out, len(every) - len(findings), compacted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from compactlab.reports.audit.rereads import Read, Rereads, around, reads_of
@@ -42,9 +42,15 @@ class Logged:
 
 
 def compactions_of(
-    conversation: Conversation, find: Callable[[str], Model], since: float = 0.0
+    conversation: Conversation,
+    find: Callable[[str], Model],
+    since: float = 0.0,
+    repeated: Collection[str] = (),
 ) -> list[Logged]:
-    """The compactions of a recording, from a moment on."""
+    """The compactions of a recording, from a moment on.
+
+    Those before an answer that is repeated, by its id, belong to the file that it stands in first.
+    """
     reads: list[Read] = []
     texts: dict[str, str] = {}
     found: list[Logged] = []
@@ -59,6 +65,8 @@ def compactions_of(
             last = event.time
             if event.call is not None:
                 number += 1
+                while found and found[-1].number == number - 1 and event.id in repeated:
+                    found.pop()
                 reads += reads_of(event, event.call, number)
                 if event.call.usage is not None:
                     prompt = event.call.usage.prompt

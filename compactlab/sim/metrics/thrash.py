@@ -88,14 +88,17 @@ def _again(
     script: Conversation,
     count: Callable[[Part], int],
 ) -> int:
-    """Tokens of what came and had been dropped: each dropped result can come again once."""
+    """Tokens of what came and had been dropped, with its calls; a result can come again once."""
     tokens = 0
+    asked: dict[str, int] = {}
     for part in (part for message in come for part in message.parts):
-        if part.kind in _RECOVERED:
-            tokens += count(part)
+        if part.type == "tool_call":
+            asked[part.call_id] = count(part)
+        elif part.kind in _RECOVERED:
+            tokens += count(part) + asked.pop(part.call_id, 0)
         elif dropped and part.type == "tool_result" and dropped[key := _key(part, script)] > 0:
             dropped[key] -= 1
-            tokens += count(part)
+            tokens += count(part) + asked.pop(part.call_id, 0)
     return tokens
 
 
@@ -210,11 +213,12 @@ def compactions_by_rereads(data: RunData) -> float | None:
 
     *Re-read* is a tool's result that came to the log since the previous compaction, if that one or
     an earlier one had dropped or shortened a result of the same: of a read of the same file, or of
-    any other call with the same arguments and word for word the same result. Each dropped result
-    can be re-read once. Re-reads *caused* a compaction if the prompt without them would have been
-    no larger than the last prompt before it that was sent without compacting: at that size, the
-    strategy did not act. So it is a lower bound for strategies that act at a size, and tells little
-    of others. The first compaction is caused by none. None without compactions.
+    any other call with the same arguments and word for word the same result. The call is re-read
+    with it, and each dropped result can be re-read once. Re-reads *caused* a compaction if the
+    prompt without them would have been no larger than the last prompt before it that was sent
+    without compacting: at that size, the strategy did not act. So it is a lower bound for
+    strategies that act at a size, and tells little of others. The first compaction is caused by
+    none. None without compactions.
     """
     return _by_rereads(data)
 
