@@ -289,8 +289,8 @@ def compaction_stall_max_s(data: RunData) -> float:
 
 
 _LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
-_SPIRAL = "openai/codex issues 13279 and 36665, 2026-11; own definition"
-_STALL = "openai/codex issue 45433, 2026-11; own definition, simulated"
+_SPIRAL = "openai/codex issues 13279 (2026-03) and 36665 (2026-08); own definition"
+_STALL = "openai/codex issues 19485 (2026-04) and 45433; own definition, simulated"
 _MEDIAN = "median over compactions"
 _MEAN = "mean over compactions"
 _HUNDRED = "count over calls of the script, times 100"
