@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+from compactlab.reports.audit.churning import wilson
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name
 from compactlab.reports.audit.rereads import WITHIN
 from compactlab.reports.render.document import (
@@ -20,10 +20,12 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import NONE, plain, show
-from compactlab.sim.metrics.thrash import SMALL
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.compacted import Logged
+
+# As for replays; the audit does without importing all metrics for it.
+SMALL = 0.10
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,12 @@ class Thrash:
     @property
     def gain(self) -> float | None:
         """The middle one of these."""
-        return median(self.gains) if self.gains else None
+        return _middle(self.gains) if self.gains else None
 
     @property
     def small(self) -> float | None:
         """The share of these that are under 10 %."""
-        return fmean(gain < SMALL for gain in self.gains) if self.gains else None
+        return _mean(gain < SMALL for gain in self.gains) if self.gains else None
 
     @property
     def followed(self) -> int:
@@ -80,26 +82,25 @@ class Thrash:
     @property
     def share(self) -> float | None:
         """The same as a share: the mean over sessions."""
-        return fmean(self._shares) if self.sessions else None
+        return _mean(self._shares) if self.sessions else None
 
     @property
     def usual(self) -> float | None:
         """The share of those before which something was read again: the mean over sessions."""
-        shares = [fmean(each.rereads.before > 0 for each in session) for session in self.sessions]
-        return fmean(shares) if shares else None
+        shares = [_mean(each.rereads.before > 0 for each in session) for session in self.sessions]
+        return _mean(shares) if shares else None
 
     @property
     def interval_of_share(self) -> tuple[float, float] | None:
-        """Where that share of other sessions may lie, at 95 %, without assumptions."""
-        import numpy as np
+        """Where that share of other sessions may lie, at 95 %: a session counts once.
 
-        from compactlab.reports.analysis import betting
-
-        return betting.interval(np.array(self._shares)) if self.sessions else None
+        Wilson's, as if each session were all or nothing: shares between vary less.
+        """
+        return wilson(sum(self._shares), len(self.sessions)) if self.sessions else None
 
     @property
     def _shares(self) -> list[float]:
-        return [fmean(each.rereads.followed for each in session) for session in self.sessions]
+        return [_mean(each.rereads.followed for each in session) for session in self.sessions]
 
     @property
     def waits(self) -> list[float]:
@@ -120,9 +121,20 @@ class Thrash:
             "followed_share": plain(self.share),
             "preceded_share": plain(self.usual),
             "followed_interval": None if ends is None else [plain(end) for end in ends],
-            "wait_s_median": plain(median(waits)) if waits else None,
+            "wait_s_median": plain(_middle(waits)) if waits else None,
             "wait_s_max": plain(waits[-1]) if waits else None,
         }
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def _middle(values: Sequence[float]) -> float:
+    from statistics import median
+
+    return median(values)
 
 
 def thrash_of(entries: Sequence[AuditedFile]) -> Thrash:
@@ -149,7 +161,7 @@ _COLUMNS = (
 _MEANING = (
     "Gain: by what share the context became smaller. Followed by re-reads: a file was read within "
     f"{WITHIN} calls that had been read before the compaction; the share is the mean over the "
-    "sessions that compacted, and its interval holds for any distribution. Preceded by them: the "
+    "sessions that compacted, in whose interval a session counts once. Preceded by them: the "
     "same in as many calls before the compaction, which is what is usual. Wait: the median time "
     "from the last message to the compaction, without those that users asked for."
 )
@@ -180,5 +192,5 @@ def _cells(each: Thrash) -> tuple[str, ...]:
         show(each.share, "share"),
         NONE if ends is None else " to ".join(show(end, "share") for end in ends),
         show(each.usual, "share"),
-        f"{median(waits):,.0f}" if waits else NONE,
+        f"{_middle(waits):,.0f}" if waits else NONE,
     )
