@@ -15,6 +15,7 @@ from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
+from compactlab.scenarios.high_floor import HighFloor
 from compactlab.scenarios.plain import (
     HalfThoughts,
     PersonalAssistant,
@@ -28,6 +29,7 @@ from compactlab.scenarios.readers.transcript import find, read_as
 from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.tool_flood import ToolFlood
+from compactlab.scenarios.working_set import WorkingSet
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
@@ -52,6 +54,8 @@ SCENARIOS: dict[str, type[Scenario]] = {
         ToolFlood,
         Rewinds,
         Repetitions,
+        WorkingSet,
+        HighFloor,
         Adversarial,
     )
 }

@@ -8,6 +8,7 @@ from typing import ClassVar
 from compactlab.scenarios.engine.domain import Domain, DomainFile
 from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.texts import Texts, beginning, end
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.message import Message
@@ -29,8 +30,7 @@ class _Watch(World):
         fill = self.writer.fill
         self._files = [fill("src/{n}_{h}.ini") for _ in range(_FILES)]
         self._logs = [fill("logs/{n}-{h}.log") for _ in range(_LOGS)]
-        self._texts: dict[str, list[str]] = {}
-        self._facts: dict[str, PlannedFact] = {}
+        self._texts = Texts()
         self._asked: list[str] = []
         self._pasted: list[str] = []
 
@@ -65,9 +65,7 @@ class _Watch(World):
         """Write the line into the file or log, where it stays; see :meth:`World.show`."""
         result, start = self.placed(call.result, line)
         behind = result[start + len(line) + 1 :].split("\n", 1)[0]
-        text = self._texts[self._name(call)]
-        text.insert(text.index(behind) if behind in text else len(text), line)
-        self._facts[line] = fact
+        self._texts.insert(self._name(call), fact, line, behind)
         return result
 
     def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
@@ -86,10 +84,9 @@ class _Watch(World):
             self._texts[name] = self.writer.lines(self.domain.tools[tool].lines, length).split("\n")
         elif self.rng.random() > _UNCHANGED:
             self._change(tool, self._texts[name])
-        text = self._texts[name]
-        text[:] = [each for each in text if each not in self._facts or self._facts[each].holds]
-        most = self.draft.characters(left, tool)
-        return ToolCall(tool, self._where(tool, name), _cut(text, most, tail=tool == "tail"))
+        cut = end if tool == "tail" else beginning
+        shown = cut(self._texts[name], self.draft.characters(left, tool))
+        return ToolCall(tool, self._where(tool, name), shown)
 
     def _change(self, tool: str, text: list[str]) -> None:
         """Change one line of a file; let a log grow."""
@@ -98,7 +95,7 @@ class _Watch(World):
             text += [self.writer.one(lines) for _ in range(self.rng.randint(1, _GROWS))]
         else:
             at = self.rng.randrange(len(text))
-            if text[at] not in self._facts:
+            if not self._texts.states(text[at]):
                 text[at] = self.writer.one(lines)
 
     @staticmethod
@@ -108,17 +105,6 @@ class _Watch(World):
     @staticmethod
     def _name(call: ToolCall) -> str:
         return str(next(iter(call.arguments.values())))
-
-
-def _cut(text: list[str], characters: int, tail: bool) -> str:
-    """The first lines of a text, or its last ones, one at least."""
-    lines: list[str] = []
-    for line in reversed(text) if tail else text:
-        lines.append(line)
-        characters -= len(line) + 1
-        if characters <= 0:
-            break
-    return "\n".join(reversed(lines) if tail else lines)
 
 
 @dataclass(frozen=True)

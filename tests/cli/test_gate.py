@@ -402,3 +402,51 @@ def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):
         done = cli("gate", folder, "--baseline", kept)
         assert done.code == code, done.said
     assert "REGRESSED  cost_usd exact, " in done.out
+
+
+@pytest.fixture(scope="module")
+def spiral(tmp_path_factory):
+    """A store in which one strategy compacts again and again, and another never does."""
+    folder = tmp_path_factory.mktemp("spiral")
+    compactlab.run(
+        ["high_floor(tokens=8000, floor=24000)"],
+        ["keep_all", "claude_code"],
+        models=["gpt-5"],
+        window=32_000,
+        out=folder,
+        metrics=["thrash", *GATED],
+    )
+    return folder
+
+
+def test_compaction_after_compaction_is_no_pass(cli, spiral, tmp_path):
+    text = """
+[[rule]]
+strategy = "claude_code"
+compactions_per_100_calls = "<= 10"
+compaction_interval_min = ">= 5"
+compactions_small_gain = "<= 0.25"
+compaction_stall_s = "<= 100000"
+"""
+    done = cli("gate", spiral, "--rules", rules(tmp_path, text))
+    assert done.code == 1
+    for broken in (
+        "compactions_per_100_calls",
+        "compaction_interval_min",
+        "compactions_small_gain",
+    ):
+        assert broken in done.out
+    calm = 'compactions_per_100_calls = "<= 10"\ncompaction_stall_max_s = "== 0"\n'
+    text = f'[[rule]]\nstrategy = "keep_all"\n{calm}'
+    file = tmp_path / "baseline.json"
+    assert cli("baseline", spiral, "-o", file).code == 0
+    done = cli("gate", spiral, "--baseline", file, "--rules", rules(tmp_path, text))
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_baseline_holds_how_often_it_compacts(cli, spiral, tmp_path):
+    file = tmp_path / "baseline.json"
+    assert cli("baseline", spiral, "-o", file, "--metrics", "thrash").code == 0
+    text = '[rules]\ncompactions_per_100_calls = "+5%"\ncompaction_interval_min = "-0"\n'
+    done = cli("gate", spiral, "--baseline", file, "--rules", rules(tmp_path, text))
+    assert (done.code, done.err) == (0, "")

@@ -362,3 +362,49 @@ def test_it_remembers(compaction):
     assert "forgotten: 2 needs of 2, of 2 facts:" in said
     assert not set(said) & {"\x1b", "\x07", "\u202e"}
     assert max(map(len, said.splitlines())) < 400
+
+
+SPIRAL = """
+CALM, SPIRAL = "high_floor(tokens=8000, floor=2000)", "high_floor(tokens=8000, floor=24000)"
+RULES = dict(
+    compactions_per_100_calls="<= 10",
+    compactions_with_recovery="<= 10",
+    compaction_stall_max_s="<= 120",
+)
+of = dict(strategy="claude_code", model="gpt-5", window=32_000, loop="closed")
+"""
+
+
+def test_compaction_after_compaction_fails_a_test(agent: Agent) -> None:
+    result, said = agent(f"""{SPIRAL}
+@pytest.mark.compaction(**of, conversations=CALM)
+def test_it_gets_on_with_its_work(compaction):
+    compaction.holds(**RULES)
+
+@pytest.mark.compaction(**of, conversations=SPIRAL)
+def test_it_compacts_again_and_again(compaction):
+    compaction.holds(**RULES, compaction_interval_min=">= 10", compactions_small_gain="<= 0.1",
+                     compaction_floor="<= 0.8", compactions_by_rereads="<= 0.2")
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    told = [line.removeprefix("E").strip() for line in said.splitlines() if line[:2] == "E "]
+    broken = [line.partition(":")[0] for line in told if " <= " in line or " >= " in line][:-1]
+    assert broken == [
+        "compactions_per_100_calls <= 10",
+        "compactions_with_recovery <= 10",
+        "compaction_interval_min >= 10",
+        "compactions_small_gain <= 0.1",
+        "compaction_floor <= 0.8",
+    ]
+    assert "holds: compaction_stall_max_s <= 120, compactions_by_rereads <= 0.2" in "\n".join(told)
+
+
+def test_an_interval_where_nothing_compacted_twice_is_no_pass(agent: Agent) -> None:
+    result, said = agent(f"""{SPIRAL}
+@pytest.mark.compaction(**of, conversations=CALM)
+def test_it_is_asked_for_what_is_not_there(compaction):
+    compaction.holds(compaction_interval_min=">= 10")
+""")
+    result.assert_outcomes(failed=1)
+    assert "compaction_interval_min >= 10" in said
+    assert "it has no value" in said

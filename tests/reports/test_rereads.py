@@ -7,10 +7,12 @@ import json
 import pytest
 
 from compactlab.reports.audit.avoidable import read_again
-from compactlab.reports.audit.rereads import WITHIN, Rereads, looked_at, rereads_of
+from compactlab.reports.audit.compacted import compactions_of
+from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.core.reads import looked_at
 from compactlab.sim.models.model import Model, find_model
 
 MODEL = "gpt-5"  # o200k as it is; plain input costs 1.25 dollars a million tokens
@@ -39,7 +41,8 @@ class Log:
         return self
 
     def found(self, since: float = 0.0) -> Rereads:
-        return rereads_of(Conversation("s", "native", tuple(self.events)), find, since)
+        log = Conversation("s", "native", tuple(self.events))
+        return sum((each.rereads for each in compactions_of(log, find, since)), Rereads())
 
 
 def find(name: str) -> Model:

@@ -134,10 +134,11 @@ def test_what_is_stated_in_words_of_its_own_is_so_in_both_families(name: str) ->
             assert "{value}" in template
 
 
-# The others are called once a turn at least, or flooded by a few results.
-@pytest.mark.parametrize(
-    "name", [n for n in STORIES if n not in ("support_chat", "half_thoughts", "tool_flood")]
-)
+# They are called once a turn at least, or flooded by a few results, or files have a given length.
+OTHERS = ("support_chat", "half_thoughts", "tool_flood", "working_set")
+
+
+@pytest.mark.parametrize("name", [n for n in STORIES if n not in OTHERS])
 @pytest.mark.parametrize("calls", [150, 250])
 def test_an_agent_is_called_as_often_as_is_said_and_tells_all_tokens(name: str, calls: int) -> None:
     script = STORIES[name](tokens=100_000, calls=calls).conversation(seed=1)

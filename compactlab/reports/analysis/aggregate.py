@@ -108,19 +108,21 @@ def acted(run: Run, unchanged: Run | None) -> bool:
 
 # How figures of runs become those of a strategy: amounts add up, shares do not.
 
-Rule = Literal["sum", "mean", "median", "maximum"]
+Rule = Literal["sum", "mean", "median", "maximum", "minimum"]
 
 _RULES: dict[Rule, Callable[[list[float]], float]] = {
     "sum": math.fsum,
     "mean": fmean,
     "median": median,
     "maximum": max,
+    "minimum": min,
 }
 _HOW: dict[Rule, str] = {
     "sum": "sum over conversations",
     "mean": "mean over the conversations that have a value",
     "median": "median over the conversations that have a value",
     "maximum": "maximum over conversations",
+    "minimum": "minimum over conversations",
 }
 _MEDIANS = {
     "write_spike",
@@ -133,8 +135,17 @@ _MEDIANS = {
     "verbatim_tail_messages",
     "verbatim_tail_tokens",
 }
+_MAXIMA = {
+    "prompt_tokens_peak",
+    "write_spike_max",
+    "write_spike_ratio_max",
+    "compaction_stall_max_s",
+}
+_MINIMA = {"compaction_interval_min"}
+# Rules by which one conversation alone makes the figure.
+EXTREMES: tuple[Rule, ...] = ("maximum", "minimum")
 # What adds up over conversations; everything else is a mean of them.
-_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries")
+_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries", "seconds")
 # What is not put together from the runs' own values, but from what those are shares of.
 POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
@@ -177,7 +188,7 @@ def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str,
             figures[metric] = None
             continue
         rule = rule_of(metric)
-        inner = max if rule == "maximum" else fmean
+        inner = _RULES[rule] if rule in EXTREMES else fmean
         samples = [[v for run in group if (v := run.metrics.get(metric)) is not None]
                  for group in groups]  # fmt: skip
         values = [float(inner(each)) for each in samples if each]
@@ -286,8 +297,10 @@ def memory_of(runs: Sequence[Run], lag: int, *, summarises: bool) -> dict[str, f
 
 def rule_of(metric: str) -> Rule:
     """By which rule conversations are put together: amounts add up, shares do not."""
-    if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
+    if metric in _MAXIMA:
         return "maximum"
+    if metric in _MINIMA:
+        return "minimum"
     if metric in _MEDIANS:
         return "median"
     return "sum" if METRICS[metric].unit in _AMOUNTS else "mean"

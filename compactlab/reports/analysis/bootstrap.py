@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis import betting
-from compactlab.reports.analysis.aggregate import POOLED, Rule, rule_of
+from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, Rule, rule_of
 from compactlab.reports.analysis.comparison import Row
 from compactlab.reports.analysis.distributions import (
     normal_quantile,
@@ -287,7 +287,7 @@ def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = Fals
     known = np.array(sorted(value for value in values if value is not None), np.float64)
     known = known[~np.isnan(known)]
     count = len(known)
-    if how == "maximum" or count < FEWEST:
+    if how in EXTREMES or count < FEWEST:
         return Interval()
     if how == "median":
         size = float(np.abs(known[np.isfinite(known)]).max(initial=0.0))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis import betting, bootstrap
-from compactlab.reports.analysis.aggregate import POOLED, rule_of
+from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
 from compactlab.reports.analysis.comparison import ENOUGH, RECALL, WHOLE, Comparison, Row
 from compactlab.reports.analysis.sample import (
@@ -57,12 +57,13 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     paired = pairs.both.any(axis=1)
     flips = pairs.differences
     # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
-    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", "maximum"))
+    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", *EXTREMES))
     flips[ranked] = signed_ranks(flips[ranked])
     if rule_of(metric) == "median":
         _put(estimates, np.flatnonzero(paired), _medians(pairs.rows(np.flatnonzero(paired))))
-    elif rule_of(metric) == "maximum":
-        _put(estimates, np.flatnonzero(paired), _maxima(pairs.rows(np.flatnonzero(paired))))
+    elif rule_of(metric) in EXTREMES:
+        rows = np.flatnonzero(paired)
+        _put(estimates, rows, _extremes(pairs.rows(rows), rule_of(metric) == "maximum"))
     else:
         plain = np.flatnonzero(paired & ~ranked)
         by_ratio = plain[_has_ratio(pairs.rows(plain))] if proportional(metric) else plain[:0]
@@ -181,11 +182,12 @@ def _medians(pairs: Pairs) -> list[Estimation]:
     return estimates
 
 
-def _maxima(pairs: Pairs) -> list[Estimation]:
-    """Differences of the largest values: no resample holds one that is larger than those seen."""
+def _extremes(pairs: Pairs, largest: bool) -> list[Estimation]:
+    """Differences of the largest or smallest values: no resample holds one beyond those seen."""
     estimates = []
+    extreme = np.max if largest else np.min
     for ours, both in zip(pairs.ours, pairs.both, strict=True):
-        own, other = float(ours[both].max()), float(pairs.theirs[both].max())
+        own, other = float(extreme(ours[both])), float(extreme(pairs.theirs[both]))
         gap = 0.0 if own == other else own - other
         estimates.append(Estimation("difference", settled(gap, max(abs(own), abs(other)))))
     return estimates
@@ -259,8 +261,8 @@ class Contrast:
         told = self.low is not None and self.high is not None and self.method != betting.METHOD
         if told and (self.low or 0.0) <= self.same <= (self.high or 0.0):
             return False
-        if rule_of(self.metric) == "maximum" and self._direction() * self.effect <= 0:
-            return False  # One conversation holds the largest; the others tell the reverse.
+        if rule_of(self.metric) in EXTREMES and self._direction() * self.effect <= 0:
+            return False  # One conversation holds the extreme; the others tell the reverse.
         return round(self.adjusted, 9) < ALPHA
 
     @property

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis.aggregate import read_and_missed, replays, rule_of
+from compactlab.reports.analysis.aggregate import EXTREMES, read_and_missed, replays, rule_of
 from compactlab.reports.analysis.comparison import Case, Row, case_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import UsageError
@@ -101,7 +101,7 @@ def _check(rows: Sequence[Row]) -> None:
 
 
 def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
-    """Conversations by metrics; of replays the mean, or the largest."""
+    """Conversations by metrics; of replays the mean, or the largest or smallest."""
     raw = np.array(
         [[run.metrics.get(name) for name in metrics] for group in groups for run in group],
         np.float64,
@@ -115,8 +115,11 @@ def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
     sums = np.add.reduceat(np.where(known, raw, 0.0), starts, axis=0)
     largest = np.maximum.reduceat(np.where(known, raw, -np.inf), starts, axis=0)
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-    peaks = np.array([rule_of(name) == "maximum" for name in metrics])
-    values: Floats = np.where(peaks & (counts > 0), largest, means)
+    smallest = np.minimum.reduceat(np.where(known, raw, np.inf), starts, axis=0)
+    peaks, lows = (
+        np.array([rule_of(name) == rule for name in metrics]) & (counts > 0) for rule in EXTREMES
+    )
+    values: Floats = np.where(peaks, largest, np.where(lows, smallest, means))
     return values
 
 

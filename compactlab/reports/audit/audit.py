@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.churning import Session
+from compactlab.reports.audit.compacted import Logged, compactions_of
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import by_pattern, inquest
-from compactlab.reports.audit.rereads import Rereads, rereads_of
+from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
@@ -23,12 +24,17 @@ class Audited:
     recorded: Tally
     left_out: dict[str, int]  # calls of unknown models, by model
     repeated: int = 0  # calls that another recording holds, too
-    rereads: Rereads = field(default_factory=Rereads)
+    compactions: tuple[Logged, ...] = ()
 
     @property
     def client(self) -> str:
         """The format of its log."""
         return self.recorded.client
+
+    @property
+    def rereads(self) -> Rereads:
+        """What was read again after its compactions."""
+        return sum((each.rereads for each in self.compactions), Rereads())
 
     @property
     def keys(self) -> Iterator[Key]:
@@ -61,8 +67,9 @@ def audit(
     if not findings:
         return None
     sums = tally(conversation.id, conversation.format, findings)
-    again = rereads_of(conversation, find, since)
-    return Audited(findings, sums, left_out, len(every) - len(findings), again)
+    kept = {finding.forecast.exchange.answer.id for finding in findings}
+    compacted = tuple(compactions_of(conversation, find, since, known - kept))
+    return Audited(findings, sums, left_out, len(every) - len(findings), compacted)
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

@@ -124,7 +124,7 @@ def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
     total = sum(counts, _Count())
     if not total.calls:
         return 0.0, 1.0
-    low, high = _wilson(total.lost, total.calls)
+    low, high = wilson(total.lost, total.calls)
     calls, lost = [count.calls for count in counts], [count.lost for count in counts]
     rng = stream(0, client, "churn", "interval")
     shares = []
@@ -136,12 +136,12 @@ def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
     return min(low, shares[int(0.025 * _DRAWS)]), max(high, shares[int(0.975 * _DRAWS) - 1])
 
 
-def _wilson(hits: float, of: int) -> tuple[float, float]:
+def wilson(hits: float, of: int) -> tuple[float, float]:
     """Wilson's interval of a share (Wilson 1927, Journal of the ASA 22:209).
 
     Examples
     --------
-    >>> [round(end, 3) for end in _wilson(5, 10)]
+    >>> [round(end, 3) for end in wilson(5, 10)]
     [0.237, 0.763]
     """
     share, square = hits / of, _NORMAL**2

@@ -24,6 +24,7 @@ from compactlab.reports.audit.inquest import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
+from compactlab.reports.audit.thrash import thrash_of
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
 from compactlab.sim.core.message import Diagnosis
@@ -98,6 +99,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "avoidable": [_avoidable(each) for each in avoidable(ledger.entries)],
         "longer_lifetime": _longer(ledger.entries),
         "rereads": _rereads(ledger.rereads),
+        "compactions": thrash_of(ledger.entries).data(),
         "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "models_not_known": ledger.left_out,
@@ -141,7 +143,8 @@ def _agreement(findings: Iterable[Finding]) -> dict[str, Any]:
 
 def _client(ledger: Ledger, client: str) -> dict[str, Any]:
     churn = msgspec.to_builtins(ledger.churns[client])
-    return {**_merged(ledger.of_client(client)), "churn": churn}
+    entries = ledger.of_client(client)
+    return {**_merged(entries), "churn": churn, "compactions": thrash_of(entries).data()}
 
 
 def _merged(entries: Sequence[AuditedFile]) -> dict[str, Any]:

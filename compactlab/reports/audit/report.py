@@ -25,6 +25,7 @@ from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
 from compactlab.reports.audit.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.audit.tally import Pair, Tally
+from compactlab.reports.audit.thrash import compacted
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -83,6 +84,7 @@ def report(ledger: Ledger, most: int) -> Document:
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING], "quiet"),
         *_avoidable(ledger),
+        *compacted(ledger),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
@@ -107,6 +109,7 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *bars_chart(ledger),
         *_avoidable(ledger),
+        *compacted(ledger),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
         session_chart(ledger),

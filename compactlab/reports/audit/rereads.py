@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call, Message, Part, Usage
+from compactlab.sim.core.message import Call, Message, Usage
+from compactlab.sim.core.reads import looked_at
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of
@@ -20,13 +17,6 @@ from compactlab.sim.models.pricing import prices_of
 # What was lost in a compaction is looked for within so many calls: recorded agents of Codex do it
 # in 2 to 20 (openai/codex issue 36665, 2026-11).
 WITHIN = 20
-_PATHS = ("file_path", "path", "filePath", "absolute_path", "filename", "file")
-_COMMANDS = ("cmd", "command")
-# Programs with which agents look at files in a shell.
-_LOOKING = ("cat", "sed", "head", "tail", "nl", "less", "bat", "type", "Get-Content")
-_SEGMENT = re.compile(r"&&|\|\||[;|\n]")
-_SCRIPT = re.compile(r"[\d,$]+p?")  # of sed: which lines
-_ARGUMENTS = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ class Rereads:
         )
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """One look at a file: by which call, at what, and what came back."""
 
     number: int
@@ -78,80 +68,28 @@ class _Read(NamedTuple):
     time: float
 
 
-def rereads_of(
-    conversation: Conversation, find: Callable[[str], Model], since: float = 0.0
-) -> Rereads:
-    """Count the reads around the compactions of a recording, from a moment on."""
-    reads: list[_Read] = []
-    compacted: list[int] = []
-    texts: dict[str, str] = {}
-    number = 0
-    for event in conversation.events:
-        if isinstance(event, Compaction):
-            if event.time >= since:
-                compacted.append(number)
-        elif isinstance(event, Message):
-            if event.call is not None:
-                number += 1
-                reads += _reads(event, event.call, number)
-            texts |= {p.call_id: p.text for p in event.parts if p.type == "tool_result"}
-    found = Rereads()
-    for place in compacted:
-        after, before = _again(reads, place), _before(reads, place)
-        found += Rereads(1, bool(after), len(after), *_priced(after, texts, find), before)
-    return found
-
-
-def _reads(answer: Message, call: Call, number: int) -> Iterator[_Read]:
+def reads_of(answer: Message, call: Call, number: int) -> Iterator[Read]:
+    """The looks at files of an answer to the call of that number."""
     for part in answer.parts:
         if part.type == "tool_call" and (what := looked_at(part)):
-            yield _Read(number, what, part.call_id, call, answer.time)
+            yield Read(number, what, part.call_id, call, answer.time)
 
 
-def looked_at(part: Part) -> str:
-    """The file that a tool call reads; "" if it reads none.
-
-    Examples
-    --------
-    >>> from compactlab.sim.core.message import verbatim
-    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py","limit":9}', name="Read"))
-    'a.py'
-    >>> looked_at(verbatim("a", "tool_call", '{"cmd":"cd x && sed -n 1,9p a.py"}', name="shell"))
-    'a.py'
-    >>> looked_at(verbatim("a", "tool_call", '{"file_path":"a.py"}', name="Write"))
-    ''
-    """
-    try:
-        given = _ARGUMENTS.decode(part.text)
-    except (msgspec.DecodeError, ValueError):
-        return ""
-    command = next((given[key] for key in _COMMANDS if isinstance(given.get(key), str)), "")
-    if command:
-        return _shown(command)
-    name = part.name.lower()
-    if "read" not in name and name not in ("view", "open", "cat"):
-        return ""
-    return str(next((given[key] for key in _PATHS if isinstance(given.get(key), str)), ""))
+def around(
+    reads: list[Read], place: int, texts: dict[str, str], find: Callable[[str], Model]
+) -> Rereads:
+    """Count the reads around the compaction that came after so many calls."""
+    after = _again(reads, place)
+    return Rereads(1, bool(after), len(after), *_priced(after, texts, find), _before(reads, place))
 
 
-def _shown(command: str) -> str:
-    """The file that a command of a shell shows, as far as its words tell; "" if it shows none."""
-    for segment in _SEGMENT.split(command):
-        program, *words = segment.split() or [""]
-        if program in _LOOKING:
-            named = [word.strip("'\"") for word in words if not word.startswith(("-", ">", "<"))]
-            files = [w for w in named if ("." in w or "/" in w) and not _SCRIPT.fullmatch(w)]
-            return files[-1] if files else ""
-    return ""
-
-
-def _again(reads: list[_Read], place: int) -> list[_Read]:
+def _again(reads: list[Read], place: int) -> list[Read]:
     """The reads right after a compaction of what had been read before it."""
     known = {read.what for read in reads if read.number <= place}
     return [read for read in reads if place < read.number <= place + WITHIN and read.what in known]
 
 
-def _before(reads: list[_Read], place: int) -> int:
+def _before(reads: list[Read], place: int) -> int:
     """How many reads right before a compaction were of what had been read before them."""
     seen: set[str] = set()
     count = 0
@@ -163,7 +101,7 @@ def _before(reads: list[_Read], place: int) -> int:
 
 
 def _priced(
-    reads: list[_Read], texts: dict[str, str], find: Callable[[str], Model]
+    reads: list[Read], texts: dict[str, str], find: Callable[[str], Model]
 ) -> tuple[int, float | None]:
     """Tokens of what came back, and dollars for sending it once."""
     tokens, costs = 0, []

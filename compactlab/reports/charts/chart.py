@@ -31,6 +31,7 @@ _SHOWN = {
     "classes": "cost-by-class",
     "causes": "cache-miss-tokens-by-cause",
     "spikes": "spikes-and-break-even",
+    "thrash": "compaction-after-compaction",
     "age": "needs-met-by-age",
     "type": "forgotten-by-type",
     "survival": "survival-by-round",

@@ -25,6 +25,7 @@ from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.charts.setbacks import loops, spikes
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
+from compactlab.reports.charts.thrash import thrash
 from compactlab.reports.render.text import capitalised
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
@@ -51,6 +52,7 @@ def gallery(
         classes(comparison, f"{name}-classes"),
         breakdown(comparison, f"{name}-causes"),
         spikes(comparison, f"{name}-spikes"),
+        thrash(comparison, f"{name}-thrash"),
         by_lag(comparison, colours, f"{name}-lag"),
         by_type(comparison, f"{name}-type"),
         by_round(comparison, colours, f"{name}-survival"),

@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from compactlab.reports.analysis.comparison import Row
 from compactlab.reports.charts.drawing import Box, Point, draw_pattern, figure, in_points, width_of
 from compactlab.reports.charts.names import distinct_labels
@@ -274,6 +277,23 @@ def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
         textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
         color=light("muted"), annotation_clip=False,
     )  # fmt: skip
+
+
+# Fewer values than this are drawn one by one.
+FEW = 8
+
+
+def spread(axes: Axes, given: Sequence[NDArray[np.float64]]) -> None:
+    """Draw the values of each row: a box with whiskers and a median, or one by one if few."""
+    many = [(n, v) for n, v in enumerate(given) if len(v) >= FEW]
+    for share, colour, width in ((5, "grey", 1.2), (25, "sky", 8.0)):
+        ends = [(n, *np.percentile(v, [share, 100 - share])) for n, v in many]
+        if ends:
+            places, starts, stops = zip(*ends, strict=True)
+            axes.hlines(places, starts, stops, color=light(colour), linewidth=width, zorder=2)
+    mark(axes, [(float(np.median(v)), n) for n, v in many], "|", "ink", 9.0, markeredgewidth=1.6)
+    few = [(float(x), n) for n, v in enumerate(given) if len(v) < FEW for x in v]
+    mark(axes, few, "o", "sky", 4.5, markeredgewidth=0)
 
 
 class Piece(NamedTuple):

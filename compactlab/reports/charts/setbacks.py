@@ -14,6 +14,7 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import (
     CALLS,
+    FEW,
     HEAD,
     STEPS,
     TIMES,
@@ -25,6 +26,7 @@ from compactlab.reports.charts.kit import (
     measure,
     measure_powers,
     rows,
+    spread,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
@@ -108,15 +110,13 @@ def _signed(value: float) -> str:
 
 Floats = NDArray[np.float64]
 
-# Fewer compactions than this are drawn one by one.
-_FEW = 8
 _LEAST = 0.1
 _RIGHT, _BETWEEN = 122.0, 14.0
 _KEY = (
     KeyEntry("middle half", "sky"),
     KeyEntry("5th to 95th percentile", "grey", "line"),
     KeyEntry("median", "ink", "mark", mark="|"),
-    KeyEntry(f"one compaction, where there are fewer than {_FEW}", "sky", "mark", mark="o"),
+    KeyEntry(f"one compaction, where there are fewer than {FEW}", "sky", "mark", mark="o"),
 )
 _CAPTION = (
     "All compactions of all conversations and replays. Left: cache-miss tokens of the call at "
@@ -196,15 +196,7 @@ def _panel(axes: Axes, given: Sequence[Floats], unit: Unit, title: str) -> None:
     ticks = FixedLocator([step * 10.0**decade for decade in range(-1, 9) for step in steps])
     measure_powers(axes, unit, ticks, title)
     axes.set_xlim(low / 1.2, high * 1.2)
-    many = [(n, v) for n, v in enumerate(given) if len(v) >= _FEW]
-    for share, colour, width in ((5, "grey", 1.2), (25, "sky", 8.0)):
-        ends = [(n, *np.percentile(v, [share, 100 - share])) for n, v in many]
-        if ends:
-            places, starts, stops = zip(*ends, strict=True)
-            axes.hlines(places, starts, stops, color=light(colour), linewidth=width, zorder=2)
-    mark(axes, [(float(np.median(v)), n) for n, v in many], "|", "ink", 9.0, markeredgewidth=1.6)
-    few = [(float(x), n) for n, v in enumerate(given) if len(v) < _FEW for x in v]
-    mark(axes, few, "o", "sky", 4.5, markeredgewidth=0)
+    spread(axes, given)
 
 
 def _write_counts(axes: Axes, place: float, number: str, never_even: str) -> None:

@@ -146,6 +146,7 @@ _PLACES = {
     "classes": "cost",
     "causes": "cost",
     "spikes": "spikes",
+    "thrash": "spikes",
     "session": "conversation",
     "cumulative": "conversation",
 }

@@ -26,7 +26,8 @@ from compactlab.sim.core.toml import (
     read_toml,
 )
 
-BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "hostile", "repeats", "research", "rewinds")
+BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "hostile", "repeats", "research", "rewinds",
+            "rotation")  # fmt: skip
 # Speakers whose messages take time; shares of calls that come with text, with thinking, with a
 # second call beside the first; the share of results that are errors.
 SPEAKERS = ("assistant", "tool", "user")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
@@ -12,8 +12,8 @@ from compactlab.scenarios.engine.branches import planned
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.generator import Generator, repeat
 from compactlab.scenarios.engine.phrases import Phrasing
-from compactlab.scenarios.engine.profile import find_profile
-from compactlab.scenarios.engine.world import Draft, World
+from compactlab.scenarios.engine.profile import Profile, find_profile
+from compactlab.scenarios.engine.world import Draft, Open, World
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.spec import snake_case
@@ -90,7 +90,7 @@ class Story(Scenario):
         route = self.route(open("route"), len(starts))
         planner, facts = planned(open("plan"), domain, starts, self.tokens, route)
         draft = self.draft(seed, name, profile, self.calls, self.tokens)
-        world = self.world(domain, draft, open)
+        world = self.told(draft, open)
         family = domain.family(self.phrasing)
         Generator(draft, world, facts, family, open, route=route).run(starts, self.tokens)
         repeat(facts, draft.copies)
@@ -101,12 +101,20 @@ class Story(Scenario):
             events=tuple(draft.events),
             system=tuple(
                 Part("text", "", "opaque", (), name=part, size=size)
-                for part, size in profile.system.items()
+                for part, size in self.system(profile).items()
             ),
             facts=(*(each.fact() for each in stated), *planner.decoys(len(stated))),
             needs=tuple(draft.needs),
             seed=seed,
         )
+
+    def told(self, draft: Draft, open: Open) -> World:
+        """The world that it is told in; one that has parameters of the scenario is made here."""
+        return self.world(self.domain, draft, open)
+
+    def system(self, profile: Profile) -> Mapping[str, int]:
+        """Tokens of the parts of the system prompt, whose texts are not known."""
+        return profile.system
 
     def route(self, rng: random.Random, turns: int) -> Sequence[int]:
         """On which branch each turn is; by itself, all are on one.

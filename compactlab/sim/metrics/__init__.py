@@ -23,6 +23,7 @@ from compactlab.sim.metrics import (
     structure,
     summaries,
     survival,
+    thrash,
 )
 from compactlab.sim.metrics.metric import Family, Metric
 from compactlab.sim.metrics.run_data import RunData
@@ -35,6 +36,7 @@ FAMILIES = (
     Family("cache", "Cache reads and rewrites", cache.REUSE),
     Family("time", "Time to the first token", cache.LATENCY, cache.ABOUT_LATENCY),
     Family("behaviour", "What the strategy did", behaviour.METRICS),
+    Family("thrash", "Compaction after compaction", thrash.METRICS, thrash.ABOUT),
     Family(
         "memory",
         "What is forgotten",

@@ -183,7 +183,7 @@ def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
     for i, end in pairwise([*starts, len(steps)]):
         number = steps[i].place.number
         asked = [call for call in summaries if before < call.place.number < number]
-        removed = _removed(steps[i - 1], steps[i], prices.model(steps[i].model))
+        removed = removed_by(steps[i - 1], steps[i], prices.model(steps[i].model))
         computed.append(
             Payback(
                 i,
@@ -198,7 +198,8 @@ def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
     return computed
 
 
-def _removed(last: Step, step: Step, model: Model) -> int:
+def removed_by(last: Step, step: Step, model: Model) -> int:
+    """By how many tokens a prompt is smaller than the one before with what had come since."""
     tokens = blocks_of(model.tokenizer).weight
     come = step.log.total(tokens) - last.log.total(tokens)
     return last.usage.prompt + come - step.usage.prompt

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.profile import by_type, continuity
 from compactlab.reports.charts.setbacks import loops, spikes
+from compactlab.reports.charts.thrash import thrash
 from compactlab.sim.experiment.tables import TABLES
 
 Compare = Callable[..., Comparison]
@@ -64,6 +65,34 @@ def test_many_compactions_are_boxes(compared: Compare) -> None:
 
 def test_without_compactions_there_are_no_spikes(compared: Compare) -> None:
     assert spikes(compared(mine={}), "a") is None
+
+
+def test_a_death_spiral_lies_in_the_red_on_both_sides(compared: Compare, texts: Texts) -> None:
+    comparison = with_compactions(
+        compared(mine={"compactions_per_100_calls": 30.0, "compactions_by_rereads": 0.5}, other={}),
+        call=[10, 12, 13, 33],
+        tokens_after=[95, 99, 110, 40],
+        tokens_removed=[5, 1, -10, 60],
+    )
+    chart = thrash(comparison, "a-thrash")
+    assert chart is not None
+    left, right = chart.figure.axes
+    dots = [[float(x) for x in line.get_xdata()] for axes in (left, right) for line in axes.lines]
+    assert [2.0, 1.0, 20.0] in dots  # calls from one to the next
+    assert [0.05, 0.01, 0.0, 0.6] in dots  # what made the prompt larger is drawn at 0
+    zones = [axes.patches[0].get_extents().transformed(axes.transData.inverted())
+             for axes in (left, right)]  # fmt: skip
+    assert [zone.x1 for zone in zones] == pytest.approx([5, 0.1])
+    assert {"mine", "30.0", "75%", "50%", "per 100 calls"} <= set(texts(chart.figure))
+    assert "other" not in texts(chart.figure)
+
+
+def test_a_conversation_that_compacts_once_has_no_interval(compared: Compare) -> None:
+    once = with_compactions(
+        compared(conversations=2, mine={}), call=[10], tokens_after=[50], tokens_removed=[50]
+    )
+    assert thrash(once, "a") is None
+    assert thrash(compared(mine={}), "a") is None
 
 
 def test_what_recovery_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> None:

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from compactlab.reports.audit.churning import GAPS, churn_of
-from compactlab.reports.audit.churning import _wilson as wilson
+from compactlab.reports.audit.churning import GAPS, churn_of, wilson
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.inquest import Finding, inquest
 from compactlab.sim.replay.client import Depth

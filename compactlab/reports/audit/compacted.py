@@ -1,0 +1,81 @@
+"""The compactions that a recorded agent made: what each left, how long it took, what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+
+from compactlab.reports.audit.rereads import Read, Rereads, around, reads_of
+from compactlab.sim.core.conversation import Compaction, Conversation
+from compactlab.sim.core.message import Message
+from compactlab.sim.models.model import Model
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A compaction of a log.
+
+    Parameters
+    ----------
+    number
+        How many calls the session had made before it.
+    before, after
+        Tokens of the context before, as logged, else of the prompt of the call before; tokens of
+        the prompt of the first call after it, with what had come since. 0 where not known.
+    wait
+        Seconds from the last message to the compaction, which a client logs when its summary is
+        there. None without times, and of one that the user asked for: nobody waited until then.
+    rereads
+        What was read again after it.
+    """
+
+    number: int
+    before: int = 0
+    after: int = 0
+    wait: float | None = None
+    rereads: Rereads = field(default_factory=Rereads)
+
+    @property
+    def gain(self) -> float | None:
+        """By what share it made the context smaller; None where that is not known."""
+        return 1 - self.after / self.before if self.before and self.after else None
+
+
+def compactions_of(
+    conversation: Conversation,
+    find: Callable[[str], Model],
+    since: float = 0.0,
+    repeated: Collection[str] = (),
+) -> list[Logged]:
+    """The compactions of a recording, from a moment on.
+
+    Those before an answer that is repeated, by its id, belong to the file that it stands in first.
+    """
+    reads: list[Read] = []
+    texts: dict[str, str] = {}
+    found: list[Logged] = []
+    number = prompt = 0
+    last = 0.0
+    for event in conversation.events:
+        if isinstance(event, Compaction):
+            if event.time >= since:
+                before = event.tokens_before or prompt
+                found.append(Logged(number, before, wait=_wait(event, last)))
+        elif isinstance(event, Message):
+            last = event.time
+            if event.call is not None:
+                number += 1
+                while found and found[-1].number == number - 1 and event.id in repeated:
+                    found.pop()
+                reads += reads_of(event, event.call, number)
+                if event.call.usage is not None:
+                    prompt = event.call.usage.prompt
+                    if found and not found[-1].after:
+                        found[-1] = replace(found[-1], after=prompt)
+            texts |= {p.call_id: p.text for p in event.parts if p.type == "tool_result"}
+    return [replace(each, rereads=around(reads, each.number, texts, find)) for each in found]
+
+
+def _wait(compaction: Compaction, last: float) -> float | None:
+    known = compaction.trigger != "manual" and last and compaction.time > last
+    return compaction.time - last if known else None

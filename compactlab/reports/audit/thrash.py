@@ -1,0 +1,196 @@
+"""Compaction after compaction in logs: how often, how soon, for how little, and the wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from compactlab.reports.audit.churning import wilson
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name
+from compactlab.reports.audit.rereads import WITHIN
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Heading,
+    Table,
+    TableRow,
+    name,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, plain, show
+
+if TYPE_CHECKING:
+    from compactlab.reports.audit.compacted import Logged
+
+# As for replays; the audit does without importing all metrics for it.
+SMALL = 0.10
+
+
+@dataclass(frozen=True)
+class Thrash:
+    """The compactions of some sessions.
+
+    Parameters
+    ----------
+    calls
+        Calls of the sessions, those without compactions included.
+    sessions
+        The compactions of each session that has any.
+    """
+
+    calls: int
+    sessions: tuple[tuple[Logged, ...], ...]
+
+    @property
+    def compactions(self) -> list[Logged]:
+        """All of them."""
+        return [each for session in self.sessions for each in session]
+
+    @property
+    def often(self) -> float | None:
+        """Compactions per 100 calls."""
+        return 100 * len(self.compactions) / self.calls if self.calls else None
+
+    @property
+    def interval(self) -> int | None:
+        """The fewest calls from a compaction to the next one of the same session."""
+        pairs = (pair for session in self.sessions for pair in pairwise(session))
+        return min((later.number - earlier.number for earlier, later in pairs), default=None)
+
+    @property
+    def gains(self) -> list[float]:
+        """By what share each made the context smaller, where the log tells."""
+        return [each.gain for each in self.compactions if each.gain is not None]
+
+    @property
+    def gain(self) -> float | None:
+        """The middle one of these."""
+        return _middle(self.gains) if self.gains else None
+
+    @property
+    def small(self) -> float | None:
+        """The share of these that are under 10 %."""
+        return _mean(gain < SMALL for gain in self.gains) if self.gains else None
+
+    @property
+    def followed(self) -> int:
+        """After how many of them something was read again."""
+        return sum(each.rereads.followed for each in self.compactions)
+
+    @property
+    def share(self) -> float | None:
+        """The same as a share: the mean over sessions."""
+        return _mean(self._shares) if self.sessions else None
+
+    @property
+    def usual(self) -> float | None:
+        """The share of those before which something was read again: the mean over sessions."""
+        shares = [_mean(each.rereads.before > 0 for each in session) for session in self.sessions]
+        return _mean(shares) if shares else None
+
+    @property
+    def interval_of_share(self) -> tuple[float, float] | None:
+        """Where that share of other sessions may lie, at 95 %: a session counts once.
+
+        Wilson's, as if each session were all or nothing: shares between vary less.
+        """
+        return wilson(sum(self._shares), len(self.sessions)) if self.sessions else None
+
+    @property
+    def _shares(self) -> list[float]:
+        return [_mean(each.rereads.followed for each in session) for session in self.sessions]
+
+    @property
+    def waits(self) -> list[float]:
+        """Seconds of each wait, ascending."""
+        return sorted(each.wait for each in self.compactions if each.wait is not None)
+
+    def data(self) -> dict[str, Any]:
+        """All of it for programs: ``docs/formats.md`` says what the keys mean."""
+        waits, ends = self.waits, self.interval_of_share
+        return {
+            "compactions": len(self.compactions),
+            "sessions": len(self.sessions),
+            "per_100_calls": plain(self.often),
+            "shortest_interval_calls": self.interval,
+            "gain_median": plain(self.gain),
+            "small_gains": plain(self.small),
+            "followed_by_rereads": self.followed,
+            "followed_share": plain(self.share),
+            "preceded_share": plain(self.usual),
+            "followed_interval": None if ends is None else [plain(end) for end in ends],
+            "wait_s_median": plain(_middle(waits)) if waits else None,
+            "wait_s_max": plain(waits[-1]) if waits else None,
+        }
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def _middle(values: Sequence[float]) -> float:
+    from statistics import median
+
+    return median(values)
+
+
+def thrash_of(entries: Sequence[AuditedFile]) -> Thrash:
+    """The compactions of some sessions together."""
+    sessions = (entry.audited.compactions for entry in entries)
+    return Thrash(
+        sum(entry.audited.recorded.calls for entry in entries),
+        tuple(each for each in sessions if each),
+    )
+
+
+_COLUMNS = (
+    Column("client", words=True),
+    Column("compactions"),
+    Column("per 100 calls"),
+    Column("shortest\ninterval, calls", rank=3),
+    Column("gain, median", rank=2),
+    Column("gain\nunder 10%", rank=4),
+    Column("followed by\nre-reads"),
+    Column("95% interval", rank=1),
+    Column("preceded\nby them", rank=5),
+    Column("wait, s", rank=1),
+)
+_MEANING = (
+    "Gain: by what share the context became smaller. Followed by re-reads: a file was read within "
+    f"{WITHIN} calls that had been read before the compaction; the share is the mean over the "
+    "sessions that compacted, in whose interval a session counts once. Preceded by them: the "
+    "same in as many calls before the compaction, which is what is usual. Wait: the median time "
+    "from the last message to the compaction, without those that users asked for."
+)
+
+
+def compacted(ledger: Ledger) -> Iterator[Block]:
+    """A row a client that compacted, and one of all if they are several."""
+    found = [(client_name(c), thrash_of(ledger.of_client(c))) for c in ledger.clients]
+    found = [(client, each) for client, each in found if each.sessions]
+    if not found:
+        return
+    lines = [TableRow((name(client), *_cells(each))) for client, each in found]
+    if len(found) > 1:
+        lines.append(TableRow((name("all"), *_cells(thrash_of(ledger.entries))), "strong"))
+    yield Heading("Compaction after compaction?", level=2)
+    yield Table(_COLUMNS, tuple(lines))
+    yield sentences([_MEANING], "quiet")
+
+
+def _cells(each: Thrash) -> tuple[str, ...]:
+    waits, ends = each.waits, each.interval_of_share
+    return (
+        f"{len(each.compactions):,}",
+        NONE if each.often is None else f"{each.often:.2f}",
+        NONE if each.interval is None else f"{each.interval:,}",
+        show(each.gain, "share"),
+        show(each.small, "share"),
+        show(each.share, "share"),
+        NONE if ends is None else " to ".join(show(end, "share") for end in ends),
+        show(each.usual, "share"),
+        f"{_middle(waits):,.0f}" if waits else NONE,
+    )

@@ -1,0 +1,141 @@
+"""Compaction after compaction: how soon the next one comes, and how much each gains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.kit import (
+    CALLS,
+    FEW,
+    HEAD,
+    PERCENT,
+    STEPS,
+    WIDTH,
+    KeyEntry,
+    measure,
+    measure_powers,
+    rows,
+    spread,
+    write_beside,
+)
+from compactlab.reports.charts.palette import light
+from compactlab.reports.render.text import NONE, percent
+from compactlab.sim.experiment.parquet import NO_ROWS
+from compactlab.sim.metrics.thrash import SMALL
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+# Calls from one compaction to the next, up to which a user would call it a loop: a choice.
+SOON = 5
+_ZONE = 0.13
+_RIGHT, _BETWEEN = 176.0, 14.0
+_COLUMNS = (("per 100 calls", 56), ("gain <10%", 112), ("by re-reads", 172))
+_KEY = (
+    KeyEntry("middle half", "sky"),
+    KeyEntry("5th to 95th percentile", "grey", "line"),
+    KeyEntry("median", "ink", "mark", mark="|"),
+    KeyEntry(f"one of fewer than {FEW}", "sky", "mark", mark="o"),
+    KeyEntry("soon again, or for little", "alarm", "pale"),
+)
+_CAPTION = (
+    "All compactions of all conversations and replays, in the open loop. Left: calls from one "
+    "compaction to the next one of the same conversation. Right: the gain, by what share of its "
+    "size a compaction makes the prompt smaller; what enlarges it is drawn at 0. Red: "
+    f"{SOON} calls or fewer, and a gain of less than 10 %. A strategy with both boxes in the red "
+    "compacts again and again for next to nothing. The columns at the right: compactions per 100 "
+    "calls, the share that gained less than 10 %, and the share that re-reads of dropped content "
+    "have caused."
+)
+
+
+@dataclass(frozen=True)
+class _Compactions:
+    """Of a strategy: calls between compactions, gains, and what stands beside its row."""
+
+    intervals: Floats
+    gains: Floats
+    often: float | None
+    small: float
+    again: float | None
+
+
+def thrash(comparison: Comparison, name: str) -> Chart | None:
+    """Draw intervals and gains; None unless a strategy compacted a conversation twice."""
+    shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
+    if not any(len(each.intervals) for _, each in shown):
+        return None
+    with canvas():
+        sheet, left = rows([label for label, _ in shown], _KEY, right=_RIGHT, over=HEAD)
+        x, y, width, height = left.get_position().bounds
+        half = (width - _BETWEEN / WIDTH) / 2
+        left.set_position((x, y, half, height))
+        right = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
+        right.tick_params(labelleft=False, length=0)
+        right.grid(visible=False, axis="y")
+        _intervals(left, [each.intervals for _, each in shown])
+        _gains(right, [np.maximum(each.gains, 0.0) for _, each in shown])
+        for place, (_, each) in enumerate(shown):
+            often = NONE if each.often is None else f"{each.often:.1f}"
+            for text, (_, across) in zip(
+                (often, _share(each.small), _share(each.again)), _COLUMNS, strict=True
+            ):
+                write_beside(right, place, text, across)
+        for title, across in _COLUMNS:
+            write_beside(right, -1, title, across)
+    return Chart(
+        name, "Compaction after compaction: interval and gain", _CAPTION, sheet.figure, "thrash"
+    )
+
+
+def _read(row: Row) -> _Compactions | None:
+    tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
+    if not tables:
+        return None
+    intervals = np.concatenate([np.diff(table.array("call")) for table in tables])
+    after, removed = (
+        np.concatenate([table.array(name) for table in tables]).astype(np.float64)
+        for name in ("tokens_after", "tokens_removed")
+    )
+    before = after + removed
+    gains = np.divide(removed, before, out=np.zeros_like(before), where=before > 0)
+    figures = row.figures
+    return _Compactions(
+        intervals.astype(np.float64),
+        gains,
+        figures["compactions_per_100_calls"],
+        float((gains < SMALL).mean()),
+        figures["compactions_by_rereads"],
+    )
+
+
+def _intervals(axes: Axes, given: list[Floats]) -> None:
+    from matplotlib.ticker import FixedLocator
+
+    high = max(10.0, *(float(each.max(initial=0.0)) for each in given))
+    steps = STEPS[:-1] if high < 200 else STEPS[:1]
+    ticks = FixedLocator([step * 10.0**decade for decade in range(7) for step in steps])
+    measure_powers(axes, CALLS, ticks, "calls to the next compaction")
+    axes.set_xlim(0.8, high * 1.2)
+    axes.axvspan(0.8, SOON, color=light("alarm"), alpha=_ZONE, linewidth=0, zorder=0)
+    spread(axes, given)
+
+
+def _gains(axes: Axes, given: list[Floats]) -> None:
+    measure(axes, "x", PERCENT, "gain, % of the prompt")
+    axes.set_xlim(-0.02, 1.0)
+    axes.axvspan(-0.02, SMALL, color=light("alarm"), alpha=_ZONE, linewidth=0, zorder=0)
+    spread(axes, given)
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else f"{percent(value)}%"

@@ -1,0 +1,66 @@
+"""Texts that are looked at again and again, and the facts that stand in them."""
+
+from __future__ import annotations
+
+from compactlab.scenarios.engine.plan import PlannedFact
+
+
+class Texts:
+    """Texts by name, line by line; a line that states a fact stays in a text while that holds."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+        self._facts: dict[str, PlannedFact] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._lines
+
+    def __getitem__(self, name: str) -> list[str]:
+        """The lines of a text, which may be changed; what does not hold any more is gone."""
+        text, facts = self._lines[name], self._facts
+        text[:] = [line for line in text if line not in facts or facts[line].holds]
+        return text
+
+    def __setitem__(self, name: str, lines: list[str]) -> None:
+        self._lines[name] = lines
+
+    def states(self, line: str) -> bool:
+        """Whether a line states a fact."""
+        return line in self._facts
+
+    def insert(self, name: str, fact: PlannedFact, line: str, behind: str) -> None:
+        """Write a line that states a fact before another one, or at the end."""
+        text = self._lines[name]
+        text.insert(text.index(behind) if behind in text else len(text), line)
+        self._facts[line] = fact
+
+
+def beginning(text: list[str], characters: int) -> str:
+    r"""The first lines of a text, one at least, until there are so many characters.
+
+    Examples
+    --------
+    >>> beginning(["one", "two", "three"], 5)
+    'one\ntwo'
+    """
+    return "\n".join(text[: _count(text, characters)])
+
+
+def end(text: list[str], characters: int) -> str:
+    """The last lines of a text, one at least, until there are so many characters.
+
+    Examples
+    --------
+    >>> end(["one", "two", "three"], 5)
+    'three'
+    """
+    count = _count(text[::-1], characters)
+    return "\n".join(text[len(text) - count :])
+
+
+def _count(lines: list[str], characters: int) -> int:
+    for count, line in enumerate(lines, 1):
+        characters -= len(line) + 1
+        if characters <= 0:
+            return count
+    return len(lines)

@@ -1,0 +1,95 @@
+"""A synthetic session whose files do not fit into the window together, and are all needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from compactlab.scenarios.engine.domain import Domain, DomainFile
+from compactlab.scenarios.engine.plan import PlannedFact
+from compactlab.scenarios.engine.story import MOST, Story
+from compactlab.scenarios.engine.texts import Texts, beginning
+from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
+from compactlab.sim.core.conversation import FactType
+
+# A guess: how many files the working set has, all of the same length.
+FILES = 12
+
+
+class _Rotation(World):
+    """Files that are read one after the other, and then from the first one again."""
+
+    def __init__(self, domain: Domain, draft: Draft, open: Open, tokens: int) -> None:
+        super().__init__(domain, draft, open)
+        self._files = [self.writer.fill("rules/{n}_{h}.yaml") for _ in range(FILES)]
+        self._length = tokens / FILES
+        self._texts = Texts()
+        self._read = 0
+
+    def shows(self, call: ToolCall, kind: FactType) -> bool:
+        """Whether it is a file; see :meth:`World.shows`."""
+        return call.name == "read" and not call.failed
+
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
+        """Write the line into the file, where it stays; see :meth:`World.show`."""
+        result, start = self.placed(call.result, line)
+        behind = result[start + len(line) + 1 :].split("\n", 1)[0]
+        self._texts.insert(str(call.arguments["path"]), fact, line, behind)
+        return result
+
+    def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
+        if name != "read":
+            return super()._call(name, left, fails)
+        file = self._files[self._read % FILES]
+        self._read += 1
+        if file not in self._texts:
+            length = self.draft.characters(self._length, name)
+            text = self.writer.lines(self.domain.tools[name].lines, length)
+            self._texts[file] = text.split("\n")
+        shown = beginning(self._texts[file], self.draft.characters(left, name))
+        return ToolCall(name, {"path": file}, shown)
+
+
+@dataclass(frozen=True)
+class WorkingSet(Story):
+    """An agent brings twelve files into line with each other, and reads them in rotation.
+
+    Each change of one file has to be checked against the others, so the agent begins again with
+    the first file when it has read the last one. The files do not change but for the facts that
+    stand in them: every further reading gives what the agent has read before. If the working set,
+    the summary and the system prompt do not fit below the trigger together, each compaction drops
+    files that are read again, and what is read again leads to the next compaction: the death spiral
+    of openai/codex issue 13279 (2026-03). Where everything fits, nothing has to be read twice, but
+    the script reads it all the same, as recorded agents do.
+
+    Whether it spirals depends on the working set and the window: at a window of 40,000 tokens, the
+    default does not fit. Times and shares are guesses (see ``profiles/rotation.toml``), the texts
+    are synthetic. In the last call of a turn, only the beginning of a file may be read. Facts are
+    needed after 2,000 tokens at the earliest, because files are long.
+
+    Parameters
+    ----------
+    working_set
+        Tokens (o200k) of the twelve files together.
+
+    Examples
+    --------
+    >>> made = WorkingSet(tokens=60_000).conversation(seed=1)
+    >>> reads = [p for m in made.messages for p in m.parts if p.name == "read"]
+    >>> len({part.text for part in reads if part.type == "tool_call"})
+    12
+    """
+
+    working_set: int = 36_000
+    profile: str = "rotation"
+    domain = DomainFile("working_set")
+    results: ClassVar[tuple[float, float]] = (0.6, 0.98)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not FILES <= self.working_set <= MOST["tokens"]:
+            raise ValueError(f"working_set must be from {FILES} to {MOST['tokens']:,} tokens")
+
+    def told(self, draft: Draft, open: Open) -> World:
+        """The world that it is told in."""
+        return _Rotation(self.domain, draft, open, self.working_set)

@@ -1,0 +1,185 @@
+"""Compactions of recorded sessions: counted, timed and held against what is usual."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.reports.audit.audit import audit
+from compactlab.reports.audit.compacted import Logged, compactions_of
+from compactlab.reports.audit.ledger import AuditedFile, Ledger
+from compactlab.reports.audit.report import report
+from compactlab.reports.audit.rereads import Rereads
+from compactlab.reports.audit.thrash import SMALL, Thrash, compacted, thrash_of
+from compactlab.reports.render.document import Table
+from compactlab.sim.core.conversation import Compaction, Conversation, Event
+from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.metrics import thrash
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.recording import Key
+
+MODEL = "gpt-5"
+
+
+class Log:
+    """A session of an agent that reads files, a call a minute."""
+
+    def __init__(self, name: str = "s") -> None:
+        self.name, self.events, self.now = name, list[Event](), 1_770_000_000.0
+
+    def calls(self, *prompts: int, file: str = "") -> Log:
+        for prompt in prompts:
+            n = len(self.events)
+            part = verbatim(f"a{n}", "text", "well")
+            if file:
+                asks = json.dumps({"path": file})
+                part = verbatim(f"a{n}", "tool_call", asks, name="read", call_id=f"c{n}")
+            self.now += 60
+            call = Call(MODEL, Usage(uncached=prompt, output=5))
+            self.events.append(Message(f"a{n}", "assistant", (part,), self.now, call=call))
+        return self
+
+    def compacted(self, after: float = 30.0, trigger: str = "auto", tokens: int = 0) -> Log:
+        self.now += after
+        self.events.append(Compaction((), "", self.now, trigger, tokens))
+        return self
+
+    @property
+    def conversation(self) -> Conversation:
+        return Conversation(self.name, "codex", tuple(self.events))
+
+    def found(self, since: float = 0.0) -> list[Logged]:
+        return compactions_of(self.conversation, find_model, since)
+
+    def entry(self) -> AuditedFile:
+        audited = audit(self.conversation, find_model)
+        assert audited is not None
+        return AuditedFile(f"{self.name}.jsonl", audited)
+
+
+def test_what_was_before_and_after_is_that_of_the_calls_beside_it() -> None:
+    (one,) = Log().calls(100, 900).compacted().calls(300, 400).found()
+    assert (one.number, one.before, one.after, one.gain) == (2, 900, 300, pytest.approx(2 / 3))
+
+
+def test_what_the_log_says_of_the_context_before_counts_more() -> None:
+    (one,) = Log().calls(900).compacted(tokens=1_000).calls(300).found()
+    assert (one.before, one.gain) == (1_000, pytest.approx(0.7))
+
+
+def test_without_a_call_after_it_no_gain_is_known() -> None:
+    (one,) = Log().calls(900).compacted().found()
+    assert (one.after, one.gain) == (0, None)
+    (first,) = Log().compacted().calls(300).found()
+    assert (first.before, first.gain) == (0, None)
+
+
+def test_of_two_at_once_the_first_one_left_nothing_to_call() -> None:
+    first, second = Log().calls(900).compacted().compacted().calls(300).found()
+    assert (first.after, second.after) == (0, 300)
+    assert first.number == second.number == 1
+
+
+def test_the_wait_is_that_for_the_summary_and_no_break_of_the_user() -> None:
+    log = Log().calls(900).compacted(after=45).calls(300).compacted(after=3_600, trigger="manual")
+    assert [each.wait for each in log.found()] == [45.0, None]
+    undated = Conversation("s", "codex", (Compaction(),))
+    assert [each.wait for each in compactions_of(undated, find_model)] == [None]
+
+
+def test_what_was_read_again_belongs_to_its_compaction() -> None:
+    log = Log().calls(100, file="a").compacted().calls(50, file="b").compacted()
+    first, second = log.calls(60, file="a").found()
+    assert first.rereads.followed == second.rereads.followed == 1
+    assert log.found(since=log.now) == []
+
+
+def test_one_that_another_file_has_is_not_counted_again() -> None:
+    log = Log().calls(900).compacted().calls(300).compacted().calls(200)
+    first, second = (
+        audit(log.conversation, find_model),
+        audit(log.conversation, find_model, counted=[*_keys(log)][:2]),
+    )
+    assert first is not None
+    assert second is not None
+    assert [each.number for each in first.compactions] == [1, 2]
+    assert [each.number for each in second.compactions] == [2]
+
+
+def _keys(log: Log) -> Iterator[Key]:
+    audited = audit(log.conversation, find_model)
+    assert audited is not None
+    return audited.keys
+
+
+def spiral() -> Log:
+    """Four compactions, one call apart, of which the last gained well."""
+    log = Log("spiral").calls(1_000, file="a")
+    for _ in range(3):
+        log.compacted(after=20).calls(950, file="a").calls(1_000)
+    return log.compacted(after=80).calls(200)
+
+
+def test_a_spiral_is_told_by_its_interval_its_gains_and_its_re_reads() -> None:
+    found = thrash_of([spiral().entry(), Log("calm").calls(*range(100, 192)).entry()])
+    assert found.calls == 100
+    assert found.often == 4.0
+    assert found.interval == 2
+    assert found.gains == pytest.approx([0.05, 0.05, 0.05, 0.8])
+    assert (found.gain, found.small) == (pytest.approx(0.05), 0.75)
+    assert (found.followed, found.share) == (3, 0.75)
+    assert found.usual == 0.75  # before the first compaction nothing had been read twice
+    assert found.waits == [20.0, 20.0, 20.0, 80.0]
+
+
+def test_sessions_count_alike_whatever_they_compacted() -> None:
+    again, never = Logged(1, rereads=Rereads(1, 1)), Logged(2, rereads=Rereads(1, 0))
+    found = Thrash(100, ((again, again, again), (never,)))
+    assert (found.followed, found.share) == (3, 0.5)
+    low, high = found.interval_of_share or (0.0, 0.0)
+    assert low < 0.1
+    assert high > 0.9
+
+
+def test_who_never_compacts_has_no_figures() -> None:
+    found = thrash_of([Log().calls(100, 200).entry()])
+    data = found.data()
+    assert (data.pop("compactions"), data.pop("sessions"), data.pop("per_100_calls")) == (0, 0, 0)
+    assert data.pop("followed_by_rereads") == 0
+    assert set(data.values()) == {None}
+
+
+@given(st.lists(st.lists(st.integers(1, 40), max_size=5), min_size=1, max_size=4))
+def test_the_interval_is_the_smallest_of_all(sessions: list[list[int]]) -> None:
+    logs = [tuple(Logged(sum(steps[: n + 1])) for n in range(len(steps))) for steps in sessions]
+    apart = [step for steps in sessions for step in steps[1:]]
+    found = Thrash(1_000, tuple(log for log in logs if log))
+    assert found.interval == (min(apart) if apart else None)
+
+
+def table(ledger: Ledger) -> list[list[str]]:
+    tables = [block for block in compacted(ledger) if isinstance(block, Table)]
+    return [[str(cell) for cell in row.cells] for each in tables for row in each.rows]
+
+
+def test_a_client_has_a_row_if_it_compacted() -> None:
+    assert table(Ledger.of([Log().calls(100, 200).entry()])) == []
+    (row,) = table(Ledger.of([spiral().entry()]))
+    assert row[1:5] == ["4", "50.00", "2", "5.0%"]
+    assert row[-1] == "20"
+
+
+def test_the_audit_has_it_on_the_terminal_and_as_data() -> None:
+    document = report(Ledger.of([spiral().entry()]), 0)
+    data: Any = document.data() if document.data else {}
+    assert data["compactions"]["shortest_interval_calls"] == 2
+    assert data["clients"]["codex"]["compactions"] == data["compactions"]
+
+
+def test_a_gain_is_small_where_it_is_in_replays() -> None:
+    assert SMALL == thrash.SMALL
