@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
@@ -177,9 +178,15 @@ class FullSummary(Strategy):
     what the log knows of them stands in for reading them from the disk. Not even the last words
     of the user stay as they are.
 
-    Simplified: rules, memory, plan and skills, which are read again too, are not in a log; in a
-    narrowed window what is reserved is a quarter of it at most; what would not be smaller than
-    before is not kept.
+    Instruction files (CLAUDE.md) stand in front again, as the client has put them there at the
+    start: the one of the project's root is injected from the disk after a compaction, those of its
+    folders are not (code.claude.com/docs/en/context-window, read 2026-11; a user found the root's
+    back after 8 of 8 compactions, dev.to/rulestack, 2026). Older versions lost them (claude-code
+    issues 19471, 2026-01-20, and 6354).
+
+    Simplified: rules, memory, plan and skills, which are read again too, are not in a log, and most
+    logs hold no instruction file; what changed in one since is not known; in a narrowed window what
+    is reserved is a quarter of it at most; what would not be smaller than before is not kept.
 
     Parameters
     ----------
@@ -196,6 +203,8 @@ class FullSummary(Strategy):
         Whether old tool outputs are cleared before anything is summarised, which may be enough.
     keep_outputs
         How many of the newest tool outputs such a clearing leaves.
+    reinject
+        Whether instruction files stand in front again.
     """
 
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
@@ -204,6 +213,7 @@ class FullSummary(Strategy):
     file_tokens: Annotated[int, at_least(0)] = 5000
     clear_first: bool = False
     keep_outputs: Annotated[int, at_least(0)] = 5
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -245,7 +255,8 @@ class FullSummary(Strategy):
         if not summary:
             return None
         first = summary_message(host, summary)
-        return view.with_messages([first, *self._attachments(first, host)])
+        front = instruction_files(host.log) if self.reinject else []
+        return view.with_messages([*front, first, *self._attachments(first, host)])
 
     def _attachments(self, first: Message, host: Host) -> list[Message]:
         parts: list[Part] = attached(host.log, host.count, self.files, self.file_tokens)
@@ -260,7 +271,7 @@ class ClaudeCode(Agent):
 
     After its documentation and what its users found out (see ``full_summary``), 2026; its source
     is not public, so nothing is exact. Left out: the clearing of old outputs inside of the cached
-    prefix, which only the provider can do; memory files, plans and skills that are attached again;
+    prefix, which only the provider can do; memory, plans and skills that are attached again;
     ``/compact`` by hand.
 
     Parameters
@@ -269,11 +280,18 @@ class ClaudeCode(Agent):
         Whether old outputs are cleared before anything is summarised.
     files
         Files that are read again after a compaction, at most.
+    reinject
+        Whether CLAUDE.md stands in front again after a compaction, where the log has it.
     """
 
     clear_first: bool = True
     files: int = 5
+    reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (FullSummary(clear_first=self.clear_first, files=self.files),)
+        return (
+            FullSummary(
+                clear_first=self.clear_first, files=self.files, reinject=self.reinject
+            ),
+        )

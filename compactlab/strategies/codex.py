@@ -138,11 +138,15 @@ class UserWords(Strategy):
     tools
         Whether the request carries the tools, so that it reads the cache. Codex's does not, and
         pays for the whole history (openai/codex issue 37305, of 0.146.1).
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, stays in front;
+        the program builds it again, and has no switch for it.
     """
 
     limit: Annotated[int, at_least(0)] = 0
     user_tokens: Annotated[int, at_least(0)] = 20_000
     tools: bool = False
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -161,7 +165,7 @@ class UserWords(Strategy):
         if host.phase is Phase.ON_OVERFLOW:
             # What was just said may itself be what is too much.
             history, asked = view.messages, view.messages[:0]
-        front = _opening(history)
+        front = _opening(history) if self.reinject else 0
         words = newest_words(user_words(history[front:]), at_most(self.user_tokens, host))
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
@@ -268,12 +272,16 @@ class EndpointCompaction(Strategy):
         on and reads nothing (codex-rs 683f0a6, early 2026).
     others
         What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew;
+        the program does it always.
     """
 
     limit: Annotated[int, at_least(0)] = 0
     item_tokens: Annotated[int, at_least(1)] = ITEM_TOKENS
     tools: bool = True
     others: Literal["local", "remote"] = "remote"
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -286,7 +294,7 @@ class EndpointCompaction(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
         if self.others == "local" and host.model.provider != _OPENAI:
-            return UserWords(limit=self.limit).compact(view, host)
+            return UserWords(limit=self.limit, reinject=self.reinject).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
         start = len(view.messages) if overflow else _unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
@@ -294,7 +302,7 @@ class EndpointCompaction(Strategy):
         if not overflow and counted_tokens(known, host) < self.limit_of(host):
             return view
         kept = newest_words(_retained(history), at_most(_RETAINED, host))
-        front = list(host.log[: _opening(host.log)])
+        front = list(host.log[: _opening(host.log)]) if self.reinject else []
         after = host.count(Messages([*front, *kept])) + self.item_tokens
         if is_little(host.count(history) - after, host):
             return view
@@ -347,14 +355,18 @@ class Codex(Agent):
     route
         ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
         summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models alone.
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, stands there
+        again after a compaction.
     """
 
     limit: Annotated[int, at_least(0)] = 0
     route: Literal["auto", "remote", "local"] = "auto"
+    reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
         if self.route == "local":
-            return (UserWords(limit=self.limit),)
+            return (UserWords(limit=self.limit, reinject=self.reinject),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
-        return (EndpointCompaction(limit=self.limit, others=others),)
+        return (EndpointCompaction(limit=self.limit, others=others, reinject=self.reinject),)
