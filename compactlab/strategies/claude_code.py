@@ -291,7 +291,5 @@ class ClaudeCode(Agent):
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
         return (
-            FullSummary(
-                clear_first=self.clear_first, files=self.files, reinject=self.reinject
-            ),
+            FullSummary(clear_first=self.clear_first, files=self.files, reinject=self.reinject),
         )

@@ -112,9 +112,9 @@ _STATES: Looks = {
 _STATES_CAPTION = (
     "The states of all facts due at every call of the script: the share of the pairs of a call and "
     "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "
-    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead; so do finished "
-    "tasks that are asked for again (resurrected) and open questions that are stated as decided "
-    "(presumed). Of key_only facts the key is left, but not the value. Unknown facts have no "
+    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead, as do "
+    "finished tasks that are asked for again (resurrected) and open questions that are stated as "
+    "decided (presumed). Of key_only facts the key is left, but not the value. Unknown facts have no "
     "recorded text. Lost facts are gone."
 )
 

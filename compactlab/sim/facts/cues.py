@@ -415,12 +415,13 @@ def ruled(text: str, core: str, polarity: str) -> str:
 # What is still to be decided, in words that otherwise say that it is.
 _TO_COME = re.compile(
     r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?"
-    r"(?: is| are| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered|picked"
-    r"|selected|taken|signed)\b"
+    r"(?: is| are| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered"
+    r"|picked|selected|taken|signed)\b"
 )
 _LEAVES_OPEN = re.compile(
-    r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*|wait(?:s|ing)? (?:for|on)"
-    r"|ask(?:s|ed|ing)?|question\w*|offer(?:s|ed)?|up to (?:the user|you|them|him|her|us)"
+    r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*"
+    r"|wait(?:s|ing)? (?:for|on)|ask(?:s|ed|ing)?|question\w*|offer(?:s|ed)?"
+    r"|up to (?:the user|you|them|him|her|us)"
     r"|options?|alternatives?|ideas?|candidates?|to decide|no (?:answer|decision|approval|word)"
     r"|(?:needs?|wants?|without) (?:\w+ ){0,2}(?:answer|decision|approval|consent|yes|go-ahead)"
     r"|nobody has|has not|have not|hasn't|haven't|did not|didn't|could|either|whether)\b"

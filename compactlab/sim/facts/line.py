@@ -461,7 +461,7 @@ class Line:
         ]
         return segment.joint in (",", "(", "\u2013", "—") and not rest
 
-    def _said(  # noqa: PLR0917
+    def _said(  # noqa: PLR0911, PLR0917
         self,
         home: int,
         name: tuple[frozenset[object], ...],

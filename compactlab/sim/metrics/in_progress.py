@@ -39,8 +39,8 @@ def handles_forgotten(data: RunData) -> float | None:
 def instruction_file(data: RunData) -> float | None:
     """Share of what instruction files say that is verbatim or intact.
 
-    An instruction file is a message of the client in front of the first turn that names CLAUDE.md,
-    AGENTS.md or GEMINI.md in its first 1,000 characters. All pairs of a call of the script and a
+    An instruction file is a message of the client in front of the first turn in which a heading, or
+    "Contents of", names CLAUDE.md, AGENTS.md or GEMINI.md. All pairs of a call of the script and a
     due fact that such a message states, without those whose state is unknown. None where the script
     has no such facts: none are inferred from instruction files without labels.
     """
