@@ -13,6 +13,7 @@ from typing import Any
 
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.delegation import Delegation
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
 from compactlab.scenarios.plain import (
@@ -53,6 +54,7 @@ SCENARIOS: dict[str, type[Scenario]] = {
         Rewinds,
         Repetitions,
         Adversarial,
+        Delegation,
     )
 }
 SUITE = "suite"  # stands for all of them

@@ -114,8 +114,8 @@ _STATES_CAPTION = (
     "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "
     "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead, as do "
     "finished tasks that are asked for again (resurrected) and open questions that are stated as "
-    "decided (presumed). Of key_only facts the key is left, but not the value. Unknown facts have no "
-    "recorded text. Lost facts are gone."
+    "decided (presumed). Of key_only facts the key is left, but not the value. Unknown facts have "
+    "no recorded text. Lost facts are gone."
 )
 
 

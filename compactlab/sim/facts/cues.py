@@ -417,6 +417,7 @@ _TO_COME = re.compile(
     r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?"
     r"(?: is| are| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered"
     r"|picked|selected|taken|signed)\b"
+    r"|\b(?:wait(?:s|ing)? for|await(?:s|ing)?|needs?|without|until|before) (?:\w+ ){0,2}yes\b"
 )
 _LEAVES_OPEN = re.compile(
     r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*"
