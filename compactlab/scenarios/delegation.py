@@ -31,8 +31,8 @@ class Delegation(Story):
     starts one states its handle, the agent asks for it by that handle, and the user says when it is
     back. The agent asks the user (proposals), who closes the question, with or without an answer to
     it, some turns later. An instruction file stands in front, put there by the client: it states
-    those constraints, prohibitions and procedures that are stated in the first tenth of the tokens.
-    Some of them are replaced later by the user, which the file does not know.
+    the constraints, prohibitions and procedures, but for those that the user states in the last
+    turns. Some of them are replaced later by the user, which the file does not know.
 
     Sizes and waits are those of ``profiles/research.toml``, a guess throughout, as are all shares;
     the texts are synthetic.

@@ -156,8 +156,8 @@ class Domain:
     # ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one. Of
     # other types, facts are needed without it.
     resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
-    # Types of what the user says in the first tenth of the tokens that stands in an instruction
-    # file instead, which the client puts in front; ``texts`` has its first lines under ``file``.
+    # Types of what the user would say before the last turns that stands in an instruction file
+    # instead, which the client puts in front; ``texts`` has its first lines under ``file``.
     instructions: tuple[FactType, ...] = ()
     # Whatever else its world says, by name.
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -171,7 +171,7 @@ class Domain:
                     raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
 
     def instructs(self, kind: FactType, voice: Voice) -> bool:
-        """Whether facts of a type stand in an instruction file if they are stated first."""
+        """Whether facts of a type stand in an instruction file, but for those of the last turns."""
         return voice == "user" and kind in self.instructions
 
     def family(self, phrasing: Phrasing) -> Family:

@@ -180,7 +180,7 @@ class Planner:
             voice = self._domain.voice_of(kind)
             # An open loop is closed by the user, for which there has to be another turn.
             early = "middle" if stratum == "last" and kind in CLOSED else stratum
-            instructs = stratum == "first" and self._domain.instructs(kind, voice)
+            instructs = stratum != "last" and self._domain.instructs(kind, voice)
             turn, place = (0, 0.0) if instructs else self._placed(voice, early)
             made.append(PlannedFact(kind, key, thing, text, voice, turn, place, self._tokens))
         return made
