@@ -180,9 +180,9 @@ class FullSummary(Strategy):
 
     Instruction files (CLAUDE.md) stand in front again, as the client has put them there at the
     start: the one of the project's root is injected from the disk after a compaction, those of its
-    folders are not (code.claude.com/docs/en/context-window, read 2026-11; a user found the root's
-    back after 8 of 8 compactions, dev.to/rulestack, 2026). Older versions lost them (claude-code
-    issues 19471, 2026-01-20, and 6354).
+    folders are not (the table of code.claude.com/docs/en/context-window of 2026-10-19, as
+    dev.to/jgravelle quotes it; dev.to/rulestack found the root's back after 8 of 8 compactions).
+    Users reported it lost before (claude-code issues 19471, 2026-01-20, and 6354).
 
     Simplified: rules, memory, plan and skills, which are read again too, are not in a log, and most
     logs hold no instruction file; what changed in one since is not known; in a narrowed window what

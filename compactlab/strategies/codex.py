@@ -139,8 +139,8 @@ class UserWords(Strategy):
         Whether the request carries the tools, so that it reads the cache. Codex's does not, and
         pays for the whole history (openai/codex issue 37305, of 0.146.1).
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, stays in front;
-        the program builds it again, and has no switch for it.
+        Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
+        as in the original; without, to see what that is worth.
     """
 
     limit: Annotated[int, at_least(0)] = 0
@@ -273,8 +273,8 @@ class EndpointCompaction(Strategy):
     others
         What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew;
-        the program does it always.
+        Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew,
+        as in the original; without, to see what that is worth.
     """
 
     limit: Annotated[int, at_least(0)] = 0
