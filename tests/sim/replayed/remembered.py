@@ -18,7 +18,7 @@ KINDS: tuple[FactType, ...] = get_args(FactType)
 AREAS = ["alpha", "beta", "gamma", "delta"]
 POLARITY = {"constraint": "must", "prohibition": "must_not", "proposal": "asks"}
 # Types that are drawn: not all, so that some come often.
-DRAWN: tuple[FactType, ...] = (*KINDS[:3], "open_loop", "handle", *("proposal",) * 3)
+DRAWN: tuple[FactType, ...] = (*KINDS[:3], *KINDS[1:3], "open_loop", "handle", *("proposal",) * 2)
 
 
 def statement(key: str, value: str, polarity: str = "is") -> str:

@@ -191,7 +191,7 @@ def test_the_drawn_cases_are_not_tame(kit: Any) -> None:
     states: set[str] = set()
     other: set[str] = set()
 
-    @settings(max_examples=60)
+    @settings(max_examples=150)
     @given(data=st.data())
     def look(data: st.DataObject) -> None:
         seen = data.draw(cases(kit)).recount.seen
