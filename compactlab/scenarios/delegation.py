@@ -40,8 +40,8 @@ class Delegation(Story):
     Examples
     --------
     >>> made = Delegation(tokens=20_000).conversation(seed=1)
-    >>> made.id, made.turns, sum(fact.kind == "done" for fact in made.facts)
-    ('delegation-1', 8, 1)
+    >>> made.id, made.turns, len([fact for fact in made.facts if not fact.decoy])
+    ('delegation-1', 8, 5)
     """
 
     profile: str = "research"
