@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
@@ -178,9 +179,16 @@ class FullSummary(Strategy):
     what the log knows of them stands in for reading them from the disk. Not even the last words
     of the user stay as they are.
 
-    Simplified: rules, memory, plan and skills, which are read again too, are not in a log; in a
-    narrowed window what is reserved by default is a quarter of it at most; what would not be
-    smaller than before is not kept.
+    Instruction files (CLAUDE.md) stand in front again, as the client has put them there at the
+    start: the one of the project's root is injected from the disk after a compaction, those of its
+    folders are not (the table of code.claude.com/docs/en/context-window of 2026-10-19, as
+    dev.to/jgravelle quotes it; dev.to/rulestack found the root's back after 8 of 8 compactions).
+    Users reported it lost before (claude-code issues 19471, 2026-01-20, and 6354).
+
+    Simplified: rules, memory, plan and skills, which are read again too, are not in a log, and most
+    logs hold no instruction file; what changed in one since is not known; in a narrowed window what
+    is reserved by default is a quarter of it at most; what would not be smaller than before is not
+    kept.
 
     Parameters
     ----------
@@ -200,6 +208,8 @@ class FullSummary(Strategy):
     trigger
         Tokens, or a share of the window, at which it is time; None for the effective window less
         the buffer.
+    reinject
+        Whether instruction files stand in front again.
     """
 
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
@@ -209,6 +219,7 @@ class FullSummary(Strategy):
     clear_first: bool = False
     keep_outputs: Annotated[int, at_least(0)] = 5
     trigger: Trigger = None
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -256,7 +267,8 @@ class FullSummary(Strategy):
         if not summary:
             return None
         first = summary_message(host, summary)
-        return view.with_messages([first, *self._attachments(first, host)])
+        front = instruction_files(host.log) if self.reinject else []
+        return view.with_messages([*front, first, *self._attachments(first, host)])
 
     def _attachments(self, first: Message, host: Host) -> list[Message]:
         parts: list[Part] = attached(host.log, host.count, self.files, self.file_tokens)
@@ -271,7 +283,7 @@ class ClaudeCode(Agent):
 
     After its documentation and what its users found out (see ``full_summary``), 2026; its source
     is not public, so nothing is exact. Left out: the clearing of old outputs inside of the cached
-    prefix, which only the provider can do; memory files, plans and skills that are attached again;
+    prefix, which only the provider can do; memory, plans and skills that are attached again;
     ``/compact`` by hand.
 
     Parameters
@@ -283,13 +295,22 @@ class ClaudeCode(Agent):
     trigger
         Tokens, or a share of the window, at which it compacts; None for its own rule, the window
         less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` moves it in the client.
+    reinject
+        Whether CLAUDE.md stands in front again after a compaction, where the log has it.
     """
 
     clear_first: bool = True
     files: int = 5
     trigger: Trigger = None
+    reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        summary = FullSummary(files=self.files, clear_first=self.clear_first, trigger=self.trigger)
-        return (summary,)
+        return (
+            FullSummary(
+                clear_first=self.clear_first,
+                files=self.files,
+                trigger=self.trigger,
+                reinject=self.reinject,
+            ),
+        )

@@ -143,11 +143,15 @@ class UserWords(Strategy):
     tools
         Whether the request carries the tools, so that it reads the cache. Codex's does not, and
         pays for the whole history (openai/codex issue 37305, of 0.146.1).
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
+        as in the original; without, to see what that is worth.
     """
 
     trigger: Trigger = None
     user_tokens: Annotated[int, at_least(0)] = 20_000
     tools: bool = False
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
     former = MappingProxyType({"limit": "trigger"})
 
@@ -170,7 +174,7 @@ class UserWords(Strategy):
         if host.phase is Phase.ON_OVERFLOW:
             # What was just said may itself be what is too much.
             history, asked = view.messages, view.messages[:0]
-        front = _opening(history)
+        front = _opening(history) if self.reinject else 0
         words = newest_words(user_words(history[front:]), capped(self, "user_tokens", host))
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
@@ -276,12 +280,16 @@ class EndpointCompaction(Strategy):
         on and reads nothing (codex-rs 683f0a6, early 2026).
     others
         What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew,
+        as in the original; without, to see what that is worth.
     """
 
     trigger: Trigger = None
     item_tokens: Annotated[int, at_least(1)] = ITEM_TOKENS
     tools: bool = True
     others: Literal["local", "remote"] = "remote"
+    reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
     former = MappingProxyType({"limit": "trigger"})
 
@@ -295,7 +303,7 @@ class EndpointCompaction(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
         if self.others == "local" and host.model.provider != _OPENAI:
-            return UserWords(self.trigger).compact(view, host)
+            return UserWords(self.trigger, reinject=self.reinject).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
         start = len(view.messages) if overflow else unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
@@ -303,7 +311,7 @@ class EndpointCompaction(Strategy):
         if not overflow and counted_tokens(known, host) < self.limit_of(host):
             return view
         kept = newest_words(_retained(history), at_most(_RETAINED, host))
-        front = list(host.log[: _opening(host.log)])
+        front = list(host.log[: _opening(host.log)]) if self.reinject else []
         after = host.count(Messages([*front, *kept])) + self.item_tokens
         if is_little(host.count(history) - after, host):
             return view
@@ -364,15 +372,19 @@ class Codex(Agent):
     route
         ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
         summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models alone.
+    reinject
+        Whether what the client says at the beginning of a session, AGENTS.md too, stands there
+        again after a compaction.
     """
 
     trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
+    reinject: bool = True
     former = MappingProxyType({"limit": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
         if self.route == "local":
-            return (UserWords(self.trigger),)
+            return (UserWords(self.trigger, reinject=self.reinject),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
-        return (EndpointCompaction(self.trigger, others=others),)
+        return (EndpointCompaction(self.trigger, others=others, reinject=self.reinject),)

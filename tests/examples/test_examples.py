@@ -66,7 +66,7 @@ def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
         window=settings.window,
         seeds=settings.seeds,
     ).experiment()
-    assert (len(planned.sources), len(planned.conditions)) == (48, 48)
+    assert (len(planned.sources), len(planned.conditions)) == (40, 48)
 
 
 def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:

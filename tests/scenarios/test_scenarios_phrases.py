@@ -11,7 +11,13 @@ from typing import get_args
 
 import pytest
 
-from compactlab.scenarios.engine.phrases import POLARITY, Family, Polarity, phrases
+from compactlab.scenarios.engine.phrases import (
+    POLARITY,
+    Family,
+    Polarity,
+    phrases,
+    polarity_of,
+)
 from compactlab.sim.core.conversation import Conversation, Fact, FactType
 from compactlab.sim.facts.wording import Wording
 from compactlab.strategies import mechanisms, summarizers
@@ -61,7 +67,7 @@ def test_both_families_have_as_many_so_that_the_same_draws_serve_them() -> None:
 def test_a_statement_has_its_polarity_and_no_other(family: Family) -> None:
     other: Mapping[Polarity, Polarity] = {"must": "must_not", "must_not": "must"}
     for kind, templates in family.states.items():
-        polarity = POLARITY.get(kind, "is")
+        polarity = polarity_of(kind)
         for template in (*templates, *(family.revises[polarity] if kind in POLARITY else ())):
             assert Wording(said(template)).says(of_polarity(polarity)).intact
             if kind in POLARITY:

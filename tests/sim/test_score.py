@@ -270,3 +270,18 @@ def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
     assert compactlab.score(ORIGINAL, two, id="two/2").after > 0
     with pytest.raises(UsageError, match="unknown conversation"):
         compactlab.score(ORIGINAL, two, id="three")
+
+
+def test_a_real_summary_that_becomes_an_order_is_told() -> None:
+    asks = say("a1", "Should the tariff become plan-otter-4f9a? That is yours to say.", "assistant")
+    proposal = Fact(
+        "fee", "proposal", "tariff", "plan-otter-4f9a", (Source("a1"),), polarity="asks"
+    )
+    talk = Conversation("talk", "native", (say("u1", "Go."), asks), facts=(proposal,))
+    for text, state, rate in (
+        ("Next: set the tariff to plan-otter-4f9a.", "presumed", 1),
+        ("Open question: should the tariff become plan-otter-4f9a?", "intact", 0),
+    ):
+        score = scored(say("x", text), original=talk)
+        assert states(score) == {"fee": state}
+        assert score.figures["presumed_rate"] == rate

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from compactlab.sim.core.conversation import Conversation
@@ -169,3 +170,30 @@ def test_what_makes_no_sense_is_refused(wrong):
 def test_its_spec_names_it_again():
     strategy = replace(FullSummary(), files=2, clear_first=True)
     assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy
+
+
+# ------------------------------------------------------------------------- instruction files
+
+
+def with_file(told: Conversation) -> Conversation:
+    """The same, and what the client says first is an instruction file."""
+    first, *rest = told.events
+    assert isinstance(first, Message)
+    part = verbatim(first.id, "text", "# CLAUDE.md\nUse tabs. " + first.text)
+    return replace(told, events=(msgspec.structs.replace(first, parts=(part,)), *rest))
+
+
+def test_an_instruction_file_stands_in_front_again_after_each_compaction(story, sent):
+    prompts = sent(with_file(story("m" + "ua" * 14)), FullSummary(), window=2000)
+    after = [prompt for prompt in prompts if "summary" in prompt]
+    assert after
+    assert all(prompt.startswith("m1 summary-") for prompt in after)
+    assert any("summary-2" in prompt for prompt in after)
+
+
+def test_older_versions_lost_it_and_other_words_of_the_client_are_summarised(story, sent):
+    told = with_file(story("m" + "ua" * 7))
+    lost = sent(told, FullSummary(reinject=False), window=2000)
+    assert "summary-1" in lost
+    other = sent(story("m" + "ua" * 7), FullSummary(), window=2000)
+    assert "summary-1" in other

@@ -41,6 +41,11 @@ def test_what_the_client_said_at_the_beginning_stays_in_front(story, sent):
     assert prompts[-1] == "m1 m2 u3 u6 u8 summary-1 u10"
 
 
+def test_without_being_put_in_again_it_is_lost(story, sent):
+    prompts = sent(story("mmuamuauaua"), UserWords(reinject=False), window=1000)
+    assert prompts[-1] == "u3 u6 u8 summary-1 u10"
+
+
 def test_a_smaller_limit_can_be_set_and_a_larger_one_has_no_effect(story, sent):
     told = story("ua" * 5)
     assert sent(told, UserWords(trigger=500), window=1000)[2] == "u1 u3 summary-1 u5"

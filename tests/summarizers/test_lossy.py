@@ -285,3 +285,58 @@ def test_the_states_of_facts_say_what_was_drawn(seed: int) -> None:
     states = Tracker(ledger).move(View((), Messages([said])))
     for id, found in fates(told, parts).items():
         assert states.of(ledger.number[id]) == found
+
+
+# ------------------------------------------------------------------------- work in progress
+
+
+def asking(seed: int, facts: int = 30) -> Conversation:
+    """A session of questions that nobody has answered."""
+    story = Story(f"asking-{seed}")
+    for number in range(facts):
+        key, value = f"item {number}", token(seed, f"new {number}")
+        id = story.say(f"{key} could become {value}, but nobody has said so yet.", "assistant")
+        story.facts.append(Fact(f"f{number}", "proposal", key, value, (Source(id),), "asks"))
+    return story.told()
+
+
+def state_after(lossy: Lossy, told: Conversation, seed: int) -> Counter[str]:
+    """The states in a prompt that holds nothing but the summary."""
+    prompt = View((), Messages([Message("made", "user", summarize(lossy, told, seed=seed))]))
+    states = Tracker(ledger_of(told)).move(prompt)
+    return Counter(states.of(number) for number, fact in enumerate(told.facts) if not fact.decoy)
+
+
+def test_a_question_is_damaged_by_being_stated_as_decided() -> None:
+    lossy, count = Lossy(first=0.5, mutated=0.3), Counter[str]()
+    for seed in SEEDS:
+        count += state_after(lossy, asking(seed), seed)
+    n = count.total()
+    for found, p in (("intact", 0.5), ("presumed", 0.15), ("lost", 0.35)):
+        assert close(count[found], n, p), found
+    assert set(count) == {"intact", "presumed", "lost"}
+
+
+def test_what_was_presumed_stays_so_or_is_lost() -> None:
+    lossy, told = Lossy(first=0.0, later=1.0, mutated=1.0), asking(1)
+    first = summarize(lossy, told)
+    second = summarize(lossy, told, (), first)
+    prompt = View((), Messages([Message("made", "user", second)]))
+    assert Tracker(ledger_of(told)).move(prompt).presumed.bit_count() == 30
+
+
+def test_an_end_of_a_task_that_is_kept_stale_resurrects_it() -> None:
+    lossy, count = Lossy(first=0.5, mutated=0.0, stale=0.4), Counter[str]()
+    for seed in SEEDS:
+        story = Story(f"tasks-{seed}")
+        for number in range(30):
+            name = f"thing {number}"
+            old = story.state(name, token(seed, f"old {number}"))
+            story.state(name, token(seed, f"newer {number}"), supersedes=(old.id,))
+            story.facts[-1] = msgspec.structs.replace(story.facts[-1], kind="done")
+        told = story.told()
+        prompt = View((), Messages([Message("made", "user", summarize(lossy, told, seed=seed))]))
+        states = Tracker(ledger_of(told)).move(prompt)
+        count.update(states.of(n) for n, fact in enumerate(told.facts) if fact.kind == "done")
+    for found, p in (("intact", 0.5), ("resurrected", 0.2), ("lost", 0.3)):
+        assert close(count[found], count.total(), p), found

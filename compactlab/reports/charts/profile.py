@@ -90,6 +90,9 @@ _TYPES = {
     "amnesia_entity": ("entity",),
     "amnesia_procedure": ("proce-", "dure"),
     "amnesia_goal": ("goal",),
+    "amnesia_done": ("done",),
+    "amnesia_handle": ("handle",),
+    "amnesia_proposal": ("pro-", "posal"),
 }
 _CONTINUITY = {
     "verbatim_recency": ("verbatim", "recency"),

@@ -102,7 +102,9 @@ _STATES: Looks = {
         ("retrievable", "green", "striped"),
         ("conflict", "purple", ""),
         ("stale", "orange", ""),
+        ("resurrected", "orange", "striped"),
         ("mutated", "vermillion", ""),
+        ("presumed", "vermillion", "striped"),
         ("key_only", "olive", "dotted"),
         ("lost", "grid", ""),
     )
@@ -110,9 +112,10 @@ _STATES: Looks = {
 _STATES_CAPTION = (
     "The states of all facts due at every call of the script: the share of the pairs of a call and "
     "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "
-    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead. Of key_only "
-    "facts the key is left, but not the value. Unknown facts have no recorded text. Lost facts are "
-    "gone."
+    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead, as do "
+    "finished tasks that are asked for again (resurrected) and open questions that are stated as "
+    "decided (presumed). Of key_only facts the key is left, but not the value. Unknown facts have "
+    "no recorded text. Lost facts are gone."
 )
 
 

@@ -33,7 +33,9 @@ _STATES = {
     "lost": "lost",
     "retrievable": "lost, but it can be fetched again",
     "stale": "only an older value is left",
+    "resurrected": "finished, and asked for as if it were open",
     "mutated": "another value, or the contrary, is left",
+    "presumed": "open, and stated as if it were decided",
     "key_only": "only its key is left, without the value",
     "conflict": "an older value is there, too",
 }

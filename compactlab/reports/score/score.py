@@ -43,7 +43,8 @@ from compactlab.sim.replay.trace import Header, Step, Trace
 FIGURES = (
     "amnesia", "amnesia_effective", "amnesia_corrected", "decoys_found", "guessable",
     "stale", "conflict", "cascade", "deletion_leak", "mutation", "severity",
-    "instruction_must", "instruction_must_not", "open_loops",
+    "instruction_must", "instruction_must_not", "instruction_file", "open_loops",
+    "resurrected_rate", "presumed_rate",
     "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
     "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
 )  # fmt: skip
@@ -243,7 +244,9 @@ class _Whereabouts:
             "conflict": lambda shown: shown.stated & (bit | older),
             "intact": lambda shown: shown.intact & bit,
             "stale": lambda shown: (shown.stated | shown.verbatim) & older,
+            "resurrected": lambda shown: (shown.stated | shown.verbatim) & older,
             "mutated": lambda shown: shown.wrong & bit,
+            "presumed": lambda shown: shown.wrong & bit,
             "key_only": lambda shown: shown.key & bit,
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,
@@ -256,6 +259,7 @@ class _Whereabouts:
         return ((1 << length) - 1) << place
 
 
+_RARE = ("resurrected", "presumed")  # only facts of some types are in these; shown if any is
 _NAMED = 5  # ids of facts that a line names
 _NEED = "share of needs whose facts the context does not hold"
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
@@ -343,14 +347,15 @@ def _left_out(score: Score) -> list[str]:
 
 def _states(score: Score) -> Table:
     """How many facts of each type are in each state, and the share that is lost."""
-    heads = ("due", *STATES, "amnesia")
+    together = sum(score.states.values(), Counter[str]())
+    columns = [state for state in STATES if together[state] or state not in _RARE]
+    heads = ("due", *columns, "amnesia")
     lines = []
     for kind, states in score.states.items():
         lost = show(score.figures[f"amnesia_{kind}"], "share")
-        lines.append((kind, f"{states.total():,}", *(f"{states[s]:,}" for s in STATES), lost))
-    together = sum(score.states.values(), Counter[str]())
+        lines.append((kind, f"{states.total():,}", *(f"{states[s]:,}" for s in columns), lost))
     mean = show(score.figures["amnesia"], "share")
-    numbers = (f"{together[s]:,}" for s in STATES)
+    numbers = (f"{together[s]:,}" for s in columns)
     lines.append(("all; mean over types", f"{together.total():,}", *numbers, mean))
     return Table((Column("type", words=True), *map(Column, heads)), rows(lines))
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from compactlab.scenarios.engine.domain import WORDS, Domain, value
 from compactlab.scenarios.engine.phrases import POLARITY
-from compactlab.scenarios.engine.plan import PlannedFact, Planner
+from compactlab.scenarios.engine.plan import CLOSED, PlannedFact, Planner
 
 # Of the facts that are stated on an abandoned branch, how many replace one of branch 0: a guess.
 _TRIED = 0.4
@@ -102,7 +102,7 @@ class _Sides:
             for each in self._facts
             if not (each.branch or each.old or each.newer or each.parent or each.tried)
             and each.dropped < 0
-            and each.kind != "open_loop"
+            and each.kind not in CLOSED
             and each not in parents
         ]
 
@@ -116,7 +116,7 @@ class _Sides:
             and each.ends > self._ends[turns[-1]]
             and not each.branch
             and not each.tried
-            and each.kind not in (*POLARITY, "open_loop")
+            and each.kind not in (*POLARITY, *CLOSED)
         ]
 
     def _place(self, fact: PlannedFact, branch: int, turns: Sequence[int]) -> None:

@@ -20,6 +20,10 @@ from compactlab.sim.core.toml import Section, read_toml
 
 Voice = Literal["user", "assistant", "tool"]
 
+_VOICES: Mapping[FactType, Voice] = {
+    "tool_detail": "tool", "handle": "tool", "done": "assistant", "proposal": "assistant"
+}  # fmt: skip
+
 _DOMAINS = Path(__file__).parent.with_name("domains")
 FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
 
@@ -50,6 +54,9 @@ class Mix:
     late: int = 5  # how many turns are the last ones
     # Share of the facts of the user's voice that are said again in later turns, once or twice.
     restated: float = 0.0
+    # Share of the open loops that end in a fact of type ``done``, which supersedes them; the user
+    # closes the others.
+    finished: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,9 @@ class Domain:
     # ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one. Of
     # other types, facts are needed without it.
     resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    # Types of what the user would say before the last turns that stands in an instruction file
+    # instead, which the client puts in front; ``texts`` has its first lines under ``file``.
+    instructions: tuple[FactType, ...] = ()
     # Whatever else its world says, by name.
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -159,6 +169,10 @@ class Domain:
             for thing, template in self.things[kind].items():
                 if not unguessable(template):
                     raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
+
+    def instructs(self, kind: FactType, voice: Voice) -> bool:
+        """Whether facts of a type stand in an instruction file, but for those of the last turns."""
+        return voice == "user" and kind in self.instructions
 
     def family(self, phrasing: Phrasing) -> Family:
         """In which words facts are stated."""
@@ -172,7 +186,7 @@ class Domain:
 
     def voice_of(self, kind: FactType) -> Voice:
         """Who states a fact of a type."""
-        return self.voices.get(kind, "tool" if kind == "tool_detail" else "user")
+        return self.voices.get(kind, _VOICES.get(kind, "user"))
 
 
 class DomainFile:

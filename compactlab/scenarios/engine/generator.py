@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from compactlab.scenarios.engine.phrases import Family, polarity_of
-from compactlab.scenarios.engine.plan import PlannedFact
+from compactlab.scenarios.engine.plan import CLOSED, PlannedFact
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, Utterance, World
 from compactlab.sim.core.conversation import Need
 from compactlab.sim.core.message import Source
@@ -59,8 +59,24 @@ class Generator:
             self._go(turn)
             last = self._branch not in self._route[turn + 1 :]
             self._world.before(turn)
+            if not turn:
+                self._instruct()
             self._ask(turn, until, last)
             self._work(until, last)
+
+    def _instruct(self) -> None:
+        """Let the client put an instruction file in front, if there is one."""
+        domain = self._world.domain
+        rules = [
+            fact
+            for fact in self._facts
+            if not (fact.turn or fact.old or fact.parent)
+            and domain.instructs(fact.kind, fact.voice)
+        ]
+        if rules:
+            lines: list[Line] = [(line, None) for line in domain.texts["file"]]
+            text, spans = _joined([*lines, *((self._statement(fact), fact) for fact in rules)])
+            self._state(self._draft.say("user", [("text", text)], meta=True), spans)
 
     def _ask(self, turn: int, until: float, last: bool) -> None:
         """Let the user say what has changed and what is new, and ask for something."""
@@ -70,11 +86,16 @@ class Generator:
             # What a tool states may be late, and is taken back as soon as it is known.
             if 0 <= fact.dropped <= turn and fact.stated and not fact.withdrawn_at:
                 family = self._family
-                phrases = family.closes if fact.kind == "open_loop" else family.deletes
+                phrases = family.closes if fact.kind in CLOSED else family.deletes
                 lines.append((self._phrase(phrases, fact), None))
                 fact.withdrawn_at, fact.withdrawn = self._draft.next_id, True
         lines += self._come_back(last)
-        news = [each for each in self._facts if each.voice == "user" and each.turn == turn]
+        # What stands in an instruction file has been stated.
+        news = [
+            each
+            for each in self._facts
+            if each.voice == "user" and each.turn == turn and not each.origin
+        ]
         lines += [(self._statement(fact), fact) for fact in news]
         again = [each for each in self._facts if turn in each.restated and each.holds]
         lines += [(self._phrase(self._family.states[fact.kind], fact), fact) for fact in again]
@@ -151,7 +172,8 @@ class Generator:
             if world.shows(call, fact.kind):
                 new[fact] = self._statement(fact)
                 call = call._replace(result=world.show(call, fact, new[fact]))
-                fact.handle = self._draft.next_id
+                # Who starts an agent again has another one.
+                fact.handle = "" if fact.kind == "handle" else self._draft.next_id
                 self._tools.remove(fact)
         known = {fact: line for fact, line in self._shown.items() if fact.holds}
         places = ((fact, call.result.find(line), line) for fact, line in (known | new).items())
@@ -246,9 +268,9 @@ class Generator:
         return taken
 
     def _statement(self, fact: PlannedFact) -> str:
-        if fact.voice == "tool":
+        if fact.voice == "tool" and fact.kind != "handle":
             return self._phrase(self._family.shows, fact)
-        if fact.old:
+        if fact.old and fact.old.kind == fact.kind:
             return self._phrase(self._family.revises[polarity_of(fact.kind)], fact)
         return self._phrase(self._family.states[fact.kind], fact)
 

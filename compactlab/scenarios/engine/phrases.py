@@ -19,14 +19,15 @@ import msgspec
 from compactlab.sim.core.conversation import FactType
 
 Phrasing = Literal["public", "held_out"]
-Polarity = Literal["is", "must", "must_not"]
+Polarity = Literal["is", "must", "must_not", "asks"]
 
+# Of rules, which come in as many demands as prohibitions.
 POLARITY: Mapping[FactType, Polarity] = {"constraint": "must", "prohibition": "must_not"}
 
 
 def polarity_of(kind: FactType) -> Polarity:
-    """Whether facts of a type state, demand or forbid something."""
-    return POLARITY.get(kind, "is")
+    """Whether facts of a type state, demand, forbid or ask something."""
+    return "asks" if kind == "proposal" else POLARITY.get(kind, "is")
 
 
 class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +35,7 @@ class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     states: Mapping[FactType, tuple[str, ...]]  # how a person or the agent states it
     shows: tuple[str, ...]  # how it stands in a tool's result
-    revises: Mapping[Polarity, tuple[str, ...]]  # some say the order, others do not
+    revises: Mapping[Polarity, tuple[str, ...]]  # some say the order; what asks is not revised
     # How a fact is taken back, and how an open loop ends. The value is not said.
     deletes: tuple[str, ...]
     closes: tuple[str, ...]

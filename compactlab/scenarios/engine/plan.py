@@ -59,7 +59,7 @@ class PlannedFact:
 
     def fact(self) -> Fact:
         """The fact that has become of it."""
-        closed = self.withdrawn_at if self.kind == "open_loop" else ""
+        closed = self.withdrawn_at if self.kind in CLOSED else ""
         return Fact(
             self.id,
             self.kind,
@@ -77,8 +77,11 @@ class PlannedFact:
 
 FIRST = 0.1  # the first stratum: a tenth of the tokens
 _SLACK = 3  # turns
+# Types that hold until the user closes them: an answer has come, an agent is back, a question is
+# decided.
+CLOSED: tuple[FactType, ...] = ("open_loop", "handle", "proposal")
 # Types that follow from nothing else.
-_ALONE = (*POLARITY, "open_loop", "tool_detail")
+_ALONE = (*POLARITY, *CLOSED, "tool_detail")
 
 
 class Planner:
@@ -103,9 +106,9 @@ class Planner:
         stated = max(1, round(mix.density * self._tokens / 1000))
         replaced = self._rounded(mix.superseded * stated)
         dependent = self._rounded(mix.dependent * stated)
-        first = self._first(max(1, stated - replaced - dependent))
+        first = self._first(max(1, round((stated - replaced - dependent) / (1 + self._ended()))))
         self._gather(first)
-        free = [each for each in first if each.kind != "open_loop" and self._later(each)]
+        free = [each for each in first if each.kind not in CLOSED and self._later(each)]
         rng.shuffle(free)
         newer = self._revised(free, replaced)
         parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
@@ -116,13 +119,11 @@ class Planner:
             rng.shuffle(rest)
         for each in rest[: self._rounded(mix.deleted * stated)]:
             self._drop(each)
-        for each in first:
-            if each.kind == "open_loop":
-                self._drop(each)
+        finished = self._close([each for each in first if each.kind in CLOSED])
         if mix.restated:
             for each in (*first, *newer):
                 self._restate(each)
-        return sorted([*first, *newer, *following], key=lambda each: each.place)
+        return sorted([*first, *newer, *following, *finished], key=lambda each: each.place)
 
     def decoys(self, stated: int) -> list[Fact]:
         """Draw facts that nobody will state, of the same making."""
@@ -133,6 +134,37 @@ class Planner:
             Fact(f"d{n}", kind, key, value, polarity=polarity_of(kind), decoy=True)
             for n, (kind, (key, value, _)) in enumerate(zip(kinds, made, strict=True), 1)
         ]
+
+    def _ended(self) -> float:
+        """How many facts that a task is finished there are for each that is stated first."""
+        whole = fsum(self._kinds.values())
+        return self._mix.finished * self._kinds.get("open_loop", 0.0) / whole
+
+    def _close(self, facts: Sequence[PlannedFact]) -> list[PlannedFact]:
+        """Let what is open be closed by the user; some tasks end in a fact of their own."""
+        finished = []
+        for each in facts:
+            share = self._mix.finished if each.kind == "open_loop" and self._later(each) else 0.0
+            if share and self._rng.random() < share:
+                finished.append(self._finish(each))
+            else:
+                self._drop(each)
+        return finished
+
+    def _finish(self, task: PlannedFact) -> PlannedFact:
+        """A task is finished: the agent says so, and what came of it."""
+        turn = self._turn_after(task)
+        place = self._starts[turn]
+        place += (self._tokens - place) * self._rng.random() ** 2
+        text = value(self._domain.things["done"][task.thing], self._rng, self._rng.choice(WORDS))
+        kind: FactType = "done"
+        voice = self._domain.voice_of(kind)
+        done = replace(
+            task, kind=kind, value=text, voice=voice, turn=self._turn_of(place), place=place,
+            old=task, origin=[],
+        )  # fmt: skip
+        task.newer, task.ends = done, place
+        return done
 
     def _first(self, count: int) -> list[PlannedFact]:
         kinds = self._apportioned(count)
@@ -147,8 +179,9 @@ class Planner:
             key, text, thing = self._thing(kind, words[-1], thing)
             voice = self._domain.voice_of(kind)
             # An open loop is closed by the user, for which there has to be another turn.
-            early = "middle" if stratum == "last" and kind == "open_loop" else stratum
-            turn, place = self._placed(voice, early)
+            early = "middle" if stratum == "last" and kind in CLOSED else stratum
+            instructs = stratum != "last" and self._domain.instructs(kind, voice)
+            turn, place = (0, 0.0) if instructs else self._placed(voice, early)
             made.append(PlannedFact(kind, key, thing, text, voice, turn, place, self._tokens))
         return made
 
@@ -298,10 +331,10 @@ class Planner:
                 fact.dropped, fact.ends = turn, self._starts[turn]
 
     def _restate(self, fact: PlannedFact) -> None:
-        """Let the user say a fact again while it holds; open loops are only closed."""
+        """Let the user say a fact again while it holds; what is open is only closed."""
         ends = fact.dropped if fact.dropped >= 0 else len(self._starts)
         turns = range(fact.turn + 1, fact.newer.turn if fact.newer else ends)
-        by_user = fact.voice == "user" and fact.kind != "open_loop"
+        by_user = fact.voice == "user" and fact.kind not in CLOSED
         if by_user and turns and self._rng.random() < self._mix.restated:
             times = min(self._rng.randint(1, 2), len(turns))
             fact.restated = tuple(self._rng.sample(turns, times))

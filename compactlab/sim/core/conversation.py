@@ -28,6 +28,9 @@ FactType = Literal[
     "entity",
     "procedure",
     "goal",
+    "done",  # a task that was asked for is finished; it supersedes the open loop that asked for it
+    "handle",  # the name of an agent or a process in flight, by which what it brings is collected
+    "proposal",  # a question to the user, or a plan, that nobody has decided
 ]
 
 
@@ -81,7 +84,7 @@ class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"k
     origin
         The messages (or pieces of them) that state it: each for itself, unless it is ``whole``.
     polarity
-        Whether it demands, forbids or states.
+        Whether it demands, forbids, states or asks. Of what asks, nobody has decided yet.
     variants, aliases
         Other spellings of the value that count as the value, other names of the key.
     supersedes, depends_on
@@ -106,7 +109,7 @@ class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"k
     key: str
     value: str
     origin: tuple[Source, ...] = ()
-    polarity: Literal["is", "must", "must_not"] = "is"
+    polarity: Literal["is", "must", "must_not", "asks"] = "is"
     variants: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()

@@ -287,7 +287,7 @@ def _twins(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
 
 # Characters of a fact's key and value that are told, of their beginnings and of their ends.
 _KEY, _VALUE = (45, 15), (60, 20)
-_POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)"}
+_POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)", "asks": " (not decided)"}
 
 
 def blamed(lines: Sequence[Line], fact: Fact) -> int:

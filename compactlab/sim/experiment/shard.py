@@ -214,7 +214,7 @@ def _misleads(closed: RunData) -> bool:
         first = states if first is None else first
         if not step.recovery:
             needed = closed.ledger.moments[step.answer].needed
-            if needed & (first.stale | first.mutated):
+            if needed & (first.outdated | first.changed):
                 return True
             first = None
     return False

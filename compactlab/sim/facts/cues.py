@@ -410,3 +410,42 @@ def ruled(text: str, core: str, polarity: str) -> str:
             return "denied"
         return "held"
     return "denied"
+
+
+# What is still to be decided, in words that otherwise say that it is.
+_TO_COME = re.compile(
+    r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?"
+    r"(?: is| are| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered"
+    r"|picked|selected|taken|signed)\b"
+    r"|\b(?:wait(?:s|ing)? for|await(?:s|ing)?|needs?|without|until|before) (?:\w+ ){0,2}yes\b"
+)
+_LEAVES_OPEN = re.compile(
+    r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*"
+    r"|wait(?:s|ing)? (?:for|on)|ask(?:s|ed|ing)?|question\w*|offer(?:s|ed)?"
+    r"|up to (?:the user|you|them|him|her|us)"
+    r"|options?|alternatives?|ideas?|candidates?|to decide|no (?:answer|decision|approval|word)"
+    r"|(?:needs?|wants?|without) (?:\w+ ){0,2}(?:answer|decision|approval|consent|yes|go-ahead)"
+    r"|nobody has|has not|have not|hasn't|haven't|did not|didn't|could|either|whether)\b"
+)
+_DISCARDED = re.compile(
+    r"\b(?:rejected|discarded|abandoned|ruled out|not chosen|superseded|dropped|declined)\b"
+)
+
+
+def decided(text: str, above: str) -> bool:
+    """Whether a statement speaks of what was only asked or proposed as if it were decided.
+
+    Examples
+    --------
+    >>> decided("switch the KEY to VALUE ", "next steps ")
+    True
+    >>> decided("the user was asked whether the KEY is to be VALUE ", "")
+    False
+    """
+    if _DISCARDED.search(f"{above}; {text}"):
+        return True
+    text = _TO_COME.sub("undecided", text)
+    if SETTLED.search(text):
+        return True
+    every = f"{above}; {text}"
+    return not any(each.search(every) for each in (_LEAVES_OPEN, DOUBT, CHOICE, IF))

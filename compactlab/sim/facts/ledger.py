@@ -114,6 +114,16 @@ class Ledger:
         return self.mask(self.older)
 
     @cached_property
+    def finished(self) -> int:
+        """The facts that say that a task is finished."""
+        return self.mask(n for n, fact in enumerate(self.facts) if fact.kind == "done")
+
+    @cached_property
+    def asking(self) -> int:
+        """The facts that ask."""
+        return self.mask(n for n, fact in enumerate(self.facts) if fact.polarity == "asks")
+
+    @cached_property
     def wholes(self) -> dict[int, tuple[int, int]]:
         """Of each fact that only all its origins state: the bits of its origins, from which on."""
         bits, place = {}, len(self.facts)

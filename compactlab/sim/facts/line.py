@@ -32,6 +32,7 @@ from compactlab.sim.facts.cues import (
     VOID,
     WEAKENS,
     YES,
+    decided,
     plainly,
     ruled,
 )
@@ -215,11 +216,11 @@ class Line:
     ) -> str:
         """What is said of a fact whose key stands in a segment."""
         spots = list(self._spots(sought.values, shared))
-        if not spots and sought.polarity != "is":
+        if not spots and sought.polarity in ("must", "must_not"):
             spots = list(self._scattered(sought.values, shared))
         kind = next((v[0] for v in sought.values if len(v) == 1 and v[0].kind != "word"), None)
         keys = self._keys(home, name, kind)
-        if not spots and keys and sought.truth:
+        if not spots and keys and sought.truth and sought.polarity != "asks":
             # A fact that something is so, or is not.
             verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], sought)
             if verdict in ("held", "newer", "denied"):
@@ -460,7 +461,7 @@ class Line:
         ]
         return segment.joint in (",", "(", "\u2013", "—") and not rest
 
-    def _said(  # noqa: PLR0917
+    def _said(  # noqa: PLR0911, PLR0917
         self,
         home: int,
         name: tuple[frozenset[object], ...],
@@ -478,16 +479,19 @@ class Line:
         core = self._marked(low, high, keys, spot, rivals)
         while low > 0 and self._leads(low):
             low -= 1
-        while high + 1 < len(self.segments) and self._comments(high + 1):
+        while high + 1 < len(self.segments) and self._comments(high + 1, sought):
             high += 1
         text = self._marked(low, high, keys, spot, rivals)
         last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
+        above = plainly(" ".join(token.raw.casefold() for token in self.statement.context) + " ")
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
-            return "asked"
+            return "held" if sought.polarity == "asks" else "asked"
+        if sought.polarity == "asks":
+            # Who answers a question decides it, one way or the other.
+            return "denied" if self.answer or decided(text, above) else "held"
         if self.answer and self.of[spot[0]] < self.own:
             agreed = self.answer in YES
             return "held" if agreed != (sought.polarity == "must_not") else "denied"
-        above = plainly(" ".join(token.raw.casefold() for token in self.statement.context) + " ")
         if sought.polarity != "is":
             core = self._clause(home, keys, spot, rivals)
             text = f"{core} ; {text}"
@@ -554,9 +558,11 @@ class Line:
             or re.search(rf"\b{FORMER}\b", words)
         ) and here.joint in (",", "that", "then", "", ":")
 
-    def _comments(self, place: int) -> bool:
+    def _comments(self, place: int, sought: Sought) -> bool:
         """Whether a segment says how the one in front of it is meant."""
         segment = self.segments[place]
+        if segment.aside and sought.polarity == "asks":
+            return True
         first = segment.tokens[0].raw.casefold()
         long = len(segment.tokens) > 4 or "if" in segment.joint
         if segment.strong and long and first not in PRONOUNS:

@@ -180,7 +180,11 @@ def sought_for(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         heads += [senses(said[-1 - (len(said) > 2 and last in vocabulary().light)].form)] * (
             len(said) > 1 and (len(said) > 2 or last not in vocabulary().light)
         )
-        if polarity != "is" and len(said) == 1 and said[0].form in vocabulary().light_verbs:
+        if (
+            polarity in ("must", "must_not")
+            and len(said) == 1
+            and said[0].form in vocabulary().light_verbs
+        ):
             keys.append(())
     sought = tuple(content(tokens(value)) for value in values)
     # A long number says enough without what it counts.

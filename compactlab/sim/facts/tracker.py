@@ -58,7 +58,9 @@ STATES = (
     "conflict",
     "intact",
     "stale",
+    "resurrected",
     "mutated",
+    "presumed",
     "key_only",
     "retrievable",
     "unknown",
@@ -81,7 +83,11 @@ class States(NamedTuple):
     conflict: int = 0
     intact: int = 0  # key, value and polarity stand near each other
     stale: int = 0  # only an older value is there
+    # As stale, of a task: it is asked for, and nothing says any more that it is finished.
+    resurrected: int = 0
     mutated: int = 0  # another value, or the contrary, is stated
+    # As mutated, of what asks: the prompt states it as if the user had decided.
+    presumed: int = 0
     key_only: int = 0  # its key is there, and its value cannot be read
     retrievable: int = 0  # only a call, a pointer to a file or a note would bring it back
     unknown: int = 0  # what came from it is there as tokens without text
@@ -91,6 +97,16 @@ class States(NamedTuple):
     def kept(self) -> int:
         """Those that the agent can use as they are: verbatim or intact."""
         return self.verbatim | self.intact if self.intact else self.verbatim
+
+    @property
+    def outdated(self) -> int:
+        """Those of which only an older value is there."""
+        return self.stale | self.resurrected
+
+    @property
+    def changed(self) -> int:
+        """Those of which something else is stated."""
+        return self.mutated | self.presumed
 
     def of(self, fact: int) -> str:
         """The state of one fact, by its number."""
@@ -215,8 +231,10 @@ class Tracker:
         rest = self._all & ~verbatim & ~conflict & ~intact
         stale &= rest
         rest &= ~stale
-        mutated = rest & bits.wrong
-        rest &= ~mutated
+        resurrected = stale & ledger.finished
+        wrong = rest & bits.wrong
+        rest &= ~wrong
+        presumed = wrong & ledger.asking
         key_only = rest & bits.key
         rest &= ~key_only
         retrievable = rest & (bits.handle | self._notes)
@@ -226,8 +244,10 @@ class Tracker:
             verbatim,
             conflict,
             intact,
-            stale,
-            mutated,
+            stale & ~resurrected,
+            resurrected,
+            wrong & ~presumed,
+            presumed,
             key_only,
             retrievable,
             unknown,

@@ -114,7 +114,7 @@ class Wording:
             found = by_head if by_head.stated else SILENT
         if found.intact or found.wrong:
             return found
-        if sought.polarity == "is" and sought.names:
+        if sought.polarity in ("is", "asks") and sought.names:
             loose = self._judged(sought, self._most(sought), bare=True)
             if loose.intact:
                 return loose

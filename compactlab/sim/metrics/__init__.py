@@ -16,6 +16,7 @@ from compactlab.sim.metrics import (
     decoys,
     drift,
     flush,
+    in_progress,
     lag,
     memory,
     recency,
@@ -45,7 +46,11 @@ FAMILIES = (
     Family(
         "facts",
         "States of facts, and their survival",
-        memory.INSTRUCTIONS + memory.CORRUPTION + survival.METRICS + memory.OCCUPANCY,
+        memory.INSTRUCTIONS
+        + in_progress.METRICS
+        + memory.CORRUPTION
+        + survival.METRICS
+        + memory.OCCUPANCY,
     ),
     Family(
         "continuity",

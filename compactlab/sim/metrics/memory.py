@@ -240,13 +240,13 @@ MUTATED, LOST = 1.5, 1.0
 def stale(data: RunData) -> float | None:
     """Share of revised facts of which the prompt holds only an older value.
 
-    A revised fact is due and supersedes others, at each call of the script. Facts whose state is
-    unknown are left out.
+    A revised fact is due and supersedes others, at each call of the script: the end of a task does,
+    too, so the states stale and resurrected count. Facts whose state is unknown are left out.
     """
     timeline = fact_timeline(data)
     revised = timeline.ledger.revised
     due = [facts & revised for facts in timeline.known]
-    return share((states.stale for states in timeline.states), due)
+    return share((states.outdated for states in timeline.states), due)
 
 
 def conflict(data: RunData) -> float | None:
@@ -335,10 +335,11 @@ def deletion_leak(data: RunData) -> float | None:
 def mutation(data: RunData) -> float | None:
     """Share of due facts that are mutated: another value, or the contrary, is stated.
 
-    All pairs of a call of the script and a due fact, without those whose state is unknown.
+    All pairs of a call of the script and a due fact, without those whose state is unknown. What
+    asks and is stated as decided (the state presumed) counts, too.
     """
     timeline = fact_timeline(data)
-    return share((states.mutated for states in timeline.states), timeline.known)
+    return share((states.changed for states in timeline.states), timeline.known)
 
 
 def severity(data: RunData) -> float | None:

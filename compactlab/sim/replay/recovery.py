@@ -144,7 +144,7 @@ class Actor:
         states, bit = self.tracker.states, 1 << number
         self._acts += 1
         id = f"again-{self._acts}"
-        wrong = (states.stale | states.mutated) & bit
+        wrong = (states.outdated | states.changed) & bit
         if wrong and self._drawn("misuse", fact, answer) < self.loop.misuse:
             return Act("misuse", tuple(self._misused(id, fact, answer, now)))
         pointer = self._pointer(bit, view)

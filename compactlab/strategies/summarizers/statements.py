@@ -94,7 +94,7 @@ def _parts(request: SummaryRequest) -> Iterator[Part]:
 
 # Facts in the words of a summary: each a line of its own, that stands for where it was said.
 
-_POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)"}
+_POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)", "asks": " (not decided)"}
 _MOST = 3  # origins that a line names; a word that is used all day long has hundreds
 _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 
@@ -129,7 +129,8 @@ def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | No
 
 
 def _damages(fact: Fact, dice: random.Random) -> Iterator[str]:
-    yield _line(fact, _another(fact.value, dice))
+    if fact.polarity != "asks":  # a question is damaged by being stated as an answer
+        yield _line(fact, _another(fact.value, dice))
     if fact.polarity != "is":
         yield _line(fact, fact.value, polarity="")
 

@@ -71,6 +71,9 @@ _TOPICS: dict[FactType, Topic] = {
     "tool_detail": "progress",
     "open_loop": "action",
     "goal": "action",
+    "done": "progress",
+    "handle": "action",
+    "proposal": "action",
 }
 
 

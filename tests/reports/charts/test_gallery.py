@@ -25,7 +25,8 @@ FIGURES = {
     "occupancy_verbatim": 0.7,
     "occupancy_lost": 0.3,
     **{f"occupancy_{state}": 0.0 for state in
-       ("intact", "unknown", "retrievable", "conflict", "stale", "mutated", "key_only")},
+       ("intact", "unknown", "retrievable", "conflict", "stale", "resurrected", "mutated",
+        "presumed", "key_only")},
     "cost_with_recovery_usd": 0.5,
 }  # fmt: skip
 ORDER = ["pareto", "classes", "causes", "lag", "type", "survival", "states", "continuity", "loops"]

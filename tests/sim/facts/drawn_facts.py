@@ -34,6 +34,8 @@ VALUES = [
 ]
 LOOKS = ["{}", "{},", "({})", "{}.", "`{}`", "  {}"]
 OTHERS = [
+    "open",
+    "decided",
     "must",
     "never",
     "always",
@@ -120,11 +122,11 @@ def fact_of(draw: Random, id: str, ids: list[str], messages: list[Message]) -> F
     tools = [message.id for message in messages if message.role == "tool"]
     return Fact(
         id,
-        "entity",
+        draw.choice(["entity", "entity", "done"]),
         draw.choice(["", *KEYS, *KEYS]),
         draw.choice(VALUES),
         tuple(_span(draw, message) for message in some(draw, messages, 3)),
-        draw.choice(["is", "is", "must", "must_not"]),
+        draw.choice(["is", "is", "must", "must_not", "asks"]),
         supersedes=some(draw, ids, 2),
         deleted_at=draw.choice(["", "", "", *names]),
         scope=draw.choice(["session", "session", "session", *names]),

@@ -17,9 +17,17 @@ from compactlab.sim.core.view import View
 from compactlab.sim.facts.wording import Spoken, Wording
 
 
-def said_of(fact: Fact, text: str) -> Spoken:
+def said_of(fact: Fact, text: str, talk: Conversation) -> Spoken:
     """What one text says of one fact: what words mean is tested with labelled sentences."""
-    return Wording(text).says(fact)
+    return Wording(text, shared_ends(talk)).says(fact)
+
+
+def shared_ends(talk: Conversation) -> list[str]:
+    """Ends of paths, of two components or more, that name none: several facts' paths have them."""
+    paths = {path for fact in talk.facts for path in (fact.value, *fact.variants) if "/" in path}
+    pieces = [path.strip("/").split("/") for path in paths]
+    ends = ["/".join(each[start:]) for each in pieces for start in range(len(each) - 1)]
+    return [end for end in ends if ends.count(end) > 1]
 
 
 @dataclass
@@ -73,13 +81,17 @@ def in_words(
     older = [f for f in world.talk.facts if f.id in all_older(fact, world.talk)]
     mentioned, ordered = any(s.stated for s in mine), any(s.ordered for s in mine)
     old = any(s.stated for s in theirs) or any(is_verbatim(f, prompt, world) for f in older)
+    outdated = old and not mentioned
+    changed = any(s.wrong for s in mine) and not (fact.whole and len(fact.origin) > 1)
     states = {
         "conflict": mentioned
         and any(s.stated for s in theirs)
         and not (ordered or part_by_part(fact, prompt, world)),
         "intact": any(s.intact for s in mine) or part_by_part(fact, prompt, world),
-        "stale": old and not mentioned,
-        "mutated": any(s.wrong for s in mine) and not (fact.whole and len(fact.origin) > 1),
+        "resurrected": outdated and fact.kind == "done",
+        "stale": outdated,
+        "presumed": changed and fact.polarity == "asks",
+        "mutated": changed,
         "key_only": any(s.key for s in mine),
         "retrievable": retrievable(fact, prompt, world),
         "unknown": is_opaque(fact, prompt, world),
@@ -118,7 +130,7 @@ def heard(fact: Fact, prompt: View, world: World) -> list[Spoken]:
         states_it = world.stands_for(part) & {origin.id for origin in fact.origin}
         in_its_words = any(shows(origin, part, world) for origin in fact.origin)
         if states_it and part.kind != "opaque" and not in_its_words:
-            found.append(said_of(fact, part.text))
+            found.append(said_of(fact, part.text, world.talk))
     return found
 
 
@@ -184,7 +196,7 @@ def holds(fact: Fact, text: str, sources: set[str], world: World, *, note: bool 
     ):
         return True
     states_it = sources & {origin.id for origin in fact.origin}
-    return bool(states_it) and said_of(fact, text).intact
+    return bool(states_it) and said_of(fact, text, world.talk).intact
 
 
 def is_opaque(fact: Fact, prompt: View, world: World) -> bool:

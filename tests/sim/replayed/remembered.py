@@ -16,12 +16,15 @@ from compactlab.sim.replay.host import Host
 
 KINDS: tuple[FactType, ...] = get_args(FactType)
 AREAS = ["alpha", "beta", "gamma", "delta"]
-POLARITY = {"constraint": "must", "prohibition": "must_not"}
+POLARITY = {"constraint": "must", "prohibition": "must_not", "proposal": "asks"}
+# Types that are drawn: not all, so that some come often.
+DRAWN: tuple[FactType, ...] = (*KINDS[:3], *KINDS[1:3], "open_loop", "handle", *("proposal",) * 2)
 
 
 def statement(key: str, value: str, polarity: str = "is") -> str:
     """A sentence that states a fact."""
-    verb = {"is": "is", "must": "must be", "must_not": "must never be"}[polarity]
+    verbs = {"is": "is", "must": "must be", "must_not": "must never be", "asks": "could be"}
+    verb = verbs[polarity]
     return f"The {key} {verb} {value}. "
 
 
@@ -46,7 +49,9 @@ class Teller:
         if known and what == 0:
             return self.draw(st.sampled_from(known))
         old = self.draw(st.sampled_from(known)) if known and what < 4 else None
-        kind = old["kind"] if old and what == 1 else self.draw(st.sampled_from(KINDS[:6]))
+        kind = old["kind"] if old and what == 1 else self.draw(st.sampled_from(DRAWN))
+        if old and what == 1 and self.draw(st.booleans()):
+            kind = "done"
         number = len(self.facts)
         fact = {
             "id": f"f{number}", "kind": kind, "origin": [], "decoy": what == 5,
@@ -61,7 +66,10 @@ class Teller:
 
     def say(self, how: str) -> None:
         text, told = self.words()
-        getattr(self.story, how)(text or "ok")
+        if how == "file":
+            self.story.client(f"# AGENTS.md of this house\n{text}")
+        else:
+            getattr(self.story, how)(text or "ok")
         for fact in told:
             if not fact["decoy"]:
                 fact["origin"].append(Source(self.story.last, 0))
@@ -80,6 +88,8 @@ def remembered(draw: st.DrawFn, kit: Any, *, rewinds: bool = True) -> Conversati
     """A script with facts of any fate."""
     story = kit.Story()
     teller = Teller(story, draw)
+    if draw(st.booleans()):
+        teller.say("file")
     for _ in range(draw(st.integers(2, 7))):
         teller.say("user")
         for _ in range(draw(st.integers(0, 2))):

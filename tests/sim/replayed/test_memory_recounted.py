@@ -49,7 +49,9 @@ def cases(draw: st.DrawFn, kit: Any) -> Case:
 @given(data=st.data())
 def test_every_figure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
     case = data.draw(cases(kit))
-    for figures in (amnesia, by_lag, by_age, immediate, errors, promises, states, chance, survival):
+    for figures in (amnesia, by_lag, by_age, immediate, errors, promises, progress):
+        figures(case)
+    for figures in (states, chance, survival):
         figures(case)
     families = {family.name: family for family in FAMILIES}
     both = (*families["memory"].metrics, *families["facts"].metrics)
@@ -102,11 +104,12 @@ def immediate(case: Case) -> None:
 
 def errors(case: Case) -> None:
     recount, check = case.recount, case.check
-    for name in ("stale", "conflict"):
-        check(name, recount.kept(lambda seen: seen.due and bool(seen.fact.supersedes), [name]))
+    for name, among in (("stale", ["stale", "resurrected"]), ("conflict", ["conflict"])):
+        check(name, recount.kept(lambda seen: seen.due and bool(seen.fact.supersedes), among))
     check("cascade", recount.cascade())
     check("deletion_leak", recount.leak())
-    mutated, lost = recount.kept(of(), ["mutated"]), recount.kept(of(), ["lost", "key_only"])
+    mutated = recount.kept(of(), ["mutated", "presumed"])
+    lost = recount.kept(of(), ["lost", "key_only"])
     check("mutation", mutated)
     check("severity", None if mutated is None or lost is None else 1.5 * mutated + lost)
 
@@ -116,6 +119,24 @@ def promises(case: Case) -> None:
     for polarity in ("must", "must_not"):
         kept = case.recount.kept(of(polarity=polarity, scope="session"))
         case.check(f"instruction_{polarity}", kept)
+
+
+def progress(case: Case) -> None:
+    recount, check = case.recount, case.check
+    check("resurrected_rate", recount.kept(of(kind="done"), ["resurrected"]))
+    check("presumed_rate", recount.kept(of(polarity="asks"), ["presumed"]))
+    check(
+        "handles_forgotten", recount.lost(lambda seen: seen.needed and seen.fact.kind == "handle")
+    )
+    front = []
+    for message in recount.script.messages:
+        if not message.meta:
+            break
+        front += [message.id] * ("AGENTS.md" in message.text)
+    check(
+        "instruction_file",
+        recount.kept(lambda seen: seen.due and any(s.id in front for s in seen.fact.origin)),
+    )
 
 
 def states(case: Case) -> None:
@@ -170,7 +191,7 @@ def test_the_drawn_cases_are_not_tame(kit: Any) -> None:
     states: set[str] = set()
     other: set[str] = set()
 
-    @settings(max_examples=60)
+    @settings(max_examples=150)
     @given(data=st.data())
     def look(data: st.DataObject) -> None:
         seen = data.draw(cases(kit)).recount.seen

@@ -1,0 +1,49 @@
+"""A synthetic session of an agent that hands out work: what is lost of work in progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from compactlab.scenarios.engine.domain import DomainFile
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import ToolCall, World
+from compactlab.sim.core.conversation import FactType
+
+_STARTS = "delegate"  # the tool that starts an agent, whose name comes back
+
+
+class _Lead(World):
+    """Agents are started by a tool of their own."""
+
+    def shows(self, call: ToolCall, kind: FactType) -> bool:
+        """The handle of an agent comes back where it is started; see :meth:`World.shows`."""
+        return super().shows(call, kind) and (call.name == _STARTS) == (kind == "handle")
+
+
+@dataclass(frozen=True)
+class Delegation(Story):
+    """A user has an agent run a garden's season: it works, hands work out, asks and finishes tasks.
+
+    The four failures of docs/failures.md can be seen in it. Tasks are asked for by the user (open
+    loops), and four in five end in a fact of type done, by which the agent says what came of them;
+    the user closes the others. Agents and jobs run in the background: the result of the tool that
+    starts one states its handle, the agent asks for it by that handle, and the user says when it is
+    back. The agent asks the user (proposals), who closes the question, with or without an answer to
+    it, some turns later. An instruction file stands in front, put there by the client: it states
+    the constraints, prohibitions and procedures, but for those that the user states in the last
+    turns. Some of them are replaced later by the user, which the file does not know.
+
+    Sizes and waits are those of ``profiles/research.toml``, a guess throughout, as are all shares;
+    the texts are synthetic.
+
+    Examples
+    --------
+    >>> made = Delegation(tokens=20_000).conversation(seed=1)
+    >>> made.id, made.turns, len([fact for fact in made.facts if not fact.decoy])
+    ('delegation-1', 8, 5)
+    """
+
+    profile: str = "research"
+    domain = DomainFile("delegation")
+    world: ClassVar[type[World]] = _Lead
