@@ -241,7 +241,7 @@ def test_scenarios_have_grids_and_seeds_of_their_own():
 
 def test_the_suite_may_be_sized(tmp_path):
     found = conversations({"scenario": "suite", "tokens": [5000, 9000]})
-    assert len(found) == 22
+    assert len(found) == 20
     assert {"coding_agent(tokens=5000)", "rewinds(tokens=9000)"} <= set(found)
 
 
