@@ -15,6 +15,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.text import holds, one
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
@@ -239,11 +240,14 @@ def context_window(
     The thresholds are shares of the budget, which is the window without the answer.
     """
     evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
+    return _within(groups, evict, cut, keep, preserve_first_user_group)
+
+
+def _within(groups: list[Group], evict: int, cut: int, keep: int, first: bool) -> list[Group]:
+    """Groups that are told beyond one number of tokens, and left out beyond another."""
     if total(groups, serialised) > evict:
         groups = summarise_tool_groups(groups, keep)
-    return truncate(
-        groups, cut, evict, serialised, preserve_first_user_group=preserve_first_user_group
-    )
+    return truncate(groups, cut, evict, serialised, preserve_first_user_group=first)
 
 
 def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Message]:
@@ -349,6 +353,10 @@ class ToolGroups(Strategy):
         ``tool_eviction_threshold``, then leave out the oldest groups if they still exceed
         ``truncation_threshold``. ``truncation``, by messages; ``sliding_window``;
         ``selective_tool_call``: leave out old tool groups; ``tool_result``: tell them.
+    trigger
+        For ``context_window``: tokens, or a share of the window, beyond which old tool groups are
+        told and down to which groups are left out; None for its share of what is left beside the
+        answer.
     keep_last_tool_call_groups
         How many of the newest tool groups stay as they are.
     tool_eviction_threshold, truncation_threshold
@@ -366,6 +374,7 @@ class ToolGroups(Strategy):
     strategy: Literal[
         "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"
     ] = "context_window"
+    trigger: Trigger = None
     keep_last_tool_call_groups: Annotated[int, at_least(0)] = 4
     tool_eviction_threshold: float = 0.5
     truncation_threshold: float = 0.8
@@ -384,6 +393,8 @@ class ToolGroups(Strategy):
                 "tool_eviction_threshold must be above 0 and at most truncation_threshold, and "
                 f"that at most 1, not {self.tool_eviction_threshold}"
             )
+        if self.trigger is not None and self.strategy != "context_window":
+            raise ValueError(f"trigger must be None with strategy={self.strategy!r}")
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -400,7 +411,7 @@ class ToolGroups(Strategy):
     def _is_due(self, messages: Messages, host: Host) -> bool:
         """Whether there can be anything to do; so that nothing is grouped in vain."""
         if self.strategy == "context_window":
-            return messages.total(serialised) > self._budget(host) * self.tool_eviction_threshold
+            return messages.total(serialised) > self._evicts(host)
         if self.strategy == "truncation":
             return len(messages) > self.max_n
         if self.strategy == "sliding_window":
@@ -418,10 +429,13 @@ class ToolGroups(Strategy):
             return leave_out_tool_groups(groups, keep)
         if self.strategy == "tool_result":
             return summarise_tool_groups(groups, keep)
-        shares = self.tool_eviction_threshold, self.truncation_threshold
-        return context_window(
-            groups, self._budget(host), *shares, keep, preserve_first_user_group=first
-        )
+        evict = int(self._evicts(host))
+        cut = max(evict, int(self._budget(host) * self.truncation_threshold))
+        return _within(groups, evict, cut, keep, first)
+
+    def _evicts(self, host: Host) -> float:
+        """Tokens beyond which old tool groups are told."""
+        return tokens_at(self.trigger, host, self._budget(host) * self.tool_eviction_threshold)
 
     def _budget(self, host: Host) -> int:
         return max(1, host.window - self.max_output_tokens)

@@ -15,7 +15,7 @@ from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
-from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
+from compactlab.strategies.mechanisms.estimate import capped, defaults, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
@@ -23,6 +23,7 @@ from compactlab.strategies.mechanisms.handover import (
     summary_message,
 )
 from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # What a log knows of the files that an agent has read and changed.
 #
@@ -178,16 +179,19 @@ class FullSummary(Strategy):
     of the user stay as they are.
 
     Simplified: rules, memory, plan and skills, which are read again too, are not in a log; in a
-    narrowed window what is reserved is a quarter of it at most; what would not be smaller than
-    before is not kept.
+    narrowed window what is reserved by default is a quarter of it at most; what would not be
+    smaller than before is not kept.
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, at which it is time; None for the effective window less
+        the buffer.
     buffer_tokens
-        Tokens of the effective window that stay free.
+        Tokens of the effective window that stay free; of no effect beside a trigger.
     summary_tokens
-        Tokens that a summary may have, and that are kept free for it; a model that writes less
-        has less.
+        Tokens that a summary may have, and that are kept free for it without a trigger; a model
+        that writes less has less.
     files
         How many files are attached, at most.
     file_tokens
@@ -198,6 +202,7 @@ class FullSummary(Strategy):
         How many of the newest tool outputs such a clearing leaves.
     """
 
+    trigger: Trigger = None
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
     summary_tokens: Annotated[int, at_least(1)] = 20_000
     files: Annotated[int, at_least(0)] = 5
@@ -209,6 +214,11 @@ class FullSummary(Strategy):
     breaks = MappingProxyType(
         {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
     )
+
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What it keeps free by default, where that decides when it is time."""
+        return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything, if it is time."""
@@ -230,10 +240,11 @@ class FullSummary(Strategy):
         host.notes["failed"] = 0 if helped else host.notes.get("failed", 0) + 1
         return after if after is not None and helped else view
 
-    def limit(self, host: Host) -> int:
+    def limit(self, host: Host) -> float:
         """Tokens at which it is time."""
-        reserve = at_most(self._output(host), host) + at_most(self.buffer_tokens, host)
-        return host.window - reserve
+        output = min(capped(self, "summary_tokens", host), self._output(host))
+        reserve = output + capped(self, "buffer_tokens", host)
+        return tokens_at(self.trigger, host, host.window - reserve)
 
     def _output(self, host: Host) -> int:
         return min(self.summary_tokens, host.model.max_output or self.summary_tokens)
@@ -265,15 +276,19 @@ class ClaudeCode(Agent):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for its own rule, the window
+        less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` sets it in the client.
     clear_first
         Whether old outputs are cleared before anything is summarised.
     files
         Files that are read again after a compaction, at most.
     """
 
+    trigger: Trigger = None
     clear_first: bool = True
     files: int = 5
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (FullSummary(clear_first=self.clear_first, files=self.files),)
+        return (FullSummary(self.trigger, clear_first=self.clear_first, files=self.files),)

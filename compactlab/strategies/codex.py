@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -16,6 +16,8 @@ from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import (
     at_most,
+    capped,
+    defaults,
     estimate_system,
     is_little,
     known_tokens,
@@ -30,6 +32,7 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import without_middle
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Codex CLI estimates a token for every four bytes of UTF-8.
 _BYTES = 4
@@ -126,13 +129,15 @@ class UserWords(Strategy):
 
     In front of a new turn the message of the user stands after the summary. Images that the user
     sent are lost, as in the original. Simplified: in a narrowed window the user's words have a
-    quarter of it at most; where next to nothing would be gained it does not act. The compaction
-    on the server is ``endpoint_compaction``; the one without a summary is not built.
+    quarter of it at most, by default; where next to nothing would be gained it does not act. The
+    compaction on the server is ``endpoint_compaction``; the one without a summary is not built.
 
     Parameters
     ----------
-    limit
-        Tokens at which it is time, if that is less than 90 % of the window; 0 for that.
+    trigger
+        Tokens, or a share of the window, at which it is time; None for 90 % of the window. One
+        above that counts as 90 %: so Codex caps its ``model_auto_compact_token_limit``
+        (``auto_compact_token_limit`` of ``openai_models.rs``).
     user_tokens
         Tokens of the user's words that are kept; the oldest of them loses its middle.
     tools
@@ -140,20 +145,24 @@ class UserWords(Strategy):
         pays for the whole history (openai/codex issue 37305, of 0.146.1).
     """
 
-    limit: Annotated[int, at_least(0)] = 0
+    trigger: Trigger = None
     user_tokens: Annotated[int, at_least(0)] = 20_000
     tools: bool = False
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {"last user message": "one that is longer than the budget is cut; codex-rs 0100b10"}
     )
 
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """The words of the user, by default."""
+        return defaults(self, "user_tokens")
+
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
-        limit = int(host.window * _LIMIT)
-        if self.limit:
-            limit = min(limit, self.limit)
+        limit = _limit(self.trigger, host, int(host.window * _LIMIT))
         if host.phase is not Phase.ON_OVERFLOW and known_tokens(view, host) < limit:
             return view
         start = _unanswered(view.messages)
@@ -162,7 +171,7 @@ class UserWords(Strategy):
             # What was just said may itself be what is too much.
             history, asked = view.messages, view.messages[:0]
         front = _opening(history)
-        words = newest_words(user_words(history[front:]), at_most(self.user_tokens, host))
+        words = newest_words(user_words(history[front:]), capped(self, "user_tokens", host))
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
         request = fitting(View(view.system, history), host, INSTRUCTIONS)
@@ -172,6 +181,11 @@ class UserWords(Strategy):
         summary = host.summarize(request, live_request(request.messages, most))
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
+
+
+def _limit(trigger: float | None, host: Host, most: int) -> float:
+    """Tokens at which it is time; as ``auto_compact_token_limit``, which never exceeds a limit."""
+    return min(tokens_at(trigger, host, most), most)
 
 
 def _without_tools(view: View) -> View:
@@ -202,6 +216,7 @@ _OPENAI_WINDOW = 272_000
 # billed for it; and tokens that a compaction item takes. Fitted on seven recorded compactions.
 REASONING, ITEM_TOKENS = 1.25, 2200
 _RETAINED = 64_000
+_WORDS = "what is kept of the user's words"
 
 
 @remembered
@@ -259,8 +274,9 @@ class EndpointCompaction(Strategy):
 
     Parameters
     ----------
-    limit
-        Tokens at which it is time, if that is less than 90 % of the window; 0 for that.
+    trigger
+        Tokens, or a share of the window, at which it is time; None for 90 % of what Codex takes
+        the window for. One above that counts as 90 %, as in Codex.
     item_tokens
         Tokens of the compaction item.
     tools
@@ -270,11 +286,12 @@ class EndpointCompaction(Strategy):
         What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
     """
 
-    limit: Annotated[int, at_least(0)] = 0
+    trigger: Trigger = None
     item_tokens: Annotated[int, at_least(1)] = ITEM_TOKENS
     tools: bool = True
     others: Literal["local", "remote"] = "remote"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -286,7 +303,7 @@ class EndpointCompaction(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
         if self.others == "local" and host.model.provider != _OPENAI:
-            return UserWords(limit=self.limit).compact(view, host)
+            return UserWords(self.trigger).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
         start = len(view.messages) if overflow else _unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
@@ -305,13 +322,20 @@ class EndpointCompaction(Strategy):
             return view.with_messages([*kept, item, *front, *asked])
         return view.with_messages([*kept[:-1], *front, *kept[-1:], item, *asked])
 
-    def limit_of(self, host: Host) -> int:
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """The words of the user, which are fewer where Codex compacts by itself."""
+        if self.others == "remote":
+            return {_WORDS: _RETAINED}
+        return {f"{_WORDS} under models of OpenAI": _RETAINED,
+                f"{_WORDS} under other models": UserWords.user_tokens}  # fmt: skip
+
+    def limit_of(self, host: Host) -> float:
         """Tokens at which it is time."""
         window = host.window
         if host.model.provider == _OPENAI:
             window = min(window, _OPENAI_WINDOW)
-        limit = window * 9 // 10
-        return min(limit, self.limit) if self.limit else limit
+        return _limit(self.trigger, host, window * 9 // 10)
 
     def _item(self, known: View, host: Host) -> Message | None:
         """The item, of which the summariser says what it stands for; None if none comes back."""
@@ -342,19 +366,21 @@ class Codex(Agent):
 
     Parameters
     ----------
-    limit
-        Tokens at which it compacts, if that is less than nine tenths of the window; 0 for none.
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for nine tenths of the window,
+        which is the most that Codex allows (``model_auto_compact_token_limit`` sets it).
     route
         ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
         summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models alone.
     """
 
-    limit: Annotated[int, at_least(0)] = 0
+    trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
+    former = MappingProxyType({"limit": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
         if self.route == "local":
-            return (UserWords(limit=self.limit),)
+            return (UserWords(self.trigger),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
-        return (EndpointCompaction(limit=self.limit, others=others),)
+        return (EndpointCompaction(self.trigger, others=others),)

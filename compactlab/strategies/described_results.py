@@ -25,6 +25,7 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
@@ -242,9 +243,11 @@ class DescribedResults(Strategy):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     threshold
-        Share of the window at which it acts, 0 to 1; raised to 0.75 in windows below 512,000
-        tokens, and to 64,000 tokens.
+        Without a trigger, the share of the window at which it acts, 0 to 1, as Hermes' users set
+        it; raised to 0.75 in windows below 512,000 tokens, and to 64,000 tokens.
     tail_ratio
         Share of the trigger that the newest messages may take, which stay as they are.
     protect_last_n
@@ -255,6 +258,7 @@ class DescribedResults(Strategy):
         Share of the trigger; above it the second step is taken.
     """
 
+    trigger: Trigger = None
     threshold: Annotated[float, between(0, 1)] = 0.5
     tail_ratio: Annotated[float, between(0, 1)] = 0.2
     protect_last_n: Annotated[int, at_least(0)] = 20
@@ -264,7 +268,8 @@ class DescribedResults(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""
-        trigger = hermes_trigger(host.window, self.threshold)
+        own = hermes_trigger(host.window, self.threshold)
+        trigger = tokens_at(self.trigger, host, own)
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and host.count(view) < trigger:
             return view

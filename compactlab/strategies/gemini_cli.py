@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from compactlab.sim.core.limits import above, at_least, between
+from compactlab.sim.core.limits import above, at_least
 from compactlab.sim.core.message import Message, Part, frame, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -21,6 +21,7 @@ from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
 from compactlab.strategies.mechanisms.text import LONE, holds, with_parts, without_middle
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
 # of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
@@ -168,6 +169,7 @@ VERIFY = (
 )
 ACKNOWLEDGED = "Understood, I go on from there."
 _MAX_TOKENS = 8192  # the original sets no limit
+_TRIGGER = 0.5  # its DEFAULT_COMPRESSION_TOKEN_THRESHOLD
 # What its tool for reading files returns at once; set in its fileUtils.
 _READ_LINES, _READ_CHARS = 2_000, 2_000
 
@@ -190,8 +192,8 @@ class FractionSplit(Strategy):
 
     Parameters
     ----------
-    threshold
-        Share of the window at which it is time, 0 to 1.
+    trigger
+        Tokens, or a share of the window, at which it is time; None for half of the window.
     preserve
         Share of the characters that stay at least, above 0 and below 1.
     output_budget
@@ -201,10 +203,11 @@ class FractionSplit(Strategy):
         Whether the second request is made.
     """
 
-    threshold: Annotated[float, between(0, 1)] = 0.5
+    trigger: Trigger = _TRIGGER
     preserve: Annotated[float, above(0, below=1)] = 0.3
     output_budget: Annotated[int, at_least(0)] = 50_000
     verify: bool = True
+    former = MappingProxyType({"threshold": "trigger"})
 
     breaks = MappingProxyType(
         {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
@@ -225,7 +228,7 @@ class FractionSplit(Strategy):
         """Replace the older part, if it is time."""
         before = _prompt_tokens(view, host)
         end = _history(view.messages)
-        if before < self.threshold * host.window or not end:
+        if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
             return view
         history, pending = view.messages[:end], view.messages[end:]
         short = within_budget(history, host, self.output_budget)
@@ -294,12 +297,14 @@ class GeminiCli(Agent):
 
     Parameters
     ----------
-    threshold
-        Share of the window at which it compresses.
+    trigger
+        Tokens, or a share of the window, at which it compresses; None for half of the window
+        (``model.compressionThreshold`` sets the share in its settings).
     """
 
-    threshold: Annotated[float, above(0, up_to=1)] = 0.5
+    trigger: Trigger = _TRIGGER
+    former = MappingProxyType({"threshold": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (FractionSplit(threshold=self.threshold),)
+        return (FractionSplit(self.trigger),)

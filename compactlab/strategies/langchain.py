@@ -31,6 +31,7 @@ from compactlab.strategies.mechanisms.handover import (
     summary_message,
 )
 from compactlab.strategies.mechanisms.text import one, transcript, without_middle
+from compactlab.strategies.mechanisms.trigger import SIZE, is_size
 
 # Trimming a history to a budget from either end: LangChain's trim_messages.
 
@@ -271,6 +272,7 @@ class TrimMessages(Strategy):
 Size = tuple[str, float]
 KINDS = ("tokens", "messages", "fraction")
 _WHOLE = ("tokens", "messages")
+OWN = ("fraction", 0.85)  # of deepagents (0.7.32)
 
 
 def check_size(field: str, size: Any) -> None:
@@ -287,9 +289,17 @@ def check_size(field: str, size: Any) -> None:
 
 
 def clauses(trigger: Any) -> list[list[Size]]:
-    """A trigger as clauses, one of which must be met, of sizes that must all be reached."""
+    """A trigger as clauses, one of which must be met, of sizes that must all be reached.
+
+    A number is a size, too: tokens above 1, else a share of the window. None is deepagents' size.
+    """
+    if trigger is None:
+        trigger = OWN
+    elif isinstance(trigger, int | float) and is_size(trigger):
+        trigger = ("fraction" if trigger <= 1 else "tokens", trigger)
     if not isinstance(trigger, tuple):
-        raise ValueError(f"trigger must be a size or several of them, not {trigger!r}")
+        what = f"{SIZE}, a size or several of them"
+        raise ValueError(f"trigger must be {what}, not {trigger!r}")
     if not trigger:
         return []
     if isinstance(trigger[0], str):
@@ -433,9 +443,10 @@ class RollingSummary(Strategy):
     Parameters
     ----------
     trigger
-        When: a kind and a number (``("tokens", 8000)``, ``("messages", 50)`` or
-        ``("fraction", 0.85)`` of the window); several of them, of which any will do; among those
-        some that must all be met: ``(("messages", 90), (("tokens", 3000), ("messages", 50)))``.
+        When: tokens or a share of the window; a kind and a number (``("tokens", 8000)``,
+        ``("messages", 50)`` or ``("fraction", 0.85)``); several of these, of which any will do;
+        among those some that must all be met:
+        ``(("messages", 90), (("tokens", 3000), ("messages", 50)))``.
     keep
         How much of the end stays: a kind and a number.
     summary_input
@@ -444,7 +455,7 @@ class RollingSummary(Strategy):
         How the request is built: ``fresh`` or ``live``.
     """
 
-    trigger: tuple[Any, ...] = ("fraction", 0.85)
+    trigger: tuple[Any, ...] | int | float | None = OWN
     keep: tuple[str, float] = ("messages", 20)
     summary_input: Annotated[int, at_least(0)] = 4000
     rides: Literal["live", "fresh"] = "fresh"

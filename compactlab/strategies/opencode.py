@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -24,6 +24,7 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
 from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).
@@ -94,6 +95,8 @@ class PruneThenSummarize(Strategy):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for what is usable.
     prune
         Whether outputs are erased.
     protect_tokens
@@ -109,6 +112,7 @@ class PruneThenSummarize(Strategy):
         a fresh request if it does not fit or nothing comes back.
     """
 
+    trigger: Trigger = None
     prune: bool = True
     protect_tokens: Annotated[int, at_least(0)] = 40_000
     minimum_tokens: Annotated[int, at_least(0)] = 20_000
@@ -124,12 +128,17 @@ class PruneThenSummarize(Strategy):
         }
     )
 
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What is kept free for an answer, which is no field of its own."""
+        return {"what is kept free for an answer": _OUTPUT}
+
     def compact(self, view: View, host: Host) -> View:
         """Erase after a turn; summarise before a call, if it is time."""
         if host.phase is Phase.ON_OVERFLOW:
             return self._overflown(view, host)
         tokens = reported_tokens(host)
-        full = tokens is not None and tokens >= usable(host)
+        full = tokens is not None and tokens >= tokens_at(self.trigger, host, usable(host))
         if host.phase is Phase.AFTER_TURN:
             return view if full else self._pruned(view)
         return self._summarised(view, host, view.messages) if full else view
@@ -193,7 +202,7 @@ def usable(host: Host) -> int:
     Where the model has a limit for the prompt alone, that less a buffer; else the window less the
     longest answer, without a buffer.
     """
-    answer = at_most(min(host.model.max_output or _OUTPUT, _OUTPUT), host)
+    answer = min(host.model.max_output or _OUTPUT, at_most(_OUTPUT, host))
     prompt = _prompt_limit(host)
     return max(0, prompt - min(_RESERVED, answer) if prompt else host.window - answer)
 
@@ -222,6 +231,9 @@ class Opencode(Agent):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for its own rule, the window
+        less the longest answer (``compaction.reserved`` moves it in its settings).
     prune
         Whether old outputs are erased.
     rides
@@ -230,6 +242,7 @@ class Opencode(Agent):
         Whether a plug-in reminds the compactor of a memory.
     """
 
+    trigger: Trigger = None
     prune: bool = True
     rides: Literal["live", "fresh"] = "fresh"
     memory_plugin: bool = False
@@ -237,4 +250,4 @@ class Opencode(Agent):
     def steps(self) -> tuple[Strategy, ...]:
         """The plug-in, if there is one, and the compaction."""
         hook = (MemoryFlush(profile="hook"),) if self.memory_plugin else ()
-        return (*hook, PruneThenSummarize(prune=self.prune, rides=self.rides))
+        return (*hook, PruneThenSummarize(self.trigger, prune=self.prune, rides=self.rides))

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.limits import Limit, at_least
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
@@ -28,6 +28,7 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 from compactlab.strategies.mechanisms.text import changed_to
+from compactlab.strategies.mechanisms.trigger import SIZE, Trigger, is_size, tokens_at
 
 Gate = Literal["api", "langchain"]
 
@@ -234,6 +235,8 @@ def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 
+_CLEARS = 100_000  # input tokens, by the documentation
+_EDIT = Limit(f"{SIZE}, or 0", lambda value: value == 0 or is_size(value))
 _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})
 
 
@@ -263,7 +266,8 @@ class ClearToolResults(Strategy):
     Parameters
     ----------
     trigger
-        Beyond how many tokens (or tool uses) results are cleared.
+        Beyond how many tokens, which share of the window, or how many tool uses results are
+        cleared; None for 100,000 tokens, the API's default; 0 for always.
     trigger_type
         What the trigger counts: ``input_tokens`` of the prompt, or ``tool_uses``; LangChain has
         only the former.
@@ -282,7 +286,7 @@ class ClearToolResults(Strategy):
         Who is followed.
     """
 
-    trigger: Annotated[int, at_least(0)] = 100_000
+    trigger: Annotated[int | float | None, _EDIT] = _CLEARS
     trigger_type: Literal["input_tokens", "tool_uses"] = "input_tokens"
     keep: Annotated[int, at_least(0)] = 3
     clear_at_least: Annotated[int, at_least(0)] = 0
@@ -299,6 +303,8 @@ class ClearToolResults(Strategy):
         super().__post_init__()
         if self.gate == "langchain" and self.trigger_type != "input_tokens":
             raise ValueError("trigger_type must be 'input_tokens' with gate='langchain'")
+        if self.trigger_type == "tool_uses" and not isinstance(self.trigger, int):
+            raise ValueError(f"trigger must be a whole number of tool uses, not {self.trigger!r}")
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
@@ -312,13 +318,19 @@ class ClearToolResults(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Clear, if it is time."""
-        excess = self._size(view, host) - self.trigger
+        excess = self._size(view, host) - self._most(host)
         if excess <= 0:
             return view
         weight: Weight = approximate if self.gate == "langchain" else host.weight
         rule = self._rule(host.model.tokenizer)
         cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
+
+    def _most(self, host: Host) -> int:
+        """The largest size at which nothing is cleared."""
+        if self.trigger_type == "tool_uses":
+            return int(self.trigger or 0)
+        return int(tokens_at(self.trigger, host, _CLEARS)) if self.trigger != 0 else 0
 
     def _rule(self, tokenizer: Tokenizer) -> Clearing:
         """What is cleared under a tokenizer."""
@@ -342,6 +354,10 @@ class ClearToolResults(Strategy):
 
 
 LEAST = 50_000  # the API takes no smaller trigger
+_COMPACTS = 150_000  # input tokens, by the documentation
+_PASS = Limit(
+    f"at least {LEAST} tokens, or a share of the window", lambda value: not 1 < value < LEAST
+)
 _MAX_TOKENS = 16_000  # how long a block may get is not documented
 
 
@@ -363,14 +379,16 @@ class ServerCompaction(Strategy):
     Parameters
     ----------
     trigger
-        Input tokens above which it compacts; at least 50,000.
+        Input tokens, or the share of the window, above which it compacts; None for 150,000, the
+        API's default. The API takes no fewer than 50,000: a share that comes to less counts as
+        that.
     instructions
         What is asked for instead of the provider's own prompt; only its length matters.
     opaque
         Whether the block's text is hidden.
     """
 
-    trigger: Annotated[int, at_least(LEAST)] = 150_000
+    trigger: Annotated[Trigger, _PASS] = _COMPACTS
     instructions: str = ""
     opaque: bool = False
 
@@ -380,7 +398,7 @@ class ServerCompaction(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Put a block in the place of everything, if the request is large enough."""
-        if host.count(view) <= self.trigger:
+        if host.count(view) <= max(LEAST, tokens_at(self.trigger, host, _COMPACTS)):
             return view
         most = host.model.max_output or _MAX_TOKENS
         asked = self.instructions or INSTRUCTIONS

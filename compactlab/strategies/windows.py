@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from compactlab.sim.core.limits import at_least, between
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -17,6 +18,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.text import changed_to, holds, with_parts
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 
 @dataclass(frozen=True)
@@ -209,17 +211,18 @@ class PairSafeWindow(Strategy):
         Whether results are shortened before anything is cut off.
     per_turn
         0 to look at the end of each turn alone; n to look before every n-th call, too.
-    compression_threshold
-        Share of the model's window from which on the front is cut off before a call; 0 for never.
-        The original's ``proactive_compression=True`` is 0.7.
+    trigger
+        Tokens, or a share of the window, from which on the front is cut off before a call; None
+        for never, as by default in the original, whose ``proactive_compression=True`` is 0.7.
     """
 
     window_size: Annotated[int, at_least(0)] = 40
     pin_first: Annotated[int, at_least(0)] = 0
     should_truncate_results: bool = True
     per_turn: Annotated[int, at_least(0)] = 0
-    compression_threshold: Annotated[float, between(0, 1)] = 0.0
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
+    former = MappingProxyType({"compression_threshold": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -245,8 +248,7 @@ class PairSafeWindow(Strategy):
         return bool(host.notes["calls"] % self.per_turn == 0)
 
     def _is_full(self, view: View, host: Host) -> bool:
-        share = self.compression_threshold
-        return share > 0 and host.count(view) >= share * host.window
+        return host.count(view) >= tokens_at(self.trigger, host, math.inf)
 
     def _cut(self, view: View, host: Host, *, force: bool) -> View:
         if len(view.messages) <= self.window_size and not force:

@@ -76,14 +76,23 @@ def _declared(cls: type) -> tuple[list[str], list[tuple[str, Limit]]]:
         # Somebody's own class may name types that exist for a type checker alone.
         return [], []
     fields = {f.name: hints[f.name] for f in dataclasses.fields(cls) if f.init}
-    tuples = [name for name, hint in fields.items() if get_origin(hint) is tuple]
+    tuples = [
+        name
+        for name, hint in fields.items()
+        if any(get_origin(kind) is tuple for kind in _kinds(hint))
+    ]
     return tuples, [(name, limit) for name, hint in fields.items() for limit in _limits(hint)]
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """The kinds of a union; else the kind itself."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _limits(hint: Any) -> Iterator[Limit]:
     if get_origin(hint) is Annotated:
         kind, *extras = get_args(hint)
-        optional = get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)
+        optional = NoneType in _kinds(kind)
         for limit in extras:
             if isinstance(limit, Limit):
                 yield _or_none(limit) if optional else limit

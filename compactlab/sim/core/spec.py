@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+import warnings
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.errors import RenamedWarning, UsageError, unknown
 
 T = TypeVar("T")
 
@@ -106,8 +109,12 @@ def _value(text: str, name: str, value: ast.expr) -> Any:
 
 
 def build(cls: type[T], arguments: dict[str, Any]) -> T:
-    """Build a dataclass from a spec's arguments, with errors that name field and type."""
+    """Build a dataclass from a spec's arguments, with errors that name field and type.
+
+    A class may have a mapping ``former``, of fields by the names that they once had.
+    """
     name = snake_case(cls.__name__)
+    arguments = _current(name, arguments, getattr(cls, "former", {}))
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints = _hints(cls)  # type: ignore[arg-type]
     for key, value in arguments.items():
@@ -121,12 +128,29 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
         raise UsageError(f"{name}: {error}") from None
 
 
+def _current(name: str, arguments: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments by the names of today, with a note where one is given by a former name."""
+    for once in former.keys() & arguments.keys():
+        now = former[once]
+        if now in arguments:
+            raise UsageError(f"{name}: {once} is called {now} now: give one of them")
+        message = f"{once} of {name} is called {now} now"
+        warnings.warn(message, RenamedWarning, stacklevel=3)
+    return {former.get(key, key): value for key, value in arguments.items()}
+
+
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+    return get_type_hints(cls, include_extras=True)
 
 
 def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+        # What is no kind of a union is refused by its limit, which says more than its kinds.
+        return get_origin(hint) in (Union, UnionType) or _fits(value, hint)
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, kind) for kind in get_args(hint))
     if get_origin(hint) is Literal:
         return value in get_args(hint)
     if hint is float:
@@ -137,8 +161,11 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _type_name(hint: Any) -> str:
+    if get_origin(hint) is Annotated:
+        return _type_name(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_type_name, get_args(hint)))
     if get_origin(hint) is Literal:
         return " or ".join(map(repr, get_args(hint)))
-    return {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(
-        hint, getattr(hint, "__name__", str(hint))
-    )
+    words = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}
+    return {**words, NoneType: "None"}.get(hint, getattr(hint, "__name__", str(hint)))

@@ -33,6 +33,7 @@ class Card:
     sees_future: bool
     flushes: bool
     breaks: tuple[tuple[str, str], ...]
+    caps: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, strategy: Strategy) -> Card:
@@ -50,6 +51,7 @@ class Card:
             sees_future=bool(strategy.sees_future),
             flushes=bool(strategy.flushes),
             breaks=tuple((str(rule), str(why)) for rule, why in strategy.breaks.items()),
+            caps=tuple((str(name), int(tokens)) for name, tokens in strategy.caps.items()),
         )
 
 
@@ -102,6 +104,11 @@ class Foreign(Strategy):
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
         """Rules of the contract that the system it follows breaks."""
         return dict(self.card.breaks)
+
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """Tokens that it reserves by default and that a narrowed window caps."""
+        return dict(self.card.caps)
 
     def compact(self, view: View, host: Host) -> View:
         """Nobody asks it in this process."""

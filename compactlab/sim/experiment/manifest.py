@@ -58,6 +58,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     sees_future: list[str] = []
     flushes: list[str] = []
     breaks: dict[str, dict[str, str]] = {}
+    caps: dict[str, dict[str, Count]] = {}
     models: list[str] = []
     skipped_files: Count = 0
     sources: list[str] = []

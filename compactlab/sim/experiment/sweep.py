@@ -197,6 +197,7 @@ class Experiment:
             "sees_future": [s.spec for s in strategies if s.sees_future],
             "flushes": [s.spec for s in strategies if s.flushes],
             "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
+            "caps": {s.spec: dict(s.caps) for s in strategies if s.caps},
             "models": list(self.models),
             "skipped_files": self.skipped,
             "sources": [source.alias or source.name for source in self.sources],

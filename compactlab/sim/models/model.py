@@ -277,6 +277,8 @@ class Model:
         Whether thinking of earlier turns is dropped at a new user message.
     source, asof
         Where its figures come from, and their day.
+    own_window
+        Its window before a run narrowed it; 0 where none did.
     """
 
     name: str
@@ -295,10 +297,13 @@ class Model:
     strips_thinking: bool = False
     source: str = ""
     asof: str = ""
+    own_window: int = 0
 
     def narrowed(self, window: int | None) -> Model:
         """This model with a window of at most so many tokens."""
-        return self if window is None else replace(self, window=min(window, self.window))
+        if window is None or window >= self.window:
+            return self
+        return replace(self, window=window, own_window=self.own_window or self.window)
 
     @property
     def multiplier(self) -> float:

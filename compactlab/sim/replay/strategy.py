@@ -16,6 +16,9 @@ from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 
+CAP = 4
+"""What is reserved by default is at most one so manieth of a window that a run has narrowed."""
+
 
 class Lifetime(StrEnum):
     """How long the view that a strategy returns holds.
@@ -46,6 +49,10 @@ class Strategy(ABC):
         Whether it may know what comes; only an oracle does, and reports say so.
     breaks
         Rules of the contract that the system it follows breaks: rule to reason and version.
+    caps
+        Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
+    former
+        Its fields by the names that they once had: specs are read by these, too, with a note.
 
     Examples
     --------
@@ -62,6 +69,8 @@ class Strategy(ABC):
     idle_after: ClassVar[float] = 0.0
     sees_future: ClassVar[bool] = False
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    caps: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    former: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
         """Refuse what its fields, by their declaration, cannot be."""
@@ -173,6 +182,11 @@ class Pipeline(Strategy):
         """What its parts break."""
         return {rule: why for part in self.parts for rule, why in part.breaks.items()}
 
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What its parts reserve by default."""
+        return {name: tokens for part in self.parts for name, tokens in part.caps.items()}
+
     def compact(self, view: View, host: Host) -> View:
         """Ask all parts in turn, as if all were asked at this moment."""
         for part in self.parts:
@@ -204,6 +218,11 @@ class Agent(Strategy):
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
         """What its parts break."""
         return Pipeline(self.parts).breaks
+
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What its parts reserve by default."""
+        return Pipeline(self.parts).caps
 
     def compact(self, view: View, host: Host) -> View:
         """Ask all parts in turn, as if all were asked at this moment."""

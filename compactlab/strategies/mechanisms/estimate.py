@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ from compactlab.sim.core.message import FAILED, FRAME, Message, Part, remembered
 from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import CAP, Strategy
 
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
 # 0.73.1), and none in what the user says.
@@ -156,13 +158,28 @@ def is_little(tokens: int, host: Host) -> bool:
     return tokens * 100 < host.window
 
 
-def at_most(tokens: int, host: Host, share: int = 4) -> int:
-    """A number of tokens that is meant for a large window: a quarter of a smaller one.
+def at_most(tokens: int, host: Host) -> int:
+    """A number of tokens that is meant for a large window: a quarter of one that is narrowed.
 
     A run may narrow the window of its model. What agents reserve as an absolute number would then
-    be all of it, which no agent was made for.
+    be all of it, which no agent was made for. A window that is a model's own is as it is.
     """
-    return min(tokens, host.window // share)
+    return min(tokens, host.window // CAP) if host.model.own_window else tokens
+
+
+def defaults(strategy: Strategy, *names: str) -> dict[str, int]:
+    """Those of some fields of a strategy that nobody has set, with what they stand at."""
+    return {
+        field.name: tokens
+        for field in fields(strategy)  # type: ignore[arg-type]
+        if field.name in names and (tokens := getattr(strategy, field.name)) == field.default
+    }
+
+
+def capped(strategy: Strategy, name: str, host: Host) -> int:
+    """A field's tokens: in a narrowed window a quarter of it at most, if nobody has set them."""
+    tokens: int = getattr(strategy, name)
+    return at_most(tokens, host) if name in defaults(strategy, name) else tokens
 
 
 # Tokens as LangChain approximates them (langchain-core 1.7.2, `count_tokens_approximately`).

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from compactlab.sim.core.limits import Limit
 from compactlab.sim.replay.host import Host
 
+SIZE = "a whole number of tokens, or a share of the window above 0 and at most 1"
 
-def _is_size(value: Any) -> bool:
-    return not isinstance(value, bool) and (0 < value <= 1 or value == int(value) > 1)
+
+def is_size(value: Any) -> bool:
+    """Whether a number can be tokens or a share."""
+    if isinstance(value, bool) or not math.isfinite(value):
+        return False
+    return bool(0 < value <= 1 or value == int(value) > 1)
 
 
 Trigger = Annotated[
     int | float | None,
-    Limit("a whole number of tokens, or a share of the window above 0 and at most 1", _is_size),
+    Limit(SIZE, is_size),
 ]
 """The size at which a strategy compacts; None is the rule of the system that it follows.
 
@@ -40,9 +46,10 @@ def tokens_at(trigger: float | None, host: Host, own: float) -> float:
     --------
     >>> from compactlab.sim.models.model import find_model
     >>> host = Host(find_model("claude-sonnet-4-5"))
-    >>> [tokens_at(trigger, host, 167_000) for trigger in (None, 0.5, 120_000)]
-    [167000, 100000, 120000]
+    >>> [f"{tokens_at(trigger, host, 167_000):,}" for trigger in (None, 0.5, 120_000)]
+    ['167,000', '100,000.0', '120,000']
     """
     if trigger is None:
         return own
-    return int(host.window * trigger) if trigger <= 1 else trigger
+    # Not rounded: whether what is compared must reach it or exceed it is the system's own rule.
+    return host.window * trigger if trigger <= 1 else trigger

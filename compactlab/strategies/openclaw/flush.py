@@ -18,6 +18,7 @@ from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.sim.replay.trace import Compacted
 from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.text import BLANKS, floored, is_finite, is_number
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
 #
@@ -305,12 +306,15 @@ class MemoryFlush(Strategy):
 
     Parameters
     ----------
+    trigger
+        The trigger of the compaction that it goes before, tokens or a share of the window; None
+        for the window less the floor of the reserve.
     soft_threshold_tokens
-        So many tokens before the reserve it runs.
+        So many tokens before that it runs.
     reserve_tokens_floor
         Tokens of the window that the context is not to grow into. The compactor's own reserve is
         not asked: with a larger one, compaction comes first and the flush too late, as in the
-        original.
+        original. Of no effect beside a trigger.
     force_flush_transcript_bytes
         Size of the transcript from which on it runs anyway; 0 for never. Since 2026.3.13.
     prompt, system_prompt
@@ -325,6 +329,7 @@ class MemoryFlush(Strategy):
         says now, and suppresses only the token.
     """
 
+    trigger: Trigger = None
     soft_threshold_tokens: Annotated[int, at_least(0)] = SOFT_THRESHOLD_TOKENS
     reserve_tokens_floor: Annotated[int, at_least(0)] = RESERVE_TOKENS_FLOOR
     force_flush_transcript_bytes: Annotated[int, at_least(0)] = FORCE_FLUSH_TRANSCRIPT_BYTES
@@ -379,6 +384,8 @@ class MemoryFlush(Strategy):
         entry = SessionEntry(last.prompt, True, len(host.compactions), self._flushed(host))
         window = flush_window(host.window, None)
         reserve, soft = settings.reserve_tokens_floor, settings.soft_threshold_tokens
+        if self.trigger:
+            window, reserve = tokens_at(self.trigger, host, window), 0
         if self.version != "2026.1.29":
             threshold = flush_threshold(window, reserve, soft)
             count = projected_tokens(last.prompt, last.output, _said_now(view), threshold)

@@ -17,6 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.mechanisms.trigger import Trigger
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,
@@ -121,6 +122,7 @@ class RecencyBuffer(OnPi):
     enabled: bool = True
     keep_messages: Annotated[int, at_least(0)] = 10
     keep_tokens: Annotated[int, at_least(0)] = 2000
+    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
@@ -283,6 +285,7 @@ class PreserveTurns(OnPi):
     """
 
     recent_turns_preserve: Annotated[int, between(0, 12)] = 3
+    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000

@@ -12,7 +12,8 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
-from compactlab.strategies.openclaw.flush import MemoryFlush
+from compactlab.strategies.mechanisms.trigger import Trigger
+from compactlab.strategies.openclaw.flush import MemoryFlush, Version
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.openclaw.pairs import BREAKS, Mending, PairRepair
@@ -75,6 +76,9 @@ class Openclaw(Agent):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, beyond which it compacts, with the flush 4,000 tokens
+        before that; None for the window less 20,000 (``compaction.reserveTokensFloor``).
     version
         ``2026.1.29``: pi 0.49.3, safeguard without preserved turns. ``2026.2.17``: pi 0.53.0; its
         package lacked the extension files, so that safeguard and pruning silently did nothing (to
@@ -94,6 +98,7 @@ class Openclaw(Agent):
         Pull request 17345: token budget, sidecar, and oversized results in files.
     """
 
+    trigger: Trigger = None
     version: Literal["2026.1.29", "2026.2.17", "2026.3.13"] = "2026.3.13"
     memory_flush: bool = True
     pruning: bool = True
@@ -112,7 +117,8 @@ class Openclaw(Agent):
         new = self.version == "2026.3.13"
         session: list[Strategy] = [OffloadOutputs(pointer_for_text=False)] if self.planner else []
         if self.memory_flush:
-            session.append(MemoryFlush(version="2026.3.13" if new else "2026.1.29"))
+            version: Version = "2026.3.13" if new else "2026.1.29"
+            session.append(MemoryFlush(self.trigger, version=version))
         session.append(self._compaction())
         turn: list[Strategy] = [PairRepair(version="2026.3.13" if new else "2026.1.29")]
         if self.planner:
@@ -131,10 +137,11 @@ class Openclaw(Agent):
 
     def _compaction(self) -> Strategy:
         if self.version == "2026.2.17":
-            return AutoCompact(version="0.49.3")
+            return AutoCompact(self.trigger, version="0.49.3")
         if self.version == "2026.1.29" or self.recency_buffer:
             return RecencyBuffer(
+                trigger=self.trigger,
                 enabled=self.recency_buffer,
                 version="0.58.0" if self.version == "2026.3.13" else "0.49.3",
             )
-        return PreserveTurns()
+        return PreserveTurns(trigger=self.trigger)

@@ -17,6 +17,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.estimate import last_usage
+from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.pi.preparation import (
     Entry,
     Files,
@@ -103,6 +104,9 @@ class OnPi(Strategy):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, beyond which it is time; None for the window less the
+        reserve, which then decides the length of summaries alone.
     reserve_tokens
         Tokens of the window that the context may not grow into.
     reserve_tokens_floor
@@ -114,6 +118,7 @@ class OnPi(Strategy):
     """
 
     # No fields here: a spec has them in the order of the strategy itself.
+    trigger: float | None
     reserve_tokens: int
     reserve_tokens_floor: int
     keep_recent_tokens: int
@@ -140,8 +145,9 @@ class OnPi(Strategy):
 def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
     """Say whether it is time to compact, and what; None if it is not."""
     tokens = last_usage(host)
+    reserve = host.window - tokens_at(rules.trigger, host, host.window - rules.reserve)
     if host.phase is not Phase.ON_OVERFLOW and (
-        tokens is None or not should_compact(tokens, host.window, rules.reserve)
+        tokens is None or not should_compact(tokens, host.window, reserve)
     ):
         return None
     before = _before(view, host)
@@ -234,6 +240,9 @@ class AutoCompact(OnPi):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, beyond which it is time; None for the window less the
+        reserve, which beside a trigger decides how long summaries may be alone.
     reserve_tokens_floor
         OpenClaw raises the reserve to so many tokens; 0 for pi alone.
     version
@@ -249,6 +258,7 @@ class AutoCompact(OnPi):
         on the live prompt and reads the cache.
     """
 
+    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
@@ -278,12 +288,16 @@ class Pi(Agent):
 
     Parameters
     ----------
+    trigger
+        Tokens, or a share of the window, beyond which it compacts; None for the window less
+        16,384, its ``compaction.reserveTokens``.
     version
         Of the package; see ``auto_compact``.
     """
 
+    trigger: Trigger = None
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (AutoCompact(reserve_tokens_floor=0, version=self.version),)
+        return (AutoCompact(self.trigger, reserve_tokens_floor=0, version=self.version),)
