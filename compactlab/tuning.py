@@ -6,7 +6,7 @@ import ast
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,11 +14,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from compactlab.naming import metrics_of, planned_strategy
 from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.tune.choice import ratio
 from compactlab.reports.tune.found import Found, Work
 from compactlab.reports.tune.search import around, coarse, next_value, span
 from compactlab.reports.tune.settings import CLIENTS, Model
 from compactlab.reports.tune.survey import Picked, Surveyed, picked, surveyed
-from compactlab.reports.tune.tuned import TRIGGER, Asked, Point, Subject, Told, Tuned, told
+from compactlab.reports.tune.tuned import TRIGGER, Asked, Point, Subject, Tuned, told
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
 from compactlab.sim.experiment.foreign import Foreign
@@ -29,7 +30,7 @@ from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import controls
 
@@ -46,6 +47,9 @@ TABLES = ("calls", "lags")
 _KEEP_ALL = "keep_all"
 # The highest trigger that is tried, as a share of the largest prompt: above it nothing happens.
 _BELOW = 0.97
+# So many triggers are tried at once, the largest; then smaller ones, one by one, while the smallest
+# costs no more than this over the cheapest.
+AT_ONCE, _RISE = 3, 1.25
 _SIZE = 1000  # values from here on are sizes, between which one can look
 
 
@@ -183,6 +187,7 @@ class _Seeker:
     fixed: dict[str, Any] = field(default_factory=dict)  # what earlier fields have been set to
     axis: int = 0
     begun: bool = False  # whether the first values of the field have been tried
+    below: list[int] = field(default_factory=list)  # smaller triggers that may be tried yet
     done: bool = False
     dropped: bool = False
 
@@ -227,7 +232,8 @@ class _Seeker:
         if axis.field == TRIGGER:
             client = CLIENTS.get(self.strategy.spec.partition("(")[0])
             highest = min(high, client.highest(self.model) if client else math.inf)
-            return coarse(min(low, highest), highest, self.search.first)
+            self.below = coarse(min(low, highest), highest, self.search.first)
+            return [self.below.pop() for _ in range(min(AT_ONCE, len(self.below)))]
         return _usual(self.strategy, axis.field)
 
     def _next(self, tuned: Tuned | None) -> Sequence[Any]:
@@ -237,8 +243,19 @@ class _Seeker:
         sizes = self._field == TRIGGER or min(known, default=0) >= _SIZE
         if self.dropped or not sizes or len(known) < 2 or tried >= self.search.points:
             return ()
+        if self.below and self._falls(known):
+            return (self.below.pop(),)
         value = next_value(known, tuned.asked.margin / 2) if tuned else None
         return () if value is None else (value,)
+
+    @staticmethod
+    def _falls(known: Mapping[float, float]) -> bool:
+        """Whether something may be gained by a smaller trigger than any that is known.
+
+        Small ones are the dearest to run: where a compaction leaves more than the trigger, every
+        call compacts. So one looks from above.
+        """
+        return known[min(known)] <= min(known.values()) * _RISE < math.inf
 
     def _varies(self, point: Point) -> bool:
         return {**self.fixed, self._field: None} == {**point.values, self._field: None}
@@ -285,9 +302,9 @@ def replace_fields(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
     """
     if not values:
         return strategy
-    if isinstance(strategy, Foreign) or len(strategy.parts) > 1 and not fields(strategy):
+    if isinstance(strategy, Foreign | Pipeline):
         raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")
-    names = [each.name for each in fields(strategy)]
+    names = [each.name for each in fields(strategy)]  # type: ignore[arg-type]
     for name in values:
         if name not in names:
             raise UsageError(f"{strategy.spec}: {unknown('field', name, names)}")
@@ -373,7 +390,9 @@ class Tuner:
             cells = sum(len(shard.cells) for shard in todo)
             if cells:
                 settings = len(experiment.conditions)
-                self.say(f"round {number}: {settings} settings, {cells} runs that are not there yet")
+                self.say(
+                    f"round {number}: {settings} settings, {cells} runs that are not there yet"
+                )
             watched = self.watch(todo) if self.watch and cells else None
 
             def progress(done: Done) -> None:
@@ -389,7 +408,9 @@ class Tuner:
         compared = comparisons(results)
         if not compared or not compared[0].cases:
             reasons = dict.fromkeys(run.error for run in results.failed if run.error)
-            raise UsageError("\n  ".join(["no session could be replayed under all settings", *reasons]))
+            raise UsageError(
+                "\n  ".join(["no session could be replayed under all settings", *reasons])
+            )
         return max(compared, key=lambda each: len(each.cases))
 
     def _tuned(self, folder: Path) -> dict[str, Tuned]:
@@ -401,14 +422,15 @@ class Tuner:
         """Whether the summaries of what is chosen say more than summaries without content."""
         if not self.search.controls or not tuned.acts:
             return tuned
-        places = dict.fromkeys([tuned.own, *(p for p in (tuned.best, tuned.safest) if p is not None)])
+        places = dict.fromkeys(
+            [tuned.own, *(p for p in (tuned.best, tuned.safest) if p is not None)]
+        )
         specs = [tuned.tried[place].spec for place in places]
         setting = replace(self.planned.setting, loop=None, controls=controls())
         experiment = replace(
             self._experiment(), strategies=tuple(map(find_strategy, specs)), setting=setting
         )
         folder = self.folder / "controls"
-        self.say(f"null summarisers for {tuned.label}")
         self._run(experiment, folder, 0)
         comparison = self._comparison(folder)
         apart = (told(comparison, spec, tuned.lag) for spec in specs)
@@ -422,7 +444,8 @@ def model_of(pick: Picked, catalogue: Catalogue) -> Model:
         known = catalogue.find(name)
     except CompactlabError:
         return Model(pick.window, name=name)
-    return Model(pick.window, known.max_output, known.provider, known.name)
+    narrow = pick.window < known.window
+    return Model(pick.window, known.max_output, known.provider, known.name, narrow)
 
 
 def drop(seekers: Sequence[_Seeker], found: Mapping[str, Tuned]) -> None:
@@ -439,8 +462,6 @@ def drop(seekers: Sequence[_Seeker], found: Mapping[str, Tuned]) -> None:
     if not best:
         return
     cheapest = min(best, key=lambda spec: float(best[spec].sum()))
-    from compactlab.reports.tune.choice import ratio
-
     dearest = sorted(best, key=lambda spec: -float(best[spec].sum()))[: len(best) // 2]
     for seeker in seekers:
         spec = seeker.strategy.spec
@@ -449,6 +470,31 @@ def drop(seekers: Sequence[_Seeker], found: Mapping[str, Tuned]) -> None:
 
 
 # All of it.
+
+
+class Tuning(Found):
+    """What was found, with what one can make of it."""
+
+    def text(self) -> str:
+        """The report, as a terminal shows it."""
+        from compactlab.reports.render import terminal
+        from compactlab.reports.tune.report import report
+
+        return terminal.write(report(self))
+
+    def html(self) -> str:
+        """The report as a page, with a chart of each strategy."""
+        from compactlab.reports.charts.palette import COLOURS
+        from compactlab.reports.render import html
+        from compactlab.reports.tune.report import page
+
+        return html.write(page(self), COLOURS)
+
+    def data(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        from compactlab.reports.tune.data import data
+
+        return data(self)
 
 
 def tuned_all(
@@ -464,7 +510,7 @@ def tuned_all(
     watch: Watch | None = None,
     step: Callable[[int], object] = lambda number: None,
     timeout: float | None = None,
-) -> Found:
+) -> Tuning:
     """Survey the sources, and tune strategies over those of each window."""
     began = time.monotonic()
     every, failures = survey(planned, search, narrowed, step)
@@ -486,7 +532,7 @@ def tuned_all(
             found += tuner.tune()
             cells, calls = cells + tuner.cells, calls + tuner.calls
     work = Work(cells, calls, time.monotonic() - began)
-    return Found(tuple(found), tuple(chosen), len(every), tuple(failures), asked, work)
+    return Tuning(tuple(found), tuple(chosen), len(every), tuple(failures), asked, work)
 
 
 def check(strategies: Sequence[Strategy], search: Search, asked: Asked) -> None:
@@ -512,9 +558,3 @@ def planned_for(experiment: Experiment, *, redact: bool = False) -> Experiment:
         experiment.setting, metrics=metrics, tables=TABLES, controls=(), redact=redact
     )
     return replace(experiment, setting=setting)
-
-
-def rounds(tuners: Sequence[Tuner]) -> Iterator[tuple[Tuner, Experiment]]:
-    """The first round under each window, for who wants to know what would be run."""
-    for tuner in tuners:
-        yield tuner, tuner.first()

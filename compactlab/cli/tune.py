@@ -29,8 +29,10 @@ from compactlab.sim.core.errors import UsageError
 if TYPE_CHECKING:
     from compactlab.cli.progress import Progress
     from compactlab.reports.tune.found import Found
+    from compactlab.reports.tune.tuned import Asked
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.sweep import Experiment
+    from compactlab.sim.replay.strategy import Strategy
     from compactlab.tuning import Search
 
 PAGE, DATA = "tune.html", "tune.json"
@@ -45,7 +47,8 @@ _CLIENT = "claude_code"
     "-s",
     multiple=True,
     metavar="SPEC",
-    help=f"A strategy to tune, e.g. codex. Repeatable, or several with commas.  [default: {_CLIENT}]",
+    help="A strategy to tune, e.g. codex. Repeatable, or several with commas.  "
+    f"[default: {_CLIENT}]",
 )
 @click.option(
     "--over",
@@ -125,7 +128,10 @@ _CLIENT = "claude_code"
     help="Whether null summarisers tell, at the end, whether summaries say anything.",
 )
 @click.option(
-    "--timeout", type=Seconds(0, min_open=True), metavar="SECONDS", help="Fail a run that takes longer."
+    "--timeout",
+    type=Seconds(0, min_open=True),
+    metavar="SECONDS",
+    help="Fail a run that takes longer.",
 )
 @click.option(
     "-o",
@@ -156,31 +162,31 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     compactlab tune logs --over trigger --over files=0,5,10
     compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
     """  # noqa: D301
+    from compactlab.naming import planned_strategy
     from compactlab.reports.tune.tuned import Asked
-    from compactlab.tuning import check, picks, survey, tuned_all
+    from compactlab.tuning import check, tuned_all
 
     search, strategies = _search(options), _strategies(options["strategies"])
     asked = Asked(options["recall"], options["lag"], options["margin"])
+    named = [*map(planned_strategy, strategies)]
+    check(named, search, asked)
     planned = _planned(paths, options)
-    from compactlab.naming import planned_strategy
-
-    check([*map(planned_strategy, strategies)], search, asked)
     if options["dry_run"]:
-        _rehearse(planned, strategies, search, asked, options, survey, picks)
+        _rehearse(planned, named, search, asked, **options)
         return
     from compactlab.cli.progress import Bar
 
     with Bar(len(planned.sources)) as bar:
         found = tuned_all(
             planned,
-            strategies,
+            named,
             search,
             asked,
             options["out"],
             narrowed=options["window"],
             workers=_workers(options["jobs"]),
             say=partial(say, err=True),
-            watch=_Watch(),
+            watch=_watch,
             step=lambda number: bar.show(number, "sessions read"),
             timeout=options["timeout"],
         )
@@ -209,7 +215,7 @@ def _strategies(given: Sequence[str]) -> list[str]:
     specs: list[str] = []
     for text in given or (_CLIENT,):
         depth, piece = 0, ""
-        for sign in [*text, ","]:
+        for sign in f"{text},":
             depth += (sign == "(") - (sign == ")")
             if sign == "," and not depth:
                 specs.append(piece.strip())
@@ -247,43 +253,37 @@ def _workers(jobs: int | None) -> Any:
     return Workers(jobs or os.cpu_count() or 1, "", partial(say, err=True))
 
 
-class _Watch:
-    """Shows the progress of each round."""
+def _watch(todo: Sequence[Shard]) -> Progress:
+    """Show the progress of a round."""
+    from compactlab.cli.progress import Progress
 
-    def __init__(self) -> None:
-        self._shown: Progress | None = None
-
-    def __call__(self, todo: Sequence[Shard]) -> Progress:
-        """Begin to show a round."""
-        from compactlab.cli.progress import Progress
-
-        return Progress(todo)
+    return Progress(todo)
 
 
 def _rehearse(
     planned: Experiment,
-    strategies: list[str],
+    strategies: Sequence[Strategy],
     search: Search,
-    asked: Any,
-    options: dict[str, Any],
-    survey: Any,
-    picks: Any,
+    asked: Asked,
+    *,
+    window: int | None,
+    jobs: int | None,
+    out: str,
+    timeout: float | None,
+    **_: Any,
 ) -> None:
     """Say what the first round under each window would run, and how long that would take."""
     from compactlab.cli.rehearsal import rehearse
-    from compactlab.naming import planned_strategy
     from compactlab.sim.experiment.store import Store
-    from compactlab.tuning import Tuner
+    from compactlab.tuning import AT_ONCE, Tuner, picks, survey
 
-    every, _ = survey(planned, search, options["window"], lambda number: None)
-    named = [*map(planned_strategy, strategies)]
-    jobs = options["jobs"] or os.cpu_count() or 1
-    for pick in picks(every, search):
-        folder = Path(options["out"]) / str(pick.window)
-        tuner = Tuner(planned, named, pick, search, asked, folder)
-        rehearse(tuner.first(), Store(folder), jobs, options["timeout"])
-        more = search.points - search.first
-        runs = more * len(named) * len(pick.chosen)
+    surveyed, _failures = survey(planned, search, window, lambda number: None)
+    for pick in picks(surveyed, search):
+        folder = Path(out) / str(pick.window)
+        tuner = Tuner(planned, strategies, pick, search, asked, folder)
+        rehearse(tuner.first(), Store(folder), jobs or os.cpu_count() or 1, timeout)
+        more = search.points - AT_ONCE
+        runs = more * len(strategies) * len(pick.chosen)
         say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
 
 
@@ -295,11 +295,11 @@ def _finish(found: Found, out: Path, *, as_json: bool) -> None:
 
     visible = shown(found)
     document = report(visible)
-    written = json.write(document, indent=1)
-    write_file(out / DATA, written)
+    figures = json.write(document, indent=1)
+    write_file(out / DATA, figures)
     write_file(out / PAGE, html.write(page(visible), COLOURS).encode())
     if as_json:
-        print_json(written)
+        print_json(figures)
     else:
         say(terminal.write(document), styled=True)
         say(f"\npage: {out / PAGE}\nfigures: {out / DATA}", err=True)

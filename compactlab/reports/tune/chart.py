@@ -85,10 +85,15 @@ def _costs(axes: Axes, tuned: Tuned, points: Sequence[Tried]) -> None:
     own = tuned.tried[tuned.own].recovery
     known = [p for p in points if p.of_own.low is not None and p.of_own.high is not None]
     if known:
-        low, high = ([(getattr(p.of_own, end) or 0.0) * own for p in known] for end in ("low", "high"))
+        low, high = (
+            [(getattr(p.of_own, end) or 0.0) * own for p in known] for end in ("low", "high")
+        )
         across = [p.place or 0.0 for p in known]
         axes.fill_between(across, low, high, color=light("blue"), alpha=0.14, linewidth=0)
-    for colour, values in (("sky", [p.cost for p in points]), ("blue", [p.recovery for p in points])):
+    for colour, values in (
+        ("sky", [p.cost for p in points]),
+        ("blue", [p.recovery for p in points]),
+    ):
         look = LINES[colour]
         axes.plot(
             places, values, color=light(colour), linewidth=look.width, linestyle=look.dashes,
@@ -98,8 +103,8 @@ def _costs(axes: Axes, tuned: Tuned, points: Sequence[Tried]) -> None:
         if point.own:
             mark(axes, [(point.place or 0.0, point.recovery)], "D", "muted", 7)
     if tuned.best is not None and (best := tuned.tried[tuned.best]) in points:
-        look = {"markerfacecolor": "none", "markeredgewidth": 1.8}
-        mark(axes, [(best.place or 0.0, best.recovery)], "o", "ink", 12, **look)
+        around = [(best.place or 0.0, best.recovery)]
+        mark(axes, around, "o", "ink", 12, markerfacecolor="none", markeredgewidth=1.8)
     measure(axes, "y", USD, "cost of all sessions, USD")
 
 
@@ -116,7 +121,9 @@ def _memory(axes: Axes, points: Sequence[Tried]) -> None:
         missed = point.missed
         if missed and missed.low is not None and missed.high is not None:
             ends = [missed.low, missed.high]
-            axes.plot([point.place] * 2, ends, color=light("vermillion"), linewidth=0.9, alpha=0.6)
+            axes.plot(
+                [point.place or 0.0] * 2, ends, color=light("vermillion"), linewidth=0.9, alpha=0.6
+            )
     axes.set_ylim(bottom=0)
     measure(axes, "y", PERCENT, "missed, %")
 

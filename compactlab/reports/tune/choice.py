@@ -45,7 +45,7 @@ class Choice:
     @property
     def conversations(self) -> int:
         """How many conversations there are."""
-        return self.costs.shape[1]
+        return int(self.costs.shape[1])
 
     @cached_property
     def _every(self) -> NDArray[np.intp]:
@@ -57,7 +57,9 @@ class Choice:
         known = ~np.isnan(missed)
         counts = known.sum(axis=1)
         sums = np.where(known, missed, 0.0).sum(axis=1)
-        return 1 - np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        shares = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        recalled: Floats = 1 - shares
+        return recalled
 
     def allowed(self, among: NDArray[np.intp] | None = None) -> Flags:
         """Which settings keep to the limit, in these conversations."""
@@ -87,7 +89,7 @@ class Choice:
         return np.array([p is not None and p <= ALPHA for p in holm(chances)])
 
     def needed(self) -> int:
-        """From how many conversations on a limit could be shown to be kept, if nothing is missed."""
+        """From how many conversations on a limit could be shown to be kept, if all is met."""
         number = 1
         worst = 1 - (self.limit or 0.0)
         while len(self.costs) * p_at_least(np.zeros(number), worst) > ALPHA:
@@ -98,12 +100,12 @@ class Choice:
         """Which of the allowed settings may be the cheapest: those not shown to be dearer.
 
         The interval of an optimum, as a set: in 95 of 100 samples it holds the setting that is
-        cheapest over all conversations like these. A setting is out if it is dearer than some other
-        by more than it would seem by chance if it were the cheapest: the largest of its differences,
-        each over its standard error, against what resampled conversations give around their mean
-        (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by the
-        bootstrap as Hansen, Lunde and Nason 2011, Econometrica 79:453). None with fewer than 10
-        conversations.
+        cheapest over all conversations like these. A setting is out if it is dearer than some
+        other by more than chance would make it if it were the cheapest: the largest of its
+        differences, each over its standard error, against what resampled conversations give around
+        their mean (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by
+        the bootstrap as Hansen, Lunde and Nason 2011, Econometrica 79:453). None with fewer than
+        10 conversations.
         """
         if self.conversations < FEWEST:
             return None

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compactlab.reports.tune.choice import HeldOut
+from compactlab.reports.tune.found import Found
 from compactlab.reports.tune.tuned import Told, Tuned
-
-if TYPE_CHECKING:
-    from compactlab.reports.tune.found import Found
 
 
 def data(found: Found) -> dict[str, Any]:

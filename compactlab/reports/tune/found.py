@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compactlab.reports.tune.survey import Picked
 from compactlab.reports.tune.tuned import Asked, Tuned
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from compactlab.reports.render.document import Document
 
 
 @dataclass(frozen=True)
@@ -56,15 +54,3 @@ class Found:
 
         frames = [each.frame() for each in self.tuned]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-
-    def document(self) -> Document:
-        """The report, for a terminal or for Markdown."""
-        from compactlab.reports.tune.report import report
-
-        return report(self)
-
-    def data(self) -> dict[str, Any]:
-        """Everything, for programs."""
-        from compactlab.reports.tune.data import data
-
-        return data(self)

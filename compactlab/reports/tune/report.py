@@ -1,4 +1,4 @@
-"""What was found by tuning, as a report: for each strategy what to set, how sure that is, and why."""
+"""What was found by tuning, as a report: for each strategy what to set, and how sure that is."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def _of_window(picked: Picked) -> str:
     text = f"Window {picked.window:,} tokens ({models}): {counted(len(picked.chosen), 'session')}"
     if picked.shorter:
         share = show(picked.share, "share")
-        text += f", the longest; {picked.shorter:,} shorter ones are left out, and they have {share}"
+        text += (
+            f", the longest; {picked.shorter:,} shorter ones are left out, and they have {share}"
+        )
         text += " of the prompt tokens"
     if picked.quiet:
         text += f". {counted(picked.quiet, 'session')} more never reach the smallest trigger: no "
@@ -116,7 +118,7 @@ def _tokens(each: Tried) -> str:
 def verdict(tuned: Tuned) -> Iterator[str]:
     """What to set, and what that saves; or why nothing is said."""
     if not tuned.acts:
-        yield "No setting ever compacted, so there is nothing to tune: these sessions are too short."
+        yield "No setting ever compacted, so there is nothing to tune: the sessions are too short."
         return
     best = tuned.best
     if best is None:
@@ -353,7 +355,9 @@ def _paste(tuned: Tuned) -> Iterator[Block]:
     pasted = tuned.pasted(place)
     if pasted is None:
         if not tuned.tried[place].own and TRIGGER in tuned.tried[place].values:
-            yield sentences(["How a client sets this was not looked up, so nothing is given to paste."])
+            yield sentences(
+                ["How a client sets this was not looked up, so nothing is given to paste."]
+            )
         return
     if pasted.lines:
         yield sentences([f"To set it in {pasted.client}, in {pasted.file}:"], bullets=False)

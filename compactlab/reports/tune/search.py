@@ -1,4 +1,4 @@
-"""Which values of a setting to try: a coarse row of them, then between the neighbours of the best."""
+"""Which values of a setting to try: a coarse row, then between the neighbours of the best."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rounded(value: float, digits: int = _DIGITS + 1) -> int:
     >>> rounded(123_456), rounded(98_765, 2), rounded(7)
     (123000, 99000, 7)
     """
-    size = 10 ** max(0, math.floor(math.log10(value)) + 1 - digits)
+    size = int(10 ** max(0, math.floor(math.log10(value)) + 1 - digits))
     return round(value / size) * size
 
 
@@ -89,7 +89,7 @@ def next_value(costs: Mapping[float, float], margin: float) -> int | None:
     Examples
     --------
     >>> next_value({50_000: 9.0, 100_000: 7.0, 160_000: 8.0}, 0.02)
-    77000
+    76700
     >>> next_value({50_000: 7.1, 100_000: 7.0, 160_000: 7.1}, 0.02) is None
     True
     """

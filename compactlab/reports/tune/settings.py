@@ -32,6 +32,11 @@ class Model:
     answer: int = 0
     provider: str = ""
     name: str = ""
+    narrowed: bool = False  # whether a run has narrowed the window: reserves are then capped
+
+    def free(self, tokens: int) -> int:
+        """Tokens that are kept free; a quarter of a window at most that a run has narrowed."""
+        return min(tokens, self.window // 4) if self.narrowed else tokens
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def _json(value: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _claude_code_free(model: Model) -> int:
-    return min(model.answer or _SUMMARY, _SUMMARY) + _BUFFER
+    return model.free(min(model.answer or _SUMMARY, _SUMMARY)) + model.free(_BUFFER)
 
 
 def _claude_code(trigger: int, model: Model) -> Lines:
@@ -120,7 +125,7 @@ def _codex(trigger: int, model: Model) -> Lines:
 
 
 def _opencode_free(model: Model) -> int:
-    return min(model.answer or _OPENCODE_ANSWER, _OPENCODE_ANSWER)
+    return model.free(min(model.answer or _OPENCODE_ANSWER, _OPENCODE_ANSWER))
 
 
 def _opencode(trigger: int, model: Model) -> Lines:
@@ -198,7 +203,7 @@ CLIENTS: Mapping[str, Client] = {
     "pi": Client(
         "pi",
         "~/.pi/agent/settings.json",
-        lambda model: model.window - _PI_RESERVE,
+        lambda model: model.window - model.free(_PI_RESERVE),
         lambda model: model.window - 1,
         _pi,
         "badlogic/pi-mono, packages/coding-agent/docs/compaction.md at 19c2386",

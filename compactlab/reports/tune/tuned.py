@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compactlab.reports.analysis.aggregate import column, missed, replays, sizes
+from compactlab.reports.analysis.aggregate import column, sizes
 from compactlab.reports.analysis.comparison import RECALL, Comparison, Row
 from compactlab.reports.analysis.preservation import Preservation, Share
-from compactlab.reports.analysis.sample import Floats, Sample
+from compactlab.reports.analysis.sample import Sample
 from compactlab.reports.tune.choice import Choice, HeldOut, Ratio, held_out, knee, left_out, ratio
 from compactlab.reports.tune.settings import CLIENTS, Model, Pasted
 
@@ -167,7 +167,9 @@ class Tuned:
         known = {place: self.tried[place].missed for place in self.flat}
         told = {place: each.value for place, each in known.items() if each is not None}
         key = self.tried
-        return min(told, key=lambda place: (round(told[place], 4), key[place].recovery), default=None)
+        return min(
+            told, key=lambda place: (round(told[place], 4), key[place].recovery), default=None
+        )
 
     @cached_property
     def knee(self) -> int | None:
