@@ -93,7 +93,8 @@ class Search:
     Parameters
     ----------
     over
-        The fields, one after the other: each at the best values of those before it.
+        The fields, one after the other: each at the best values of those before it. Of one whose
+        values are named, no others are tried.
     first, points
         How many values are tried at first, and how many in all, of each field and strategy.
     race
@@ -114,6 +115,11 @@ class Search:
     since: float = 0.0
     project: str = ""
     controls: bool = True
+
+    @property
+    def named(self) -> bool:
+        """Whether all values that are tried are named."""
+        return all(axis.values for axis in self.over)
 
 
 Say = Callable[[str], object]
@@ -240,8 +246,9 @@ class _Seeker:
         """The next value between those of this field that are known."""
         known = self._known(tuned) if tuned else {}
         tried = sum(self._varies(point) for point in self.points.values())
+        named = self.search.over[self.axis].values
         sizes = self._field == TRIGGER or min(known, default=0) >= _SIZE
-        if self.dropped or not sizes or len(known) < 2 or tried >= self.search.points:
+        if self.dropped or named or not sizes or len(known) < 2 or tried >= self.search.points:
             return ()
         if self.below and self._falls(known):
             return (self.below.pop(),)

@@ -54,8 +54,8 @@ _CLIENT = "claude_code"
     "--over",
     multiple=True,
     metavar="FIELD[=VALUE,...]",
-    help="The field of the strategy to look for, and the values to try. Repeatable: one after the "
-    "other, each at the best values of those before.  [default: trigger]",
+    help="The field of the strategy to look for; with values, those alone are tried. Repeatable: "
+    "one after the other, each at the best values of those before.  [default: trigger]",
 )
 @click.option(
     "--recall",
@@ -172,7 +172,7 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     check(named, search, asked)
     planned = _planned(paths, options)
     if options["dry_run"]:
-        _rehearse(planned, named, search, asked, **options)
+        _rehearse(planned, named, search, asked, options)
         return
     from compactlab.cli.progress import Bar
 
@@ -265,26 +265,23 @@ def _rehearse(
     strategies: Sequence[Strategy],
     search: Search,
     asked: Asked,
-    *,
-    window: int | None,
-    jobs: int | None,
-    out: str,
-    timeout: float | None,
-    **_: Any,
+    options: dict[str, Any],
 ) -> None:
     """Say what the first round under each window would run, and how long that would take."""
     from compactlab.cli.rehearsal import rehearse
     from compactlab.sim.experiment.store import Store
     from compactlab.tuning import AT_ONCE, Tuner, picks, survey
 
-    surveyed, _failures = survey(planned, search, window, lambda number: None)
+    surveyed, _failures = survey(planned, search, options["window"], lambda number: None)
     for pick in picks(surveyed, search):
-        folder = Path(out) / str(pick.window)
+        folder = Path(options["out"]) / str(pick.window)
         tuner = Tuner(planned, strategies, pick, search, asked, folder)
-        rehearse(tuner.first(), Store(folder), jobs or os.cpu_count() or 1, timeout)
-        more = search.points - AT_ONCE
+        jobs = options["jobs"] or os.cpu_count() or 1
+        rehearse(tuner.first(), Store(folder), jobs, options["timeout"])
+        more = 0 if search.named else search.points - AT_ONCE
         runs = more * len(strategies) * len(pick.chosen)
-        say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
+        if more:
+            say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
 
 
 def _finish(found: Found, out: Path, *, as_json: bool) -> None:

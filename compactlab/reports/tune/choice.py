@@ -35,12 +35,15 @@ class Choice:
         The share of needs that must be met, in the mean over conversations; None for no limit.
     usable
         Which of the settings can be used at all; None for all.
+    own
+        The setting that is there already: of equal ones it is chosen.
     """
 
     costs: Floats
     missed: Floats
     limit: float | None = None
     usable: Flags | None = None
+    own: int | None = None
 
     @property
     def conversations(self) -> int:
@@ -71,14 +74,15 @@ class Choice:
         return kept
 
     def best(self, among: NDArray[np.intp] | None = None) -> int | None:
-        """The cheapest setting that keeps to the limit; of equal ones the first."""
+        """The cheapest setting that keeps to the limit; of equal ones the last, or the own one."""
         among = self._every if among is None else among
         allowed = self.allowed(among)
         if not allowed.any():
             return None
         sums = self.costs[:, among].sum(axis=1)
         sums = np.where(allowed, sums, np.inf)
-        return int(np.flatnonzero(sums <= sums.min() * (1 + SAME))[0])
+        equal = np.flatnonzero(sums <= sums.min() * (1 + SAME))
+        return self.own if self.own is not None and self.own in equal else int(equal[-1])
 
     def shown(self) -> Flags:
         """Which settings are shown to keep to the limit, all together at 2.5 %, by betting."""
@@ -119,13 +123,16 @@ class Choice:
             gaps = self.costs[row] - self.costs[rows]
             errors = gaps.std(axis=1, ddof=1) / math.sqrt(self.conversations)
             told = errors > SAME * np.abs(means).max()
-            if not told.any():  # the same as all others, in every conversation
+            # Where the difference is the same in every conversation, chance has no part in it.
+            if (means[place] - means > SAME * np.abs(means).max())[~told].any():
+                inside[row] = False
+                continue
+            if not told.any():
                 continue
             seen = (means[place] - means)[told] / errors[told]
             drawn = (sums[place] - sums - (means[place] - means)[:, None])[told]
             chance = np.quantile((drawn / errors[told, None]).max(axis=0), LEVEL) * wide
-            always = (gaps >= 0).all(axis=1) & ~told & (means[place] - means > 0)
-            inside[row] = seen.max() <= chance and not always.any()
+            inside[row] = seen.max() <= chance
         return inside
 
     def within(self, margin: float) -> Flags:

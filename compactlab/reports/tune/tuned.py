@@ -281,6 +281,7 @@ class Subject:
             1 - sample.values(RECALL[lag]),
             None if inferred else asked.recall,
             np.array([row.value("overflows") <= least for row in ordered]),
+            own,
         )
         whole = comparison.row("keep_all")
         return Tuned(
@@ -307,7 +308,7 @@ class Subject:
         if point.values and TRIGGER not in self.over:
             return None
         client = CLIENTS.get(self.strategy.partition("(")[0])
-        if client is not None and "(" not in self.strategy:
+        if client is not None and "(" not in self.label:
             return float(client.own(self.model))
         return compacts_at(row) or float(self.model.window)
 
