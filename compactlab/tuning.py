@@ -311,17 +311,23 @@ def replace_fields(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
         return strategy
     if isinstance(strategy, Foreign | Pipeline):
         raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")
-    names = [each.name for each in fields(strategy)]  # type: ignore[arg-type]
     for name in values:
-        if name not in names:
-            raise UsageError(f"{strategy.spec}: {unknown('field', name, names)}")
+        _check_field(strategy, name)
+    names = [each.name for each in fields(strategy)]  # type: ignore[arg-type]
     written = {each: getattr(strategy, each) for each in names} | dict(values)
     inside = ", ".join(f"{key}={value!r}" for key, value in written.items())
     return find_strategy(f"{strategy.spec.partition('(')[0]}({inside})")
 
 
+def _check_field(strategy: Strategy, name: str) -> None:
+    names = [each.name for each in fields(strategy)]  # type: ignore[arg-type]
+    if name not in names:
+        raise UsageError(f"{strategy.label}: {unknown('field', name, names)}")
+
+
 def _usual(strategy: Strategy, field: str) -> Sequence[Any]:
     """Values of a field of which none were named: all that there are, or around the default."""
+    _check_field(strategy, field)
     hint = get_type_hints(type(strategy)).get(field)
     value = getattr(strategy, field, None)
     if get_origin(hint) is Literal:

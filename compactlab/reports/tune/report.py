@@ -142,6 +142,11 @@ def verdict(tuned: Tuned) -> Iterator[str]:
         f"{called(tuned, tuned.own)} costs {dollars(own.recovery)} USD."
     )
     yield _saves(tuned)
+    if chosen.missed is not None and own.missed is not None:
+        yield (
+            f"It misses {show(chosen.missed.value, 'share')} of the needs last stated "
+            f"{tuned.lag:,} tokens ago or earlier, its own rule {show(own.missed.value, 'share')}."
+        )
 
 
 def _saves(tuned: Tuned) -> str:
@@ -193,9 +198,13 @@ def held_out(tuned: Tuned) -> Iterator[str]:
         return
     text = (
         f"Held out: {counted(held.chosen_on, 'session')} choose {called(tuned, held.chosen)}; on "
-        f"the other {held.reported_on} that costs {held.regret:.1%} more than the best there, "
-        f"{called(tuned, held.best)}"
+        f"the other {held.reported_on} that "
     )
+    if held.chosen == held.best:
+        text += "is the best, too"
+    else:
+        best = called(tuned, held.best)
+        text += f"costs {held.regret:.1%} more than the best there, {best}"
     if held.recall is not None and not tuned.inferred:
         text += f", and meets {show(held.recall, 'share')} of the needs"
     yield f"{text}."
@@ -219,12 +228,14 @@ def sureness(tuned: Tuned) -> Iterator[str]:
         yield f"With fewer than {FEWEST} sessions the optimum has no interval."
     elif len(tuned.interval) == len(tuned.tried):
         yield "No setting is shown to be dearer than the best: these sessions cannot tell."
+    elif len(tuned.interval) == 1:
+        yield f"Only {called(tuned, tuned.best)} may be the cheapest (95 %)."
     else:
         yield (
             f"The optimum lies from {_range(tuned, tuned.interval)} (95 %): "
             f"{len(tuned.interval)} of {len(tuned.tried)} settings may be the cheapest."
         )
-    margin = f"{tuned.asked.margin:.0%}".replace("%", " %")
+    margin = show(tuned.asked.margin, "share")
     if len(tuned.flat) > 1:
         text = f"Within {margin} of the cheapest: from {_range(tuned, tuned.flat)}"
         if tuned.safest is not None and tuned.safest != tuned.best:
@@ -242,8 +253,6 @@ def sureness(tuned: Tuned) -> Iterator[str]:
 
 
 def _range(tuned: Tuned, places: Sequence[int]) -> str:
-    if len(places) == 1:
-        return f"{called(tuned, places[0])} alone"
     return f"{called(tuned, min(places))} to {called(tuned, max(places))}"
 
 
@@ -314,8 +323,9 @@ def _table(tuned: Tuned) -> Table:
         )
         rows.append(TableRow(cells, "important" if place == tuned.best else ""))
     if tuned.keep_all is not None:
-        whole = (f"{name('keep_all')}, for comparison", dollars(tuned.keep_all))
-        rows.append(TableRow((*whole, *[""] * (len(_COLUMNS) - 2)), "quiet"))
+        # It misses nothing, so there is nothing to recover.
+        whole = (f"{name('keep_all')}, for comparison", *[dollars(tuned.keep_all)] * 2)
+        rows.append(TableRow((*whole, *[""] * (len(_COLUMNS) - len(whole))), "quiet"))
     return Table(_COLUMNS, tuple(rows), stacked=True)
 
 
