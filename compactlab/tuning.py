@@ -282,8 +282,8 @@ class _Seeker:
 
     def _settle(self, tuned: Tuned | None) -> None:
         """Keep the best value of a field, and go on to the next one."""
-        if tuned and tuned.best is not None:
-            self.fixed = dict(tuned.tried[tuned.best].values)
+        if tuned and tuned.advised is not None:
+            self.fixed = dict(tuned.tried[tuned.advised].values)
         self.axis, self.begun = self.axis + 1, False
         self.done = self.axis == len(self.search.over)
 
@@ -403,9 +403,8 @@ class Tuner:
             cells = sum(len(shard.cells) for shard in todo)
             if cells:
                 settings = len(experiment.conditions)
-                self.say(
-                    f"round {number}: {settings} settings, {cells} runs that are not there yet"
-                )
+                what = f"round {number}: {settings} settings" if number else "null summarisers"
+                self.say(f"{what}, {cells} runs to do")
             watched = self.watch(todo) if self.watch and cells else None
 
             def progress(done: Done) -> None:
@@ -435,10 +434,8 @@ class Tuner:
         """Whether the summaries of what is chosen say more than summaries without content."""
         if not self.search.controls or not tuned.acts:
             return tuned
-        places = dict.fromkeys(
-            [tuned.own, *(p for p in (tuned.best, tuned.safest) if p is not None)]
-        )
-        specs = [tuned.tried[place].spec for place in places]
+        places = dict.fromkeys([tuned.own, tuned.advised])
+        specs = [tuned.tried[place].spec for place in places if place is not None]
         setting = replace(self.planned.setting, loop=None, controls=controls())
         experiment = replace(
             self._experiment(), strategies=tuple(map(find_strategy, specs)), setting=setting

@@ -35,7 +35,7 @@ _KEY = (
 )
 _CAPTION = (
     "Above: dollars of all sessions together by the size at which it compacts, in tokens; the mark "
-    "is the cheapest setting, the band its 95 % interval paired with the strategy as it was given. "
+    "is the setting to take, the band its 95 % interval paired with the strategy as it was given. "
     "Below: the share of needs at a lag of {lag:,} tokens or more that the prompt does not hold, "
     "with its 95 % interval. Intervals need ten sessions."
 )
@@ -102,8 +102,8 @@ def _costs(axes: Axes, tuned: Tuned, points: Sequence[Tried]) -> None:
     for point in points:
         if point.own:
             mark(axes, [(point.place or 0.0, point.recovery)], "D", "muted", 7)
-    if tuned.best is not None and (best := tuned.tried[tuned.best]) in points:
-        around = [(best.place or 0.0, best.recovery)]
+    if tuned.advised is not None and (taken := tuned.tried[tuned.advised]) in points:
+        around = [(taken.place or 0.0, taken.recovery)]
         mark(axes, around, "o", "ink", 12, markerfacecolor="none", markeredgewidth=1.8)
     measure(axes, "y", USD, "cost of all sessions, USD")
 

@@ -19,6 +19,8 @@ from compactlab.sim.core.stream import stream
 
 # So often conversations are split into two halves.
 SPLITS = 200
+# Shares that are the same to a tenth of a point are equal.
+_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Choice:
         Which of the settings can be used at all; None for all.
     own
         The setting that is there already: of equal ones it is chosen.
+    margin
+        The share by which a setting may cost more than the cheapest if it misses less.
     """
 
     costs: Floats
@@ -44,6 +48,7 @@ class Choice:
     limit: float | None = None
     usable: Flags | None = None
     own: int | None = None
+    margin: float = 0.0
 
     @property
     def conversations(self) -> int:
@@ -81,8 +86,22 @@ class Choice:
             return None
         sums = self.costs[:, among].sum(axis=1)
         sums = np.where(allowed, sums, np.inf)
-        equal = np.flatnonzero(sums <= sums.min() * (1 + SAME))
+        return self._last(np.flatnonzero(sums <= sums.min() * (1 + SAME)))
+
+    def _last(self, equal: NDArray[np.intp]) -> int:
+        """Of equal settings the own one, else the last: the largest trigger compacts least."""
         return self.own if self.own is not None and self.own in equal else int(equal[-1])
+
+    def advised(self, among: NDArray[np.intp] | None = None) -> int | None:
+        """Of the settings within the margin of the cheapest the one that misses least.
+
+        Differences in cost within the margin are noise, and what is missed often is not.
+        """
+        near = np.flatnonzero(self.within(self.margin, among))
+        if not len(near):
+            return None
+        recalled = np.round(np.nan_to_num(self.recall(among), nan=1.0)[near], _DIGITS)
+        return self._last(near[recalled == recalled.max()])
 
     def shown(self) -> Flags:
         """Which settings are shown to keep to the limit, all together at 2.5 %, by betting."""
@@ -135,13 +154,14 @@ class Choice:
             inside[row] = seen.max() <= chance
         return inside
 
-    def within(self, margin: float) -> Flags:
+    def within(self, margin: float, among: NDArray[np.intp] | None = None) -> Flags:
         """Which allowed settings cost at most a share more than the best one."""
-        best = self.best()
-        sums = self.costs.sum(axis=1)
+        among = self._every if among is None else among
+        best = self.best(among)
+        sums = self.costs[:, among].sum(axis=1)
         if best is None:
             return np.zeros(len(sums), np.bool_)
-        flat: Flags = self.allowed() & (sums <= sums[best] * (1 + margin) * (1 + SAME))
+        flat: Flags = self.allowed(among) & (sums <= sums[best] * (1 + margin) * (1 + SAME))
         return flat
 
     def ratio(self, row: int, other: int) -> Ratio:
@@ -268,7 +288,7 @@ def held_out(choice: Choice, margin: float) -> HeldOut | None:
             kept.append(keeps)
             if regret is not None:
                 regrets.append(regret)
-    chosen = choice.best(one)
+    chosen = choice.advised(one)
     recall = None if chosen is None else float(choice.recall(other)[chosen])
     return HeldOut(
         len(one),
@@ -288,7 +308,7 @@ def _regret(
     choice: Choice, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> tuple[float | None, bool]:
     """How much more the choice of some costs on the others, and whether it keeps to the limit."""
-    chosen, best = choice.best(first), choice.best(second)
+    chosen, best = choice.advised(first), choice.best(second)
     if chosen is None:
         return None, False
     keeps = bool(choice.allowed(second)[chosen])
@@ -306,7 +326,7 @@ def left_out(choice: Choice, reference: int) -> Ratio | None:
     every = np.arange(choice.conversations)
     if choice.conversations < 2:
         return None
-    chosen = [choice.best(every[every != out]) for out in every]
+    chosen = [choice.advised(every[every != out]) for out in every]
     if any(each is None for each in chosen):
         return None
     ours = np.array([choice.costs[row, out] for out, row in enumerate(chosen) if row is not None])

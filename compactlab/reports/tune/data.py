@@ -35,7 +35,7 @@ def data(found: Found) -> dict[str, Any]:
 
 
 def _of(tuned: Tuned) -> dict[str, Any]:
-    pasted = None if tuned.best is None else tuned.pasted(tuned.best)
+    pasted = None if tuned.advised is None else tuned.pasted(tuned.advised)
     return {
         "strategy": tuned.strategy,
         "window": tuned.window,
@@ -48,7 +48,7 @@ def _of(tuned: Tuned) -> dict[str, Any]:
         "best": _spec(tuned, tuned.best),
         "may_be_cheapest": _specs(tuned, tuned.interval),
         "within_margin": _specs(tuned, tuned.flat),
-        "misses_least_within_margin": _spec(tuned, tuned.safest),
+        "advised": _spec(tuned, tuned.advised),
         "knee": _spec(tuned, tuned.knee),
         "held_out": _held(tuned, tuned.held_out),
         "of_own_left_out": None if tuned.saving is None else asdict(tuned.saving),

@@ -30,7 +30,7 @@ from compactlab.reports.tune.survey import Picked
 from compactlab.reports.tune.tuned import CLOSE, TRIGGER, Tried, Tuned
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-_BEST, _MAYBE, _NEAR, _KNEE, _OUT = "*", "~", "=", "k", "!"
+_TAKE, _BEST, _MAYBE, _NEAR, _KNEE, _OUT = ">", "*", "~", "=", "k", "!"
 
 
 def report(found: Found) -> Document:
@@ -72,10 +72,8 @@ def _of_window(picked: Picked) -> str:
     text = f"Window {picked.window:,} tokens ({models}): {counted(len(picked.chosen), 'session')}"
     if picked.shorter:
         share = show(picked.share, "share")
-        text += (
-            f", the longest; {picked.shorter:,} shorter ones are left out, and they have {share}"
-        )
-        text += " of the prompt tokens"
+        text += f", the longest, with {share} of the prompt tokens; {picked.shorter:,} shorter ones"
+        text += " are left out"
     if picked.quiet:
         text += f". {counted(picked.quiet, 'session')} more never reach the smallest trigger: no "
         text += "setting changes them"
@@ -120,8 +118,8 @@ def verdict(tuned: Tuned) -> Iterator[str]:
     if not tuned.acts:
         yield "No setting ever compacted, so there is nothing to tune: the sessions are too short."
         return
-    best = tuned.best
-    if best is None:
+    place, best = tuned.advised, tuned.best
+    if place is None or best is None:
         recalls = [1 - each.missed.value for each in tuned.tried if each.missed is not None]
         most = show(max(recalls, default=None), "share")
         limit = show(tuned.asked.recall, "share")
@@ -130,16 +128,16 @@ def verdict(tuned: Tuned) -> Iterator[str]:
             f"{tuned.lag:,} tokens ago or earlier must be met, and the most is {most}."
         )
         return
-    chosen, own = tuned.tried[best], tuned.tried[tuned.own]
-    if best == tuned.own:
+    chosen, own = tuned.tried[place], tuned.tried[tuned.own]
+    if place == tuned.own:
         yield (
-            f"Leave it as it is: of {counted(len(tuned.tried), 'setting')} {called(tuned, best)} "
-            f"is the cheapest with recovery, {dollars(chosen.recovery)} USD."
+            f"Leave it as it is: {called(tuned, place)} costs {dollars(chosen.recovery)} USD with "
+            f"recovery, {_of_all(tuned, place)}."
         )
         return
     yield (
-        f"Cheapest with recovery: {called(tuned, best)}, {dollars(chosen.recovery)} USD; "
-        f"{called(tuned, tuned.own)} costs {dollars(own.recovery)} USD."
+        f"Set {called(tuned, place)}: {dollars(chosen.recovery)} USD with recovery, "
+        f"{_of_all(tuned, place)}; {called(tuned, tuned.own)} costs {dollars(own.recovery)} USD."
     )
     yield _saves(tuned)
     if chosen.missed is not None and own.missed is not None:
@@ -147,6 +145,19 @@ def verdict(tuned: Tuned) -> Iterator[str]:
             f"It misses {show(chosen.missed.value, 'share')} of the needs last stated "
             f"{tuned.lag:,} tokens ago or earlier, its own rule {show(own.missed.value, 'share')}."
         )
+
+
+def _of_all(tuned: Tuned, place: int) -> str:
+    """How a setting stands among all that were tried."""
+    every = counted(len(tuned.tried), "setting")
+    if place == tuned.best or tuned.best is None:
+        return f"the least of {every}"
+    best, margin = tuned.tried[tuned.best], show(tuned.asked.margin, "share")
+    missed = f", missing {show(best.missed.value, 'share')}" if best.missed else ""
+    return (
+        f"within {margin} of the cheapest of {every} ({called(tuned, tuned.best)}, "
+        f"{dollars(best.recovery)} USD{missed}), and misses least of these"
+    )
 
 
 def _saves(tuned: Tuned) -> str:
@@ -229,7 +240,7 @@ def sureness(tuned: Tuned) -> Iterator[str]:
     elif len(tuned.interval) == len(tuned.tried):
         yield "No setting is shown to be dearer than the best: these sessions cannot tell."
     elif len(tuned.interval) == 1:
-        yield f"Only {called(tuned, tuned.best)} may be the cheapest (95 %)."
+        yield f"Only {called(tuned, tuned.interval[0])} may be the cheapest (95 %)."
     else:
         yield (
             f"The optimum lies from {_range(tuned, tuned.interval)} (95 %): "
@@ -237,19 +248,25 @@ def sureness(tuned: Tuned) -> Iterator[str]:
         )
     margin = show(tuned.asked.margin, "share")
     if len(tuned.flat) > 1:
-        text = f"Within {margin} of the cheapest: from {_range(tuned, tuned.flat)}"
-        if tuned.safest is not None and tuned.safest != tuned.best:
-            missed = tuned.tried[tuned.safest].missed
-            share = show(missed.value, "share") if missed else NONE
-            text += f"; of these {called(tuned, tuned.safest)} misses least, {share}"
-        yield f"{text}."
+        yield f"Within {margin} of the cheapest: from {_range(tuned, tuned.flat)}."
     else:
         yield f"No other setting costs within {margin} of the cheapest."
     lowest = min((each.place for each in tuned.tried if each.place), default=None)
     if tuned.tried[tuned.best].place == lowest and len(tuned.tried) > 1:
         yield "The cheapest is the smallest that was tried: name smaller values with --over."
     if tuned.knee is not None:
-        yield f"The knee between cost and needs missed is at {called(tuned, tuned.knee)}."
+        knee = tuned.tried[tuned.knee]
+        missed = show(knee.missed.value, "share") if knee.missed else NONE
+        yield (
+            f"The knee between cost and needs missed is at {called(tuned, tuned.knee)}: it costs "
+            f"{_change(knee.of_own.value)} its own rule and misses {missed}."
+        )
+    if tuned.spiral is not None:
+        place, session, times = tuned.spiral
+        yield (
+            f"Under {called(tuned, place)} one session costs {times:.1f} times what it costs by "
+            f"the own rule ({name(tuned.conversations[session])}): it compacts again and again."
+        )
 
 
 def _range(tuned: Tuned, places: Sequence[int]) -> str:
@@ -285,13 +302,15 @@ def memory(tuned: Tuned) -> Iterator[str]:
     for told in tuned.told:
         place = next(at for at, each in enumerate(tuned.tried) if each.spec == told.spec)
         what = f"Under {called(tuned, place)} summaries are"
+        if told.preserved is None:
+            yield f"{what} not compared with summaries without content: these lose nothing."
+            continue
+        part = f"{show(told.preserved.value, 'share')} of what these lose is kept"
+        against = f"summaries without content ({part})"
         if told.apart is None:
-            yield f"{what} not compared with summaries without content: too few needs or sessions."
-        elif told.apart:
-            share = show(told.preserved.value if told.preserved else None, "share")
-            yield f"{what} told from summaries without content: {share} of what these lose is kept."
+            yield f"{what} not compared with {against}: too few sessions."
         else:
-            yield f"{what} not told from summaries without content."
+            yield f"{what} {'' if told.apart else 'not '}told from {against}."
 
 
 # The settings as a table.
@@ -321,7 +340,7 @@ def _table(tuned: Tuned) -> Table:
             show(each.over, "share"),
             _marks(tuned, place),
         )
-        rows.append(TableRow(cells, "important" if place == tuned.best else ""))
+        rows.append(TableRow(cells, "important" if place == tuned.advised else ""))
     if tuned.keep_all is not None:
         # It misses nothing, so there is nothing to recover.
         whole = (f"{name('keep_all')}, for comparison", *[dollars(tuned.keep_all)] * 2)
@@ -346,6 +365,7 @@ def _share(share: Share | None) -> str:
 
 def _marks(tuned: Tuned, place: int) -> str:
     carried = {
+        _TAKE: place == tuned.advised,
         _BEST: place == tuned.best,
         _MAYBE: tuned.interval is not None and place in tuned.interval,
         _NEAR: place in tuned.flat,
@@ -359,9 +379,9 @@ def _marks(tuned: Tuned, place: int) -> str:
 
 
 def _paste(tuned: Tuned) -> Iterator[Block]:
-    if tuned.best is None or not tuned.acts:
+    place = tuned.advised
+    if place is None or not tuned.acts:
         return
-    place = tuned.best
     pasted = tuned.pasted(place)
     if pasted is None:
         if not tuned.tried[place].own and TRIGGER in tuned.tried[place].values:
@@ -379,9 +399,10 @@ def _legend(found: Found) -> Iterator[str]:
     inferred = {tuned.inferred for tuned in found.tuned}
     lags = listed(sorted({lag_from(tuned.lag) for tuned in found.tuned}))
     yield (
-        f"{_BEST} cheapest with recovery; {_MAYBE} may be the cheapest (95 %); {_NEAR} within the "
-        f"margin of the cheapest; {_KNEE} knee between cost and needs missed; {_OUT} not allowed: "
-        "below the limit of recall, or more prompts exceed the window than by its own rule."
+        f"{_TAKE} to take; {_BEST} cheapest with recovery; {_MAYBE} may be the cheapest (95 %); "
+        f"{_NEAR} within the margin of the cheapest; {_KNEE} knee between cost and needs missed; "
+        f"{_OUT} not allowed: below the limit of recall, or more prompts exceed the window than by "
+        "its own rule."
     )
     yield (
         f"{TIMES}own: cost with recovery over that of the strategy as it was given, paired by "

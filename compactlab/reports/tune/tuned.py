@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compactlab.reports.analysis.aggregate import column, sizes
+from compactlab.reports.analysis.bootstrap import FEWEST
 from compactlab.reports.analysis.comparison import RECALL, Comparison, Row
 from compactlab.reports.analysis.preservation import Preservation, Share
 from compactlab.reports.analysis.sample import Sample
@@ -24,6 +25,8 @@ TRIGGER = "trigger"
 COST, RECOVERY = "cost_usd", "cost_with_recovery_usd"
 # A choice of one half should cost no more than this over the best of the other half.
 CLOSE = 0.05
+# So many times the cost of its own rule is told.
+_SPIRAL = 2.0
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,10 @@ class Told:
     @property
     def apart(self) -> bool | None:
         """Whether they are told from summaries without content; None if that cannot be known."""
-        if self.preserved is None or self.preserved.low is None:
+        if self.preserved is None or self.conversations < FEWEST:
             return None
-        return self.preserved.low > 0
+        # No interval is one that is too wide to tell anything.
+        return self.preserved.low is not None and self.preserved.low > 0
 
 
 @dataclass(frozen=True)
@@ -162,14 +166,25 @@ class Tuned:
         return tuple(map(int, np.flatnonzero(self.choice.within(self.asked.margin))))
 
     @cached_property
-    def safest(self) -> int | None:
-        """Of these, the one that misses least; of equal ones the cheapest."""
-        known = {place: self.tried[place].missed for place in self.flat}
-        told = {place: each.value for place, each in known.items() if each is not None}
-        key = self.tried
-        return min(
-            told, key=lambda place: (round(told[place], 4), key[place].recovery), default=None
+    def advised(self) -> int | None:
+        """The place of the setting to take: of these, the one that misses least."""
+        return self.choice.advised()
+
+    @cached_property
+    def spiral(self) -> tuple[int, int, float] | None:
+        """A setting and a session in which it costs over twice as much as its own rule.
+
+        Of several settings the last one, and of it the worst session; None if there is none.
+        """
+        costs = self.choice.costs
+        times = np.divide(
+            costs, costs[self.own], out=np.ones_like(costs), where=costs[self.own] > 0
         )
+        places = np.flatnonzero(times.max(axis=1) > _SPIRAL)
+        if not len(places):
+            return None
+        place, session = int(places[-1]), int(times[places[-1]].argmax())
+        return place, session, float(times[place, session])
 
     @cached_property
     def knee(self) -> int | None:
@@ -236,6 +251,7 @@ class Tuned:
             "may_be_cheapest": None if self.interval is None else place in self.interval,
             "within_margin": place in self.flat,
             "best": place == self.best,
+            "advised": place == self.advised,
             "knee": place == self.knee,
         }
 
@@ -282,6 +298,7 @@ class Subject:
             None if inferred else asked.recall,
             np.array([row.value("overflows") <= least for row in ordered]),
             own,
+            asked.margin,
         )
         whole = comparison.row("keep_all")
         return Tuned(

@@ -151,3 +151,17 @@ def test_the_knee_is_where_the_front_bends_most() -> None:
     missed = [1.0, 0.5, 0.1, 0.05, 0.0]
     assert knee(costs, missed) == 2
     assert knee(costs[:2], missed[:2]) is None
+
+
+def test_of_what_costs_nearly_the_same_the_one_that_misses_least_is_taken() -> None:
+    costs = np.array([[1.0] * 4, [1.01] * 4, [1.5] * 4])
+    missed = np.array([[0.4] * 4, [0.1] * 4, [0.0] * 4])
+    assert Choice(costs, missed, margin=0.02).advised() == 1
+    assert Choice(costs, missed, margin=0.0).advised() == 0
+    assert Choice(costs, missed, margin=0.5).advised() == 2
+
+
+def test_of_settings_that_are_equal_in_both_the_own_one_stays() -> None:
+    costs, missed = np.ones((3, 4)), np.zeros((3, 4))
+    assert Choice(costs, missed, own=1).advised() == 1
+    assert Choice(costs, missed).advised() == 2
