@@ -135,8 +135,9 @@ def verdict(tuned: Tuned) -> Iterator[str]:
             f"recovery, {_of_all(tuned, place)}."
         )
         return
+    told = "By cost alone, set" if tuned.inferred else "Set"
     yield (
-        f"Set {called(tuned, place)}: {dollars(chosen.recovery)} USD with recovery, "
+        f"{told} {called(tuned, place)}: {dollars(chosen.recovery)} USD with recovery, "
         f"{_of_all(tuned, place)}; {called(tuned, tuned.own)} costs {dollars(own.recovery)} USD."
     )
     yield _saves(tuned)
@@ -323,7 +324,7 @@ _COLUMNS = (
     Column("missed"),
     Column("compactions", rank=2),
     Column("exceeds window", rank=4),
-    Column("", words=True),
+    Column("marks", words=True),
 )
 
 
@@ -379,18 +380,24 @@ def _marks(tuned: Tuned, place: int) -> str:
 
 
 def _paste(tuned: Tuned) -> Iterator[Block]:
-    place = tuned.advised
-    if place is None or not tuned.acts:
+    if tuned.advised is None or not tuned.acts:
         return
+    yield from _pasted(tuned, tuned.advised, "To set it")
+    # Without a limit on memory the knee is the other one to choose from.
+    if tuned.inferred and tuned.knee is not None and tuned.knee != tuned.advised:
+        yield from _pasted(tuned, tuned.knee, f"Or, for {called(tuned, tuned.knee)},")
+
+
+def _pasted(tuned: Tuned, place: int, why: str) -> Iterator[Block]:
     pasted = tuned.pasted(place)
     if pasted is None:
         if not tuned.tried[place].own and TRIGGER in tuned.tried[place].values:
             yield sentences(
-                ["How a client sets this was not looked up, so nothing is given to paste."]
+                ["How a client sets this was not looked up: nothing is there to paste."]
             )
         return
     if pasted.lines:
-        yield sentences([f"To set it in {pasted.client}, in {pasted.file}:"], bullets=False)
+        yield sentences([f"{why} in {pasted.client}, in {pasted.file}:"], bullets=False)
         yield Code(pasted.lines)
     yield sentences([*pasted.remarks, f"Source: {pasted.source}."], "quiet")
 
@@ -420,7 +427,7 @@ def _work(found: Found) -> str:
     work = found.work
     replayed = sum(tuned.runs for tuned in found.tuned)
     return (
-        f"{counted(found.surveyed, 'file')} read; {counted(replayed, 'run')} in the curves, "
-        f"{work.runs:,} of them and of others run now ({counted(work.calls, 'call')}, "
+        f"{counted(found.surveyed, 'file')} read; {counted(replayed, 'run')} in the curves; "
+        f"{work.runs:,} run now, null summarisers among them ({counted(work.calls, 'call')}, "
         f"{work.seconds:,.0f} s)."
     )

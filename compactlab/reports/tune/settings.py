@@ -140,7 +140,7 @@ def _opencode(trigger: int, model: Model) -> Lines:
     free = _opencode_free(model)
     if trigger >= model.window - free:
         return (), ("That is its own rule: nothing to set.",)
-    limit = {"context": trigger + free, "output": model.answer or free}
+    limit = {"context": trigger + free, "output": free}
     named = model.name or "MODEL"
     models = {model.provider or "PROVIDER": {"models": {named: {"limit": limit}}}}
     return _json({"compaction": {"auto": True, "reserved": 0}, "provider": models}), (
