@@ -154,7 +154,7 @@ def said(messages: Sequence[Message], model: Model) -> int:
 
 def left(moment: Moment) -> list[Message]:
     """The messages that the strategy leaves, if it acts."""
-    return list(EndpointCompaction(limit=1).compact(moment.view, moment.host).messages)
+    return list(EndpointCompaction(trigger=2).compact(moment.view, moment.host).messages)
 
 
 def is_item(message: Message) -> bool:

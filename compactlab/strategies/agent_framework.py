@@ -353,10 +353,6 @@ class ToolGroups(Strategy):
         ``tool_eviction_threshold``, then leave out the oldest groups if they still exceed
         ``truncation_threshold``. ``truncation``, by messages; ``sliding_window``;
         ``selective_tool_call``: leave out old tool groups; ``tool_result``: tell them.
-    trigger
-        For ``context_window``: tokens, or a share of the window, beyond which old tool groups are
-        told and down to which groups are left out; None for its share of what is left beside the
-        answer.
     keep_last_tool_call_groups
         How many of the newest tool groups stay as they are.
     tool_eviction_threshold, truncation_threshold
@@ -369,12 +365,15 @@ class ToolGroups(Strategy):
         For ``sliding_window``: how many groups.
     preserve_first_user_group
         Whether the first message of the user is never left out by truncation.
+    trigger
+        For ``context_window``: tokens, or a share of the window, beyond which old tool groups are
+        told and down to which groups are left out; None for its share of what is left beside the
+        answer.
     """
 
     strategy: Literal[
         "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"
     ] = "context_window"
-    trigger: Trigger = None
     keep_last_tool_call_groups: Annotated[int, at_least(0)] = 4
     tool_eviction_threshold: float = 0.5
     truncation_threshold: float = 0.8
@@ -383,6 +382,7 @@ class ToolGroups(Strategy):
     compact_to: Annotated[int, at_least(1)] = 50
     keep_last_groups: Annotated[int, at_least(1)] = 40
     preserve_first_user_group: bool = False
+    trigger: Trigger = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -184,9 +184,6 @@ class FullSummary(Strategy):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, at which it is time; None for the effective window less
-        the buffer.
     buffer_tokens
         Tokens of the effective window that stay free; of no effect beside a trigger.
     summary_tokens
@@ -200,15 +197,18 @@ class FullSummary(Strategy):
         Whether old tool outputs are cleared before anything is summarised, which may be enough.
     keep_outputs
         How many of the newest tool outputs such a clearing leaves.
+    trigger
+        Tokens, or a share of the window, at which it is time; None for the effective window less
+        the buffer.
     """
 
-    trigger: Trigger = None
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
     summary_tokens: Annotated[int, at_least(1)] = 20_000
     files: Annotated[int, at_least(0)] = 5
     file_tokens: Annotated[int, at_least(0)] = 5000
     clear_first: bool = False
     keep_outputs: Annotated[int, at_least(0)] = 5
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -276,19 +276,20 @@ class ClaudeCode(Agent):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, at which it compacts; None for its own rule, the window
-        less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` sets it in the client.
     clear_first
         Whether old outputs are cleared before anything is summarised.
     files
         Files that are read again after a compaction, at most.
+    trigger
+        Tokens, or a share of the window, at which it compacts; None for its own rule, the window
+        less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` moves it in the client.
     """
 
-    trigger: Trigger = None
     clear_first: bool = True
     files: int = 5
+    trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (FullSummary(self.trigger, clear_first=self.clear_first, files=self.files),)
+        summary = FullSummary(files=self.files, clear_first=self.clear_first, trigger=self.trigger)
+        return (summary,)

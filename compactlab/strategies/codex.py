@@ -216,7 +216,7 @@ _OPENAI_WINDOW = 272_000
 # billed for it; and tokens that a compaction item takes. Fitted on seven recorded compactions.
 REASONING, ITEM_TOKENS = 1.25, 2200
 _RETAINED = 64_000
-_WORDS = "what is kept of the user's words"
+_WORDS = "user words"
 
 
 @remembered

@@ -243,8 +243,6 @@ class DescribedResults(Strategy):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     threshold
         Without a trigger, the share of the window at which it acts, 0 to 1, as Hermes' users set
         it; raised to 0.75 in windows below 512,000 tokens, and to 64,000 tokens.
@@ -256,14 +254,16 @@ class DescribedResults(Strategy):
         How many of the newest answers keep their words in the second step.
     target
         Share of the trigger; above it the second step is taken.
+    trigger
+        Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     """
 
-    trigger: Trigger = None
     threshold: Annotated[float, between(0, 1)] = 0.5
     tail_ratio: Annotated[float, between(0, 1)] = 0.2
     protect_last_n: Annotated[int, at_least(0)] = 20
     answers: Annotated[int, at_least(0)] = 3
     target: Annotated[float, between(0, 1)] = 0.7
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     def compact(self, view: View, host: Host) -> View:

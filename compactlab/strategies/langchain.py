@@ -297,13 +297,11 @@ def clauses(trigger: Any) -> list[list[Size]]:
         trigger = OWN
     elif isinstance(trigger, int | float) and is_size(trigger):
         trigger = ("fraction" if trigger <= 1 else "tokens", trigger)
-    if not isinstance(trigger, tuple):
+    if isinstance(trigger, tuple) and trigger and isinstance(trigger[0], str):
+        trigger = (trigger,)
+    if not isinstance(trigger, tuple) or not all(isinstance(each, tuple) for each in trigger):
         what = f"{SIZE}, a size or several of them"
         raise ValueError(f"trigger must be {what}, not {trigger!r}")
-    if not trigger:
-        return []
-    if isinstance(trigger[0], str):
-        trigger = (trigger,)
     wanted = [[each] if each and isinstance(each[0], str) else list(each) for each in trigger]
     for clause in wanted:
         if not clause:

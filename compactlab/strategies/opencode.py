@@ -95,8 +95,6 @@ class PruneThenSummarize(Strategy):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, at which it summarises; None for what is usable.
     prune
         Whether outputs are erased.
     protect_tokens
@@ -110,15 +108,17 @@ class PruneThenSummarize(Strategy):
     rides
         ``fresh`` is the mode called prepend, ``live`` the one called suffix, which falls back to
         a fresh request if it does not fit or nothing comes back.
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for what is usable.
     """
 
-    trigger: Trigger = None
     prune: bool = True
     protect_tokens: Annotated[int, at_least(0)] = 40_000
     minimum_tokens: Annotated[int, at_least(0)] = 20_000
     protected_tools: tuple[str, ...] = ("skill",)
     preserve_recent_tokens: Annotated[int, at_least(0)] = 0
     rides: Literal["live", "fresh"] = "fresh"
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -131,7 +131,7 @@ class PruneThenSummarize(Strategy):
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
         """What is kept free for an answer, which is no field of its own."""
-        return {"what is kept free for an answer": _OUTPUT}
+        return {"room for an answer": _OUTPUT}
 
     def compact(self, view: View, host: Host) -> View:
         """Erase after a turn; summarise before a call, if it is time."""
@@ -231,23 +231,23 @@ class Opencode(Agent):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, at which it summarises; None for its own rule, the window
-        less the longest answer (``compaction.reserved`` moves it in its settings).
     prune
         Whether old outputs are erased.
     rides
         ``fresh`` (its ``prepend``) or ``live`` (its ``suffix``).
     memory_plugin
         Whether a plug-in reminds the compactor of a memory.
+    trigger
+        Tokens, or a share of the window, at which it summarises; None for its own rule, the window
+        less the longest answer.
     """
 
-    trigger: Trigger = None
     prune: bool = True
     rides: Literal["live", "fresh"] = "fresh"
     memory_plugin: bool = False
+    trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
         """The plug-in, if there is one, and the compaction."""
         hook = (MemoryFlush(profile="hook"),) if self.memory_plugin else ()
-        return (*hook, PruneThenSummarize(self.trigger, prune=self.prune, rides=self.rides))
+        return (*hook, PruneThenSummarize(self.prune, rides=self.rides, trigger=self.trigger))

@@ -248,6 +248,8 @@ class PairSafeWindow(Strategy):
         return bool(host.notes["calls"] % self.per_turn == 0)
 
     def _is_full(self, view: View, host: Host) -> bool:
+        if self.trigger is None:
+            return False
         return host.count(view) >= tokens_at(self.trigger, host, math.inf)
 
     def _cut(self, view: View, host: Host, *, force: bool) -> View:

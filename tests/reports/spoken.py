@@ -24,6 +24,14 @@ def notes(comparison: Comparison) -> list[str]:
     return [with_names(sentence) for sentence in beside.notes(comparison)]
 
 
+def unused(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in beside.unused(comparison)]
+
+
+def capped(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in beside.capped(comparison)]
+
+
 def legend(compared: Sequence[Comparison]) -> list[str]:
     return [with_names(sentence) for sentence in beside.legend(compared)]
 

@@ -18,11 +18,11 @@ ACTING = (
     "auto_compact(reserve_tokens=3000, reserve_tokens_floor=0, keep_recent_tokens=500)",
     "preserve_turns(reserve_tokens=8000, reserve_tokens_floor=0, keep_recent_tokens=100)",
     "prune_then_summarize(protect_tokens=1, minimum_tokens=2)",
-    "endpoint_compaction(limit=3000, item_tokens=20)",
+    "endpoint_compaction(trigger=3000, item_tokens=20)",
 )
 
 # What these declare to break takes more conversations to occur.
-RARELY = ("rolling_summary", "tool_groups", "endpoint_compaction(limit=3000, item_tokens=20)")
+RARELY = ("rolling_summary", "tool_groups", "endpoint_compaction(trigger=3000, item_tokens=20)")
 # Conversations: the dozen of extremes and one more; the extremes and some.
 EXTREMES, FEW, MORE = 13, 34, 50
 

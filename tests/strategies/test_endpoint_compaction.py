@@ -108,8 +108,8 @@ def test_of_openais_models_codex_uses_272000_tokens_and_of_others_all():
     assert limit(SMALL, "claude-sonnet-4-5") == 180_000
     larger = next(m for m in catalogue().values() if m.provider != "openai" and m.window > 300_000)
     assert limit(SMALL, larger.name) == larger.window * 9 // 10
-    assert limit(EndpointCompaction(limit=50_000), "gpt-5-5") == 50_000
-    assert limit(EndpointCompaction(limit=900_000), "gpt-5-5") == 244_800
+    assert limit(EndpointCompaction(trigger=50_000), "gpt-5-5") == 50_000
+    assert limit(EndpointCompaction(trigger=900_000), "gpt-5-5") == 244_800
 
 
 def drawn(rng: random.Random) -> list[Message]:
@@ -195,8 +195,8 @@ def test_a_route_can_be_asked_for_under_any_model(model, tell):
 
 def test_the_limit_is_that_of_either_route():
     for route in ("auto", "remote", "local"):
-        (step,) = Codex(limit=5000, route=route).steps()
-        assert replace(step, limit=0) != step
+        (step,) = Codex(trigger=5000, route=route).steps()
+        assert replace(step, trigger=None) != step
 
 
 @pytest.mark.parametrize("spec", ["codex(route='server')", "endpoint_compaction(item_tokens=0)"])

@@ -132,7 +132,11 @@ def test_an_empty_summary_is_refused_every_time(story, play):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ("threshold=1.5", "threshold must be between 0 and 1, not 1.5"),
+        (
+            "trigger=1.5",
+            "trigger must be a whole number of tokens, or a share of the window above 0 and at "
+            "most 1, not 1.5",
+        ),
         ("preserve=0", "preserve must be above 0 and below 1, not 0"),
         ("preserve=1", "preserve must be above 0 and below 1, not 1"),
         ("output_budget=-1", "output_budget must be at least 0, not -1"),

@@ -110,7 +110,10 @@ def test_whatever_is_built_in_refuses_what_its_own_fields_may_not_be() -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("gemini_cli(threshold=0)", "threshold must be above 0 and at most 1, not 0"),
+        (
+            "gemini_cli(trigger=0)",
+            "trigger must be a whole number of tokens, or a share of the window",
+        ),
         ("openclaw(history_limit=-3)", "history_limit must be at least 0, not -3"),
     ],
 )

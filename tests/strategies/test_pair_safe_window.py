@@ -63,7 +63,7 @@ def test_a_single_message_that_is_too_large_cannot_be_helped(tell, play):
 
 def test_it_can_act_before_the_window_of_the_model_is_full(tell, play):
     story = tell("ua" * 12, size=400)
-    steps = play(story, PairSafeWindow(compression_threshold=0.5), window=2000).steps
+    steps = play(story, PairSafeWindow(trigger=0.5), window=2000).steps
     assert max(step.usage.prompt for step in steps) < 1000
 
 
@@ -74,9 +74,7 @@ def test_a_result_that_comes_late_may_lose_its_call(tell, sent):
     assert "pairs" in PairSafeWindow.breaks
 
 
-@pytest.mark.parametrize(
-    "wrong", ["window_size=-1", "pin_first=-1", "per_turn=-1", "compression_threshold=1.5"]
-)
+@pytest.mark.parametrize("wrong", ["window_size=-1", "pin_first=-1", "per_turn=-1", "trigger=1.5"])
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(UsageError, match=wrong.partition("=")[0]):
         find_strategy(f"pair_safe_window({wrong})")

@@ -76,5 +76,8 @@ def test_a_pass_that_fails_changes_nothing(story, play):
 
 
 def test_below_the_least_trigger_it_is_refused():
-    with pytest.raises(UsageError, match="trigger must be at least 50000, not 49999"):
+    with pytest.raises(
+        UsageError,
+        match="trigger must be at least 50000 tokens, or a share of the window, not 49999",
+    ):
         find_strategy("server_compaction(trigger=49999)")

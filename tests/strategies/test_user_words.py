@@ -43,8 +43,8 @@ def test_what_the_client_said_at_the_beginning_stays_in_front(story, sent):
 
 def test_a_smaller_limit_can_be_set_and_a_larger_one_has_no_effect(story, sent):
     told = story("ua" * 5)
-    assert sent(told, UserWords(limit=500), window=1000)[2] == "u1 u3 summary-1 u5"
-    assert sent(told, UserWords(limit=5000), window=1000) == sent(told, UserWords(), window=1000)
+    assert sent(told, UserWords(trigger=500), window=1000)[2] == "u1 u3 summary-1 u5"
+    assert sent(told, UserWords(trigger=5000), window=1000) == sent(told, UserWords(), window=1000)
 
 
 def test_the_oldest_message_that_is_kept_loses_its_middle(story, play):
@@ -65,7 +65,7 @@ def test_a_stale_report_does_not_set_it_off_again(story, play):
 
 
 def test_the_next_summary_carries_the_last_one_on(story, play):
-    trace = play(story("u" + "cr" * 11 + "a"), UserWords(limit=1000), window=2000)
+    trace = play(story("u" + "cr" * 11 + "a"), UserWords(trigger=1000), window=2000)
     told = [p[-1].parts[-1].text for p in trace.prompts() if p[-1].id.startswith("summary")]
     assert told == ["notes on 11 messages", "notes on 19 messages"]
 
@@ -119,7 +119,6 @@ def test_a_summary_that_is_too_long_is_asked_for_twice_and_still_is(story, play)
     assert (len(last.side), last.overflow) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["limit", "user_tokens"])
-def test_what_makes_no_sense_is_refused(name):
-    with pytest.raises(UsageError, match=f"{name} must be at least 0, not -1"):
-        find_strategy(f"user_words({name}=-1)")
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(UsageError, match="user_tokens must be at least 0, not -1"):
+        find_strategy("user_words(user_tokens=-1)")

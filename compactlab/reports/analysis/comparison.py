@@ -103,6 +103,8 @@ class Row:
     breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
     faulty: bool  # whether a provider would reject more of its calls than of keep_all's
     acted: int  # conversations in which it sent something else than keep_all
+    # Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
+    caps: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -395,6 +397,7 @@ def _row(
         sum(
             any(acted(run, keep_all.get(case_of(run))) for run in group) for group in replays(runs)
         ),
+        results.manifest.get("caps", {}).get(spec, {}),
     )
 
 

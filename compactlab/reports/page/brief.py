@@ -15,7 +15,7 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import NOTHING, unfinished
+from compactlab.reports.page.notes import NOTHING, capped, unfinished, unused
 from compactlab.reports.page.verdict import recorded, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
@@ -135,9 +135,11 @@ def _sentences(
         *advised_alike(compared),
     ]
     may = [
+        *unused(compared[0]),
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
         *(line for line in lines[2:-1] if line not in must),
+        *capped(compared[0]),
     ]
     return [sentence for sentence in must if sentence], may
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
-from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.page import page
 from compactlab.reports.page.preserved import preserved_data
 from compactlab.reports.page.table import markdown, table
@@ -57,12 +58,41 @@ def as_json(results: Results) -> str:
         name: {"unit": metric.unit, "better": metric.better, "meaning": metric.meaning}
         for name, metric in METRICS.items()
     }
+    compared = comparisons(results)
     data = {
         "metrics": metrics,
-        "memory": [preserved_data(comparison) for comparison in comparisons(results)],
+        "memory": [preserved_data(comparison) for comparison in compared],
+        "parameters": [_parameters(comparison) for comparison in compared],
         "runs": [_run(run) for run in results.runs],
     }
     return json.dumps(data, indent=2, allow_nan=False)
+
+
+def _parameters(comparison: Comparison) -> dict[str, Any]:
+    """What had no effect under a comparison, and what counted as less than it stands at."""
+    model, window, summarizer = comparison.kind
+    return {
+        "model": model,
+        "window": window,
+        "summarizer": summarizer,
+        "without_effect": [
+            {
+                "strategies": [row.spec for row in each.rows],
+                "parameters": list(each.parameters),
+                "why": "0 compactions" if each.idle else "the same runs",
+            }
+            for each in without_effect(comparison)
+        ],
+        "capped": [
+            {
+                "strategies": [row.spec for row in each.rows],
+                "what": each.what,
+                "tokens": each.tokens,
+                "counts_as": each.counts,
+            }
+            for each in caps(comparison)
+        ],
+    }
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from compactlab.reports.analysis.columns import (
     marks,
 )
 from compactlab.reports.analysis.comparison import FAULT_MARGIN, REJECTED, Comparison, Row, label
+from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
 from compactlab.sim.experiment.results import Results
@@ -107,7 +108,37 @@ def notes(comparison: Comparison) -> list[str]:
         *_failed_summaries(comparison),
         *_heard(comparison),
         *_idle(comparison),
+        *unused(comparison),
+        *capped(comparison),
     ]
+
+
+def unused(comparison: Comparison) -> Iterator[str]:
+    """Which parameters never mattered."""
+    for each in without_effect(comparison):
+        rows = enumerated([name(row.label) for row in each.rows], _LISTED)
+        what = f"{listed(list(map(name, each.parameters)))} never mattered"
+        if each.idle:
+            yield f"{rows}: {what}: 0 compactions."
+            continue
+        number = comparison.conversations
+        where = "the one conversation" if number == 1 else f"all {number:,} conversations"
+        yield f"{rows} made the same runs in {where}: {what}."
+
+
+def capped(comparison: Comparison) -> Iterator[str]:
+    """Which defaults a narrowed window has capped."""
+    every = caps(comparison)
+    words = [
+        f"{name(each.what)} of {enumerated([name(row.label) for row in each.rows], _LISTED)}, "
+        f"not {each.tokens:,}"
+        for each in every
+    ]
+    if words:
+        yield (
+            f"In the window narrowed to {comparison.window:,} tokens these defaults count as a "
+            f"quarter of it, {every[0].counts:,}: {'; '.join(words)}. What is set counts as it is."
+        )
 
 
 def legend(compared: Sequence[Comparison]) -> list[str]:

@@ -306,9 +306,6 @@ class MemoryFlush(Strategy):
 
     Parameters
     ----------
-    trigger
-        The trigger of the compaction that it goes before, tokens or a share of the window; None
-        for the window less the floor of the reserve.
     soft_threshold_tokens
         So many tokens before that it runs.
     reserve_tokens_floor
@@ -327,9 +324,11 @@ class MemoryFlush(Strategy):
         Of OpenClaw. 2026.1.29 looks at the last prompt alone and suppresses every answer that
         begins or ends with the token for silence; 2026.3.13 adds the last answer and what the user
         says now, and suppresses only the token.
+    trigger
+        The trigger of the compaction that it goes before, tokens or a share of the window; None
+        for the window less the floor of the reserve.
     """
 
-    trigger: Trigger = None
     soft_threshold_tokens: Annotated[int, at_least(0)] = SOFT_THRESHOLD_TOKENS
     reserve_tokens_floor: Annotated[int, at_least(0)] = RESERVE_TOKENS_FLOOR
     force_flush_transcript_bytes: Annotated[int, at_least(0)] = FORCE_FLUSH_TRANSCRIPT_BYTES
@@ -338,6 +337,7 @@ class MemoryFlush(Strategy):
     max_notes_tokens: Annotated[int, at_least(0)] = 1_000
     profile: Literal["full", "hook", "internal"] = "full"
     version: Version = "2026.3.13"
+    trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_TURN})
 
     @property

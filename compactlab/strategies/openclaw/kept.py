@@ -122,12 +122,12 @@ class RecencyBuffer(OnPi):
     enabled: bool = True
     keep_messages: Annotated[int, at_least(0)] = 10
     keep_tokens: Annotated[int, at_least(0)] = 2000
-    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
+    trigger: Trigger = None
 
     breaks = MappingProxyType(
         {
@@ -285,12 +285,12 @@ class PreserveTurns(OnPi):
     """
 
     recent_turns_preserve: Annotated[int, between(0, 12)] = 3
-    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
+    trigger: Trigger = None
 
     breaks = MappingProxyType(
         {

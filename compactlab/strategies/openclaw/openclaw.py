@@ -76,9 +76,6 @@ class Openclaw(Agent):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, beyond which it compacts, with the flush 4,000 tokens
-        before that; None for the window less 20,000 (``compaction.reserveTokensFloor``).
     version
         ``2026.1.29``: pi 0.49.3, safeguard without preserved turns. ``2026.2.17``: pi 0.53.0; its
         package lacked the extension files, so that safeguard and pruning silently did nothing (to
@@ -96,9 +93,11 @@ class Openclaw(Agent):
         Pull request 3599: messages that are shown again after a compaction; 0 for none.
     planner
         Pull request 17345: token budget, sidecar, and oversized results in files.
+    trigger
+        Tokens, or a share of the window, beyond which it compacts, with the flush 4,000 tokens
+        before that; None for the window less 20,000 (``compaction.reserveTokensFloor``).
     """
 
-    trigger: Trigger = None
     version: Literal["2026.1.29", "2026.2.17", "2026.3.13"] = "2026.3.13"
     memory_flush: bool = True
     pruning: bool = True
@@ -106,6 +105,7 @@ class Openclaw(Agent):
     recency_buffer: bool = False
     context_recovery: Annotated[int, between(0, 50)] = 0
     planner: bool = False
+    trigger: Trigger = None
 
     def __post_init__(self) -> None:
         if self.recency_buffer and self.version == "2026.2.17":
@@ -118,7 +118,7 @@ class Openclaw(Agent):
         session: list[Strategy] = [OffloadOutputs(pointer_for_text=False)] if self.planner else []
         if self.memory_flush:
             version: Version = "2026.3.13" if new else "2026.1.29"
-            session.append(MemoryFlush(self.trigger, version=version))
+            session.append(MemoryFlush(version=version, trigger=self.trigger))
         session.append(self._compaction())
         turn: list[Strategy] = [PairRepair(version="2026.3.13" if new else "2026.1.29")]
         if self.planner:
@@ -137,7 +137,7 @@ class Openclaw(Agent):
 
     def _compaction(self) -> Strategy:
         if self.version == "2026.2.17":
-            return AutoCompact(self.trigger, version="0.49.3")
+            return AutoCompact(version="0.49.3", trigger=self.trigger)
         if self.version == "2026.1.29" or self.recency_buffer:
             return RecencyBuffer(
                 trigger=self.trigger,

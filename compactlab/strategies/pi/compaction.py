@@ -240,9 +240,6 @@ class AutoCompact(OnPi):
 
     Parameters
     ----------
-    trigger
-        Tokens, or a share of the window, beyond which it is time; None for the window less the
-        reserve, which beside a trigger decides how long summaries may be alone.
     reserve_tokens_floor
         OpenClaw raises the reserve to so many tokens; 0 for pi alone.
     version
@@ -256,15 +253,18 @@ class AutoCompact(OnPi):
     rides
         ``fresh``, as pi does: a request for a summary has a prompt of its own. ``live``: it rides
         on the live prompt and reads the cache.
+    trigger
+        Tokens, or a share of the window, beyond which it is time; None for the window less the
+        reserve, which beside a trigger decides how long summaries may be alone.
     """
 
-    trigger: Trigger = None
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
     file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
+    trigger: Trigger = None
 
     breaks = MappingProxyType(
         {
@@ -288,16 +288,16 @@ class Pi(Agent):
 
     Parameters
     ----------
+    version
+        Of the package; see ``auto_compact``.
     trigger
         Tokens, or a share of the window, beyond which it compacts; None for the window less
         16,384, its ``compaction.reserveTokens``.
-    version
-        Of the package; see ``auto_compact``.
     """
 
-    trigger: Trigger = None
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+    trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""
-        return (AutoCompact(self.trigger, reserve_tokens_floor=0, version=self.version),)
+        return (AutoCompact(reserve_tokens_floor=0, version=self.version, trigger=self.trigger),)

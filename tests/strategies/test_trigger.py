@@ -1,0 +1,357 @@
+"""When it is time: every strategy that waits for the window is told so by the same field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from math import nan
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.core.errors import RenamedWarning, UsageError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host, Services
+from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.strategies import (
+    AutoCompact,
+    ClaudeCode,
+    ClearToolResults,
+    Codex,
+    DescribedResults,
+    EndpointCompaction,
+    FractionSplit,
+    FullSummary,
+    MemoryFlush,
+    Opencode,
+    PairSafeWindow,
+    PreserveTurns,
+    PruneThenSummarize,
+    RecencyBuffer,
+    RollingSummary,
+    ServerCompaction,
+    ToolGroups,
+    UserWords,
+)
+from compactlab.strategies.agent_framework import serialised
+from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.codex import _unanswered, counted_tokens
+from compactlab.strategies.gemini_cli import _prompt_tokens
+from compactlab.strategies.langchain import _scaled, weight_of
+from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, reported_tokens
+from compactlab.strategies.mechanisms.trigger import is_size, tokens_at
+
+# What waits for something else than for the window to fill, and for what.
+OTHERS = {
+    "keep_all": "nothing",
+    "as_recorded": "the recorded agent",
+    "keep_none": "a new turn",
+    "random_keep": "nothing: at every call",
+    "oracle": "nothing: at every call",
+    "sliding_window": "a number of messages",
+    "recent_events": "a number of messages",
+    "amortized_forgetting": "a number of messages",
+    "trim_messages": "nothing: it trims to a budget at every call",
+    "turn_slice": "a number of turns",
+    "turn_checkpoints": "a number of turns",
+    "token_budget": "nothing: every turn it plans for what the window leaves, and its parameters "
+    "say how much that is; at what size it acts and down to what size is one and the same",
+    "pair_repair": "a fault",
+    "observation_masking": "a number of observations",
+    "ttl_prune": "the cache to expire; ratios say what it does then",
+    "offload_outputs": "a single large output",
+    "summary_sidecar": "another to leave something out; its threshold says how full it must be",
+    "context_recovery": "another to compact",
+    "memory_recall": "what the user asks",
+}
+
+
+def test_whatever_waits_for_the_window_has_a_trigger() -> None:
+    without = {
+        name
+        for name, cls in strategies().items()
+        if "trigger" not in {each.name for each in fields(cls)}  # type: ignore[arg-type]
+    }
+    assert without == OTHERS.keys()
+
+
+AGENTS = [name for name, cls in strategies().items() if issubclass(cls, Agent)]
+
+
+@pytest.mark.parametrize("trigger", [120_000, 0.6])
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_agent_passes_it_on(name: str, trigger: float) -> None:
+    parts = find_strategy(f"{name}(trigger={trigger})").parts
+    told = [part.trigger for part in parts if hasattr(part, "trigger")]
+    assert told
+    assert set(told) == {trigger}
+
+
+@pytest.mark.parametrize("version", ["2026.1.29", "2026.2.17", "2026.3.13"])
+def test_of_openclaw_the_flush_follows_the_compaction(version: str) -> None:
+    flush, compaction = find_strategy(f"openclaw(trigger=90000, version='{version}')").parts[:2]
+    assert flush == replace(flush, trigger=90_000)
+    assert compaction == replace(compaction, trigger=90_000)
+
+
+def test_as_it_stands_nobody_is_told_anything() -> None:
+    assert find_strategy("claude_code").label == "claude_code"
+    assert find_strategy("claude_code(trigger=120000)").label == "claude_code(trigger=120000)"
+    assert ClaudeCode().spec == "claude_code(clear_first=True, files=5, trigger=None)"
+
+
+SIZED = [name for name in strategies() if name not in OTHERS]
+
+
+@pytest.mark.parametrize("wrong", ["'x'", "0.0", "-1", "1.5", "True", "1e400", "(5, 6)", "''"])
+@pytest.mark.parametrize("name", SIZED)
+def test_what_is_no_size_is_refused(name: str, wrong: str) -> None:
+    if (name, wrong) == ("clear_tool_results", "0.0"):
+        return  # it clears always
+    with pytest.raises(UsageError, match=f"{name}: trigger must be a"):
+        find_strategy(f"{name}(trigger={wrong})")
+
+
+def test_a_size_is_whole_tokens_or_a_share() -> None:
+    assert all(map(is_size, (2, 2.0, 10**9, 1, 1.0, 0.01)))
+    assert not any(map(is_size, (0, -1, 1.01, 2.5, nan, True)))
+
+
+@given(window=st.integers(1, 10**6), share=st.floats(0.001, 1))
+def test_a_share_is_of_the_window(window: int, share: float) -> None:
+    host = Host(find_model("claude-opus-5").narrowed(window))
+    assert tokens_at(share, host, 7) == window * share
+    assert tokens_at(None, host, 7) == 7
+    assert tokens_at(10**9, host, 7) == 10**9  # more than the window is never
+
+
+# Laws. Each strategy counts in its own way, and whether it must reach the trigger or exceed it is
+# its own, too: both are as in the system that it follows.
+
+Count = Callable[[View, Host], float]
+
+
+def of_codex(view: View, host: Host) -> float:
+    return counted_tokens(View(view.system, view.messages[: _unanswered(view.messages)]), host)
+
+
+def of_langchain(view: View, host: Host) -> float:
+    reported = reported_tokens(host) or 0
+    return max(_scaled(view.messages, weight_of(host), reported), reported)
+
+
+def reported(view: View, host: Host) -> float:
+    return reported_tokens(host) or 0
+
+
+def used(view: View, host: Host) -> float:
+    return last_usage(host) or 0
+
+
+def counted(view: View, host: Host) -> float:
+    return host.count(view)
+
+
+REACHED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
+    FullSummary: (FullSummary, known_tokens),
+    UserWords: (UserWords, known_tokens),
+    EndpointCompaction: (EndpointCompaction, of_codex),
+    PruneThenSummarize: (partial(PruneThenSummarize, prune=False), reported),
+    FractionSplit: (FractionSplit, _prompt_tokens),
+    RollingSummary: (partial(RollingSummary, keep=("messages", 2)), of_langchain),
+    DescribedResults: (partial(DescribedResults, protect_last_n=1), counted),
+    PairSafeWindow: (partial(PairSafeWindow, window_size=10**6), counted),
+}
+EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
+    AutoCompact: (partial(AutoCompact, keep_recent_tokens=100), used),
+    RecencyBuffer: (partial(RecencyBuffer, keep_recent_tokens=100), used),
+    PreserveTurns: (partial(PreserveTurns, keep_recent_tokens=100), used),
+    ToolGroups: (ToolGroups, lambda view, host: view.messages.total(serialised)),
+    ClearToolResults: (partial(ClearToolResults, keep=1), counted),
+    ServerCompaction: (ServerCompaction, counted),
+}
+
+
+@dataclass(frozen=True)
+class Watched(Strategy):
+    """Asks a strategy, and writes down how much it counted and whether it did anything."""
+
+    asked: Strategy
+    count: Count
+    seen: list[tuple[float, bool]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        return self.asked.phases
+
+    def compact(self, view: View, host: Host) -> View:
+        tokens = self.count(view, host)
+        after = self.asked.compact(view, host)
+        if host.phase is not Phase.ON_OVERFLOW:
+            self.seen.append((tokens, after is not view))
+        return after
+
+
+def law(cls: type[Strategy]) -> tuple[Callable[..., Strategy], Count]:
+    return {**REACHED, **EXCEEDED}[cls]
+
+
+def test_the_laws_are_of_all_that_compact() -> None:
+    known = {strategies()[name] for name in SIZED if name not in AGENTS}
+    assert known == {*REACHED, *EXCEEDED, MemoryFlush}
+
+
+@settings(max_examples=25)
+@given(data=st.data(), trigger=st.sampled_from([200, 900, 4000, 30_000, 0.02, 0.3]))
+@pytest.mark.parametrize("cls", [*REACHED, *EXCEEDED])
+def test_nothing_is_done_below_the_trigger(
+    cls: type[Strategy], data: Any, trigger: float, conversations: Any, play: Any
+) -> None:
+    if cls is ServerCompaction and trigger > 1:
+        trigger = 50_000  # the API takes no smaller one
+    made, count = law(cls)
+    watched = Watched(made(trigger=trigger), count)
+    play(data.draw(conversations), watched, window=40_000)
+    due = trigger if trigger > 1 else trigger * 40_000
+    for tokens, acted in watched.seen:
+        assert not acted or tokens >= due
+        assert cls in REACHED or not acted or tokens > due
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+@pytest.mark.parametrize("cls", [*REACHED, *EXCEEDED])
+def test_beyond_the_window_it_is_never_time(
+    cls: type[Strategy], data: Any, conversations: Any, play: Any
+) -> None:
+    """Codex alone never takes more than 90 % of the window for a limit, nor do we of it."""
+    made, count = law(cls)
+    watched = Watched(made(trigger=10**7), count)
+    play(data.draw(conversations), watched, window=30_000)
+    for tokens, acted in watched.seen:
+        assert not acted or (cls in (UserWords, EndpointCompaction) and tokens >= 27_000)
+
+
+@pytest.mark.parametrize("cls", [*REACHED, *EXCEEDED])
+def test_a_share_and_its_tokens_are_the_same(cls: type[Strategy], tell: Any, play: Any) -> None:
+    told = tell("u" + "cr" * 12 + "aua" * 4, size=4000)
+    made, _ = law(cls)
+    prompts = [
+        [[m.id for m in prompt] for prompt in play(told, made(trigger=t), window=40_000).prompts()]
+        for t in (0.25, 10_000)
+        if cls is not ServerCompaction or t <= 1
+    ]
+    assert prompts.count(prompts[0]) == len(prompts)
+
+
+# Stories.
+
+
+def acts(strategy: Strategy, moment: Any, used: int, **more: Any) -> bool:
+    """Whether a strategy asks for a summary when so many tokens are in context."""
+    now = moment("uau", reported=Usage(uncached=used), **more)
+    asked: list[SimpleNamespace] = []
+
+    def summarize(host: Host, view: View, request: Any) -> tuple[()]:
+        asked.append(SimpleNamespace())
+        return ()
+
+    now.host._services = Services(summarize=summarize)
+    strategy.compact(now.view, now.host)
+    return bool(asked)
+
+
+def test_claude_code_can_be_told_to_compact_at_half_of_the_window(moment: Any) -> None:
+    (summary,) = ClaudeCode(trigger=0.5, clear_first=False).parts
+    assert not acts(summary, moment, 99_900)
+    assert acts(summary, moment, 100_000)
+
+
+def test_codex_takes_no_more_than_nine_tenths_of_the_window(moment: Any) -> None:
+    host = moment("u").host
+    limits = [EndpointCompaction(t).limit_of(host) for t in (None, 100_000, 0.5, 0.95, 190_000)]
+    assert limits == [180_000, 100_000, 100_000, 180_000, 180_000]
+    assert Codex(trigger=0.5).parts[0].trigger == 0.5  # type: ignore[attr-defined]
+
+
+def test_the_flush_runs_so_many_tokens_before_the_trigger(moment: Any) -> None:
+    def due(used: int, **fields: Any) -> bool:
+        now = moment("uau", size=4, reported=Usage(uncached=used))
+        return MemoryFlush(**fields)._due(now.view, now.host)
+
+    assert [due(used) for used in (175_000, 176_000)] == [False, True]
+    assert [due(used, trigger=0.5) for used in (95_000, 96_000)] == [False, True]
+    assert [due(used, trigger=50_000) for used in (45_000, 46_000)] == [False, True]
+    assert not due(3000, trigger=4000)  # nothing is before that
+
+
+def test_tool_groups_are_told_beyond_it_and_left_out_no_sooner(tell: Any, play: Any) -> None:
+    told = tell("u" + "cr" * 14 + "a", size=2000)
+    early, late = (
+        [step.compaction for step in play(told, ToolGroups(trigger=t), window=40_000).steps]
+        for t in (5000, 9000)
+    )
+    assert early.index(True) < late.index(True)
+    with pytest.raises(UsageError, match="trigger must be None with strategy='truncation'"):
+        find_strategy("tool_groups(strategy='truncation', trigger=0.5)")
+
+
+def test_tool_uses_are_whole() -> None:
+    with pytest.raises(UsageError, match=r"trigger must be a whole number of tool uses, not 0\.5"):
+        find_strategy("clear_tool_results(trigger=0.5, trigger_type='tool_uses')")
+    assert find_strategy("clear_tool_results(trigger=1, trigger_type='tool_uses')")
+
+
+@pytest.mark.parametrize(
+    ("once", "now"),
+    [
+        ("codex(limit=90000)", "codex(trigger=90000)"),
+        ("user_words(limit=90000)", "user_words(trigger=90000)"),
+        ("endpoint_compaction(limit=90000)", "endpoint_compaction(trigger=90000)"),
+        ("gemini_cli(threshold=0.7)", "gemini_cli(trigger=0.7)"),
+        ("fraction_split(threshold=0.7)", "fraction_split(trigger=0.7)"),
+        ("pair_safe_window(compression_threshold=0.7)", "pair_safe_window(trigger=0.7)"),
+    ],
+)
+def test_a_former_name_is_read_with_a_note(once: str, now: str) -> None:
+    with pytest.warns(RenamedWarning, match=r"^(limit|.*threshold) of \w+ is called trigger now$"):
+        assert find_strategy(once).label == now
+
+
+def test_a_field_by_both_of_its_names_is_refused() -> None:
+    with pytest.raises(UsageError, match="codex: limit is called trigger now: give one of them"):
+        find_strategy("codex(limit=5, trigger=6)")
+
+
+# Caps of defaults.
+
+
+def test_a_narrowed_window_caps_what_nobody_has_set(moment: Any) -> None:
+    narrowed = moment("u", window=40_000).host
+    assert FullSummary().limit(narrowed) == 20_000
+    assert FullSummary(buffer_tokens=12_000).limit(narrowed) == 18_000
+    assert FullSummary(buffer_tokens=12_000, summary_tokens=25_000).limit(narrowed) == 3000
+    assert FullSummary(trigger=35_000).limit(narrowed) == 35_000
+
+
+def test_a_window_that_is_a_models_own_caps_nothing() -> None:
+    small = replace(find_model("claude-sonnet-4-5"), window=40_000)
+    assert FullSummary().limit(Host(small)) == 7000
+    assert FullSummary().limit(Host(small.narrowed(10**6))) == 7000
+    assert FullSummary().limit(Host(small.narrowed(20_000))) == 10_000
+
+
+def test_what_is_capped_is_told_by_name() -> None:
+    assert ClaudeCode().caps == {"buffer_tokens": 13_000, "summary_tokens": 20_000}
+    assert FullSummary(buffer_tokens=880_000).caps == {"summary_tokens": 20_000}
+    assert not ClaudeCode(trigger=0.5).caps
+    assert UserWords().caps == {"user_tokens": 20_000}
+    assert not UserWords(user_tokens=9).caps
+    assert Opencode().caps == {"room for an answer": 32_000}
+    assert find_strategy("keep_all + claude_code").caps == ClaudeCode().caps
