@@ -110,6 +110,33 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_read(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_second_field_is_looked_for_at_the_best_value_of_the_first(compactlab, tmp_path):
+    fields = ("--over", "trigger=20000,30000", "--over", "route='local','remote'")
+    done = compactlab("tune", *ASKED, *fields, "--recall", 0, "--no-controls", "-o", tmp_path / "o")
+    assert done.code == 0, done.said
+    (told,) = json.loads((tmp_path / "o" / "tune.json").read_text("utf-8"))["strategies"]
+    tried = {(each["trigger"], each["route"]) for each in told["settings"]}
+    assert {(None, None), (20_000, None), (30_000, None)} < tried
+    (trigger,) = {each[0] for each in tried if each[1]}
+    first = [each for each in told["settings"] if not each["route"]]
+    least = min(each["cost_with_recovery_usd"] for each in first)
+    (fixed,) = [each for each in first if each["trigger"] == trigger]
+    assert fixed["cost_with_recovery_usd"] <= least * 1.02
+
+
+def test_names_that_look_like_secrets_are_hidden_if_asked_for(compactlab, tmp_path):
+    secret = "ghp_" + "aB3dE6gH9jK2" * 3
+    claude_code(tmp_path / "logs" / f"{secret}.jsonl", [*CALM, (60, 30_900, 90_000, True)])
+    args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1, "--json")
+    done = compactlab("tune", *args, "--redact", "-o", tmp_path / "out")
+    assert done.code == 0, done.said
+    told = json.loads(done.out)
+    assert len(told["strategies"]) == 1
+    written = [path.read_text("utf-8") for path in (tmp_path / "out").glob("tune.*")]
+    assert len(written) == 2
+    assert not any(secret in text for text in [done.said, *written])
+
+
 def test_a_folder_without_sessions_is_told(compactlab, tmp_path):
     done = compactlab("tune", tmp_path)
     assert done.code == 2
