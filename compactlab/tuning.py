@@ -183,7 +183,7 @@ def _tokens(value: Any, window: int) -> float:
 
 
 @dataclass
-class _Seeker:
+class Seeker:
     """A strategy on the way to its settings."""
 
     strategy: Strategy
@@ -356,7 +356,7 @@ class Tuner:
 
     def __post_init__(self) -> None:
         self._model = model_of(self.pick, self.planned.setting.catalogue)
-        self.seekers = [_Seeker(each, self._model, self.search) for each in self.strategies]
+        self.seekers = [Seeker(each, self._model, self.search) for each in self.strategies]
         self.cells = self.calls = 0
 
     def first(self) -> Experiment:
@@ -458,7 +458,7 @@ def model_of(pick: Picked, catalogue: Catalogue) -> Model:
     return Model(pick.window, known.max_output, known.provider, known.name, narrow)
 
 
-def drop(seekers: Sequence[_Seeker], found: Mapping[str, Tuned]) -> None:
+def drop(seekers: Sequence[Seeker], found: Mapping[str, Tuned]) -> None:
     """Of strategies that are alternatives, look no closer at those that are shown to be dearer.
 
     At most half of them go (successive halving: Jamieson and Talwalkar 2016, AISTATS 51:240): the

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import complain, print_json, redactor, say, shown, write_file
 from compactlab.cli.options import (
     Count,
@@ -176,7 +178,7 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
         return
     from compactlab.cli.progress import Bar
 
-    with Bar(len(planned.sources)) as bar:
+    with _stoppable(options["out"]), Bar(len(planned.sources)) as bar:
         found = tuned_all(
             planned,
             named,
@@ -191,6 +193,16 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
             timeout=options["timeout"],
         )
     _finish(found, Path(options["out"]), as_json=options["as_json"])
+
+
+@contextmanager
+def _stoppable(out: str) -> Iterator[None]:
+    """Stop with a message on Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; finished runs are in {out}: run the command again to continue", err=True)
+        sys.exit(STOPPED)
 
 
 def _search(options: dict[str, Any]) -> Search:
