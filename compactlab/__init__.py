@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compactlab.api import replay, run, score
+    from compactlab.api import replay, run, score, tune
     from compactlab.scenarios.readers.transcript import read
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.core.errors import CompactlabError
@@ -46,6 +46,7 @@ __all__ = [
     "replay",
     "run",
     "score",
+    "tune",
 ]
 
 # Loaded when they are asked for: the command line's help need not wait for the engine.
@@ -68,6 +69,7 @@ _WHERE = {
     "replay": "api",
     "run": "api",
     "score": "api",
+    "tune": "api",
 }
 
 

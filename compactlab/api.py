@@ -27,6 +27,7 @@ from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
 from compactlab.reports.score.attribution import attributed, declared
 from compactlab.reports.score.score import Score, spoken
+from compactlab.reports.tune.tuned import Asked
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
@@ -55,11 +56,12 @@ from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, forget
 from compactlab.strategies.summarizers.catalogue import controls
+from compactlab.tuning import Axis, Search, Tuning, planned_for, tuned_all
 
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
 
-__all__ = ["Plan", "explain", "read", "replay", "run", "score"]
+__all__ = ["Plan", "explain", "read", "replay", "run", "score", "tune"]
 
 
 def _to_stderr(text: str) -> None:
@@ -364,6 +366,93 @@ class Plan:
         )
         each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
         return Experiment(tuple(each.values()), strategies, names, setting, skipped, writers)
+
+
+def tune(
+    conversations: Iterable[Given] | Given,
+    strategies: Iterable[Strategy | str] | Strategy | str = "claude_code",
+    over: Iterable[str] | str = "trigger",
+    *,
+    recall: float = 0.8,
+    lag: int | None = None,
+    margin: float = 0.02,
+    points: int = 12,
+    sessions: int = 40,
+    race: bool = False,
+    model: str = "",
+    summarizer: Summarizer | str = "calibrated",
+    window: int | None = None,
+    seeds: int = 1,
+    jobs: int = 1,
+    lenient: bool = False,
+    models_file: str | Path | None = None,
+    controls: bool = True,
+    out: str | Path | None = None,
+    timeout: float | None = None,
+) -> Tuning:
+    """Find the trigger of a strategy, or other fields of it, that costs least with recovery.
+
+    Parameters
+    ----------
+    conversations, summarizer, window, seeds, jobs, lenient, models_file, timeout
+        As for :func:`run`.
+    strategies
+        Strategies or their specs, each of which is tuned.
+    over
+        Fields to look for, one after the other, such as ``trigger`` or ``files=0,5,10``.
+    recall, lag
+        Where facts are labelled: the share of needs that a setting must meet, of those whose fact
+        was last stated so many tokens ago or earlier; by default the lag of :func:`run`'s verdict.
+    margin
+        The share by which a setting may cost more and still count as near the cheapest.
+    points, sessions
+        How many values are tried of each field and strategy, and how many sessions are replayed
+        under each window, at most.
+    race
+        Whether the strategies are alternatives: those shown to be dearer are not looked at finely.
+    model
+        Replay all calls with this model.
+    controls
+        Whether null summarisers tell, at the end, whether summaries say anything.
+    out
+        Folder of a store for each window: runs that it holds are not run again.
+
+    Returns
+    -------
+    Tuning
+        ``tuning.frame()`` is a pandas DataFrame with one row a setting; ``tuning.text()`` is the
+        report, ``tuning.html()`` its page; ``tuning.tuned`` has the optimum, its interval and what
+        to paste, of each strategy under each window.
+
+    Raises
+    ------
+    InputError, UsageError
+        If there is nothing to tune, or a name is unknown.
+    """
+    if jobs < 1 or points < 2 or sessions < 1:
+        raise UsageError("jobs and sessions must be at least 1, and points at least 2")
+    search = Search(
+        tuple(map(Axis.parsed, several(over, (str,)))),
+        points=points,
+        sessions=sessions,
+        race=race,
+        controls=controls,
+    )
+    models = [model] if model else ()
+    planned = Plan(
+        conversations, "keep_all", models, summarizer, window, seeds, lenient, models_file,
+        loop="closed", controls=False,
+    ).experiment()  # fmt: skip
+    return tuned_all(
+        planned_for(planned),
+        several(strategies, (Strategy, str)),
+        search,
+        Asked(recall, lag, margin),
+        out,
+        narrowed=window,
+        workers=Workers(jobs, "", warnings.warn),
+        timeout=timeout,
+    )
 
 
 # Scoring what some other product made of a conversation, without replaying anything.

@@ -26,7 +26,7 @@ ORDER = [
     "strategies",
     "scenarios.readers", "scenarios.engine", "scenarios",
     "reports.render", "reports.analysis", "reports.charts", "reports.explain", "reports.score",
-    "reports.audit", "reports.gate", "reports.compare", "reports.page",
+    "reports.audit", "reports.gate", "reports.compare", "reports.tune", "reports.page",
 ]  # fmt: skip
 
 # Each may import the engine and itself, and never another.
@@ -34,7 +34,7 @@ FAMILIES = {"strategies", "scenarios", "reports"}
 ENGINE = {"sim", "privacy"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "api", "cli", "naming", "testing"}
+FACE = {"", "__main__", "api", "cli", "naming", "testing", "tuning"}
 
 # In strategies/, the places that are no strategy and know them all.
 INDEX = {"", "catalogue"}

@@ -21,6 +21,7 @@ _FILES = {
     "audit": "",
     "score": "",
     "inspect": "",
+    "tune": "",
     "fit": "",
     "calibrate": "",
     "list": "",

@@ -1,0 +1,320 @@
+"""``compactlab tune``: at what size to compact, found in one's own sessions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compactlab.cli import STOPPED
+from compactlab.cli.disclosing import complain, print_json, redactor, say, shown, write_file
+from compactlab.cli.options import (
+    Count,
+    Seconds,
+    client_option,
+    lenient_option,
+    named_or_usual,
+    nothing_found,
+    own_models,
+    redact,
+    window_option,
+)
+from compactlab.sim.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.cli.progress import Progress
+    from compactlab.reports.tune.found import Found
+    from compactlab.reports.tune.tuned import Asked
+    from compactlab.sim.experiment.shard import Shard
+    from compactlab.sim.experiment.sweep import Experiment
+    from compactlab.sim.replay.strategy import Strategy
+    from compactlab.tuning import Search
+
+PAGE, DATA = "tune.html", "tune.json"
+_CLIENT = "claude_code"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@client_option
+@click.option(
+    "--strategies",
+    "-s",
+    multiple=True,
+    metavar="SPEC",
+    help="A strategy to tune, e.g. codex. Repeatable, or several with commas.  "
+    f"[default: {_CLIENT}]",
+)
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="FIELD[=VALUE,...]",
+    help="The field of the strategy to look for; with values, those alone are tried. Repeatable: "
+    "one after the other, each at the best values of those before.  [default: trigger]",
+)
+@click.option(
+    "--recall",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    metavar="SHARE",
+    help="Where facts are labelled: the share of needs at the lag that a setting must meet.",
+)
+@click.option(
+    "--lag",
+    type=Count(1),
+    metavar="TOKENS",
+    help="Needs count if the fact was last stated so many tokens ago, or earlier.  "
+    "[default: 20,000 or more, by window and tail]",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1),
+    default=0.02,
+    show_default=True,
+    metavar="SHARE",
+    help="How much more a setting may cost and still count as near the cheapest.",
+)
+@click.option(
+    "--points",
+    type=Count(2),
+    default=12,
+    show_default=True,
+    metavar="N",
+    help="How many values are tried at most, of each strategy and field.",
+)
+@click.option(
+    "--sessions",
+    type=Count(1),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="How many sessions of each window are replayed at most: the longest.",
+)
+@click.option(
+    "--race",
+    is_flag=True,
+    help="The strategies are alternatives: those shown to be dearer are not looked at finely.",
+)
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Only sessions with a call from this day on (UTC).",
+)
+@click.option(
+    "--project",
+    default="",
+    metavar="NAME",
+    help="Only sessions of one project: the folder in which the agent worked, or its name.",
+)
+@click.option("--model", default="", metavar="NAME", help="Replay all calls with this model.")
+@own_models
+@window_option
+@click.option(
+    "--summarizer", default="calibrated", show_default=True, metavar="SPEC", help="The summariser."
+)
+@click.option("--seeds", type=Count(1), default=1, show_default=True, help="Seeds of each session.")
+@click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
+@click.option(
+    "--controls/--no-controls",
+    default=True,
+    show_default=True,
+    help="Whether null summarisers tell, at the end, whether summaries say anything.",
+)
+@click.option(
+    "--timeout",
+    type=Seconds(0, min_open=True),
+    metavar="SECONDS",
+    help="Fail a run that takes longer.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False),
+    default="compactlab-tune",
+    show_default=True,
+    help="Folder of the stores, the page and the figures; what it holds is not run again.",
+)
+@redact
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+@click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
+@lenient_option
+def tune(paths: tuple[str, ...], **options: Any) -> None:
+    """Find the size at which to compact, and the line to paste into the client's settings.
+
+    PATH is a transcript, a folder of transcripts or a scenario; without PATH, the usual folders of
+    the clients that are here. Sessions are replayed under a row of triggers, then under more of
+    them around the cheapest, each with a simulated agent that recovers what it lacks. The report
+    has the curve of cost, cost with recovery and needs missed; the cheapest setting with its
+    interval; what it is worth on sessions that had no say in it; and what to paste.
+
+    \b
+    compactlab tune                                  all sessions here, for Claude Code
+    compactlab tune ~/.codex/sessions -s codex       Codex's own
+    compactlab tune logs -s claude_code,codex,pi     what if I changed the client
+    compactlab tune logs --over trigger=80000,120000,160000
+    compactlab tune logs --over trigger --over files=0,5,10
+    compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
+    """  # noqa: D301
+    from compactlab.naming import planned_strategy
+    from compactlab.reports.tune.tuned import Asked
+    from compactlab.tuning import check, tuned_all
+
+    search, strategies = _search(options), _strategies(options["strategies"])
+    asked = Asked(options["recall"], options["lag"], options["margin"])
+    named = [*map(planned_strategy, strategies)]
+    check(named, search, asked)
+    planned = _planned(paths, options)
+    if options["dry_run"]:
+        _rehearse(planned, named, search, asked, options)
+        return
+    from compactlab.cli.progress import Bar
+
+    with _stoppable(options["out"]), Bar(len(planned.sources)) as bar:
+        found = tuned_all(
+            planned,
+            named,
+            search,
+            asked,
+            options["out"],
+            narrowed=options["window"],
+            workers=_workers(options["jobs"]),
+            say=partial(say, err=True),
+            watch=_watch,
+            step=lambda number: bar.show(number, "sessions read"),
+            timeout=options["timeout"],
+        )
+    _finish(found, Path(options["out"]), as_json=options["as_json"])
+
+
+@contextmanager
+def _stoppable(out: str) -> Iterator[None]:
+    """Stop with a message on Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; finished runs are in {out}: run the command again to continue", err=True)
+        sys.exit(STOPPED)
+
+
+def _search(options: dict[str, Any]) -> Search:
+    from compactlab.tuning import Axis, Search
+
+    axes = tuple(map(Axis.parsed, options["over"])) or Search().over
+    since = options["since"]
+    return Search(
+        axes,
+        min(Search().first, options["points"]),
+        options["points"],
+        options["race"],
+        options["sessions"],
+        since.replace(tzinfo=UTC).timestamp() if isinstance(since, datetime) else 0.0,
+        options["project"],
+        options["controls"],
+    )
+
+
+def _strategies(given: Sequence[str]) -> list[str]:
+    """Specs, of which an option may hold several, with commas outside of their parentheses."""
+    specs: list[str] = []
+    for text in given or (_CLIENT,):
+        depth, piece = 0, ""
+        for sign in f"{text},":
+            depth += (sign == "(") - (sign == ")")
+            if sign == "," and not depth:
+                specs.append(piece.strip())
+                piece = ""
+            else:
+                piece += sign
+    return [spec for spec in specs if spec]
+
+
+def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
+    from compactlab.api import Plan
+    from compactlab.tuning import planned_for
+
+    named = named_or_usual(paths, options["client"])
+    planned = Plan(
+        named,
+        "keep_all",
+        [options["model"]] if options["model"] else (),
+        options["summarizer"],
+        options["window"],
+        options["seeds"],
+        options["lenient"],
+        options["models_file"],
+        loop="closed",
+        controls=False,
+    ).experiment()
+    if not planned.sources:
+        raise UsageError(f"there is nothing to tune: {nothing_found(named, planned.skipped)}")
+    return planned_for(planned, redact=redactor() is not None)
+
+
+def _workers(jobs: int | None) -> Any:
+    from compactlab.sim.experiment.workers import Workers
+
+    return Workers(jobs or os.cpu_count() or 1, "", partial(say, err=True))
+
+
+def _watch(todo: Sequence[Shard]) -> Progress:
+    """Show the progress of a round."""
+    from compactlab.cli.progress import Progress
+
+    return Progress(todo)
+
+
+def _rehearse(
+    planned: Experiment,
+    strategies: Sequence[Strategy],
+    search: Search,
+    asked: Asked,
+    options: dict[str, Any],
+) -> None:
+    """Say what the first round under each window would run, and how long that would take."""
+    from compactlab.cli.rehearsal import rehearse
+    from compactlab.sim.experiment.store import Store
+    from compactlab.tuning import AT_ONCE, Tuner, picks, survey
+
+    surveyed, _failures = survey(planned, search, options["window"], lambda number: None)
+    for pick in picks(surveyed, search):
+        folder = Path(options["out"]) / str(pick.window)
+        tuner = Tuner(planned, strategies, pick, search, asked, folder)
+        jobs = options["jobs"] or os.cpu_count() or 1
+        rehearse(tuner.first(), Store(folder), jobs, options["timeout"])
+        more = 0 if search.named else search.points - AT_ONCE
+        runs = more * len(strategies) * len(pick.chosen)
+        if more:
+            say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
+
+
+def _finish(found: Found, out: Path, *, as_json: bool) -> None:
+    """Print, write the page and the figures, and name what could not be read."""
+    from compactlab.reports.charts.palette import COLOURS
+    from compactlab.reports.render import html, json, terminal
+    from compactlab.reports.render.document import Document
+    from compactlab.reports.tune.data import data
+    from compactlab.reports.tune.report import page, report
+
+    # What is rendered, and not what was found: that holds arrays, in which there is no text.
+    document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
+    figures = json.write(Document((), data=partial(shown, data(found))), indent=1)
+    write_file(out / DATA, figures)
+    write_file(out / PAGE, html.write(drawn, COLOURS).encode())
+    if as_json:
+        print_json(figures)
+    else:
+        say(terminal.write(document), styled=True)
+        say(f"\npage: {out / PAGE}\nfigures: {out / DATA}", err=True)
+    for failure in found.failures:
+        complain(failure)
+    if found.failures:
+        sys.exit(1)

@@ -1,0 +1,333 @@
+"""Which setting to choose by what it costs in each conversation, and how surely it is the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis.betting import p_at_least
+from compactlab.reports.analysis.bootstrap import FEWEST, LEVEL, interval_ends
+from compactlab.reports.analysis.distributions import normal_quantile, student_quantiles
+from compactlab.reports.analysis.sample import SAME, Flags, Floats, Quotient, resampled_sums
+from compactlab.reports.analysis.tests import ALPHA, holm
+from compactlab.sim.core.stream import stream
+
+# So often conversations are split into two halves.
+SPLITS = 200
+# Shares that are the same to a tenth of a point are equal.
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Settings, and what each costs and recalls in each conversation.
+
+    Parameters
+    ----------
+    costs
+        Dollars, settings by conversations, all over the same ones.
+    missed
+        Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
+    limit
+        The share of needs that must be met, in the mean over conversations; None for no limit.
+    usable
+        Which of the settings can be used at all; None for all.
+    own
+        The setting that is there already: of equal ones it is chosen.
+    margin
+        The share by which a setting may cost more than the cheapest if it misses less.
+    """
+
+    costs: Floats
+    missed: Floats
+    limit: float | None = None
+    usable: Flags | None = None
+    own: int | None = None
+    margin: float = 0.0
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations there are."""
+        return int(self.costs.shape[1])
+
+    @cached_property
+    def _every(self) -> NDArray[np.intp]:
+        return np.arange(self.conversations)
+
+    def recall(self, among: NDArray[np.intp] | None = None) -> Floats:
+        """The mean share of needs that is met, by setting; NaN where nothing is needed."""
+        missed = self.missed if among is None else self.missed[:, among]
+        known = ~np.isnan(missed)
+        counts = known.sum(axis=1)
+        sums = np.where(known, missed, 0.0).sum(axis=1)
+        shares = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        recalled: Floats = 1 - shares
+        return recalled
+
+    def allowed(self, among: NDArray[np.intp] | None = None) -> Flags:
+        """Which settings keep to the limit, in these conversations."""
+        usable = np.ones(len(self.costs), np.bool_) if self.usable is None else self.usable
+        if self.limit is None:
+            return usable
+        # Where nothing is needed, nothing is missed.
+        kept: Flags = usable & (np.nan_to_num(self.recall(among), nan=1.0) >= self.limit)
+        return kept
+
+    def best(self, among: NDArray[np.intp] | None = None) -> int | None:
+        """The cheapest setting that keeps to the limit; of equal ones the last, or the own one."""
+        among = self._every if among is None else among
+        allowed = self.allowed(among)
+        if not allowed.any():
+            return None
+        sums = self.costs[:, among].sum(axis=1)
+        sums = np.where(allowed, sums, np.inf)
+        return self._last(np.flatnonzero(sums <= sums.min() * (1 + SAME)))
+
+    def _last(self, equal: NDArray[np.intp]) -> int:
+        """Of equal settings the own one, else the last: the largest trigger compacts least."""
+        return self.own if self.own is not None and self.own in equal else int(equal[-1])
+
+    def advised(self, among: NDArray[np.intp] | None = None) -> int | None:
+        """Of the settings within the margin of the cheapest the one that misses least.
+
+        Differences in cost within the margin are noise, and what is missed often is not.
+        """
+        near = np.flatnonzero(self.within(self.margin, among))
+        if not len(near):
+            return None
+        recalled = np.round(np.nan_to_num(self.recall(among), nan=1.0)[near], _DIGITS)
+        return self._last(near[recalled == recalled.max()])
+
+    def shown(self) -> Flags:
+        """Which settings are shown to keep to the limit, all together at 2.5 %, by betting."""
+        if self.limit is None:
+            return np.ones(len(self.costs), np.bool_)
+        known = [row[~np.isnan(row)] for row in self.missed]
+        chances = [p_at_least(row, 1 - self.limit) if len(row) else 1.0 for row in known]
+        return np.array([p is not None and p <= ALPHA for p in holm(chances)])
+
+    def needed(self) -> int:
+        """From how many conversations on a limit could be shown to be kept, if all is met."""
+        number = 1
+        worst = 1 - (self.limit or 0.0)
+        while len(self.costs) * p_at_least(np.zeros(number), worst) > ALPHA:
+            number += 1
+        return number
+
+    def candidates(self) -> Flags | None:
+        """Which of the allowed settings may be the cheapest: those not shown to be dearer.
+
+        The interval of an optimum, as a set: in 95 of 100 samples it holds the setting that is
+        cheapest over all conversations like these. A setting is out if it is dearer than some
+        other by more than chance would make it if it were the cheapest: the largest of its
+        differences, each over its standard error, against what resampled conversations give around
+        their mean (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by
+        the bootstrap as Hansen, Lunde and Nason 2011, Econometrica 79:453). None with fewer than
+        10 conversations.
+        """
+        if self.conversations < FEWEST:
+            return None
+        allowed = self.allowed()
+        inside = allowed.copy()
+        rows = np.flatnonzero(allowed)
+        sums = resampled_sums(self.costs[rows]) / self.conversations
+        means = self.costs[rows].mean(axis=1)
+        wide = _wider(self.conversations)
+        for place, row in enumerate(rows):
+            gaps = self.costs[row] - self.costs[rows]
+            errors = gaps.std(axis=1, ddof=1) / math.sqrt(self.conversations)
+            told = errors > SAME * np.abs(means).max()
+            # Where the difference is the same in every conversation, chance has no part in it.
+            if (means[place] - means > SAME * np.abs(means).max())[~told].any():
+                inside[row] = False
+                continue
+            if not told.any():
+                continue
+            seen = (means[place] - means)[told] / errors[told]
+            drawn = (sums[place] - sums - (means[place] - means)[:, None])[told]
+            chance = np.quantile((drawn / errors[told, None]).max(axis=0), LEVEL) * wide
+            inside[row] = seen.max() <= chance
+        return inside
+
+    def within(self, margin: float, among: NDArray[np.intp] | None = None) -> Flags:
+        """Which allowed settings cost at most a share more than the best one."""
+        among = self._every if among is None else among
+        best = self.best(among)
+        sums = self.costs[:, among].sum(axis=1)
+        if best is None:
+            return np.zeros(len(sums), np.bool_)
+        flat: Flags = self.allowed(among) & (sums <= sums[best] * (1 + margin) * (1 + SAME))
+        return flat
+
+    def ratio(self, row: int, other: int) -> Ratio:
+        """What one setting costs over another, with its 95 % interval from 10 conversations on."""
+        return ratio(self.costs[row], self.costs[other])
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of sums over conversations, and its 95 % interval; None with fewer than 10."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def cheaper(self) -> bool:
+        """Whether the first is shown to be cheaper."""
+        return self.high is not None and self.high < 1
+
+    @property
+    def dearer(self) -> bool:
+        """Whether the first is shown to be dearer."""
+        return self.low is not None and self.low > 1
+
+
+def ratio(ours: Floats, theirs: Floats) -> Ratio:
+    """One cost over another, paired by conversation."""
+    value = float(ours.sum() / theirs.sum()) if theirs.sum() else math.nan
+    if len(ours) < FEWEST or (differing := int((ours != theirs).sum())) == 0:
+        return Ratio(value, *((value, value) if len(ours) >= FEWEST else (None, None)))
+    if differing < FEWEST // 2:  # so few tell nothing of how often others differ
+        return Ratio(value)
+    low, high = interval_ends(Quotient(ours[None], theirs[None]))
+    return Ratio(value, float(low[0]), float(high[0]))
+
+
+def _wider(count: int) -> float:
+    """How much wider than resamples spread a figure of so many conversations is."""
+    student = float(student_quantiles(np.array([count - 1.0]), (1 + LEVEL) / 2)[0])
+    return student / normal_quantile((1 + LEVEL) / 2) * math.sqrt(count / (count - 1))
+
+
+# Where more is missed for less money: the knee.
+
+
+def front(costs: Sequence[float], missed: Sequence[float]) -> list[int]:
+    """The settings that no other one beats in both, the cheapest first.
+
+    Examples
+    --------
+    >>> front([3.0, 1.0, 2.0, 4.0], [0.1, 0.5, 0.2, 0.3])
+    [1, 2, 0]
+    """
+    order = sorted(range(len(costs)), key=lambda row: (costs[row], missed[row]))
+    kept: list[int] = []
+    for row in order:
+        if not kept or missed[row] < missed[kept[-1]]:
+            kept.append(row)
+    return kept
+
+
+def knee(costs: Sequence[float], missed: Sequence[float]) -> int | None:
+    """The setting on the front that lies farthest below the line between its two ends.
+
+    Both axes go from 0 to 1 on the front (Das 1999, Structural Optimization 18:107; Satopaa and
+    others 2011, "Finding a Kneedle in a Haystack"). None if no setting lies below the line.
+
+    Examples
+    --------
+    >>> knee([1.0, 1.2, 3.0], [0.9, 0.2, 0.1]), knee([1.0, 2.0, 3.0], [0.9, 0.5, 0.1])
+    (1, None)
+    """
+    kept = front(costs, missed)
+    first, last = kept[0], kept[-1]
+    if len(kept) < 3:
+        return None
+    wide, high = costs[last] - costs[first], missed[first] - missed[last]
+    below = {
+        row: 1 - (costs[row] - costs[first]) / wide - (missed[row] - missed[last]) / high
+        for row in kept[1:-1]
+    }
+    farthest = max(below, key=lambda row: below[row])
+    return farthest if below[farthest] > SAME else None
+
+
+# Held out: chosen on some conversations, reported on the others.
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a choice made on one half of the conversations costs and recalls on the other half.
+
+    The regret is by how much more it costs there than the best setting that is allowed there.
+    """
+
+    chosen_on: int
+    reported_on: int
+    chosen: int | None  # the setting that the first half chooses
+    best: int | None  # the one that the other half would have chosen
+    regret: float | None  # of these two halves, which are alike in size
+    recall: float | None  # of what was chosen, on the other half
+    mean: float | None = None  # the regret in the mean of random halves
+    high: float | None = None  # below which it is in 95 of 100
+    close: float | None = None  # the share of halves in which it is within the margin
+    kept: float | None = None  # the share of halves in which the choice keeps to the limit
+
+
+def held_out(choice: Choice, margin: float) -> HeldOut | None:
+    """Choose on one half and report on the other; None with fewer than four conversations."""
+    count = choice.conversations
+    if count < 4:
+        return None
+    # Every second one by cost: two halves that are alike.
+    order = np.argsort(-choice.costs.mean(axis=0), kind="stable")
+    one, other = np.sort(order[::2]), np.sort(order[1::2])
+    regrets, kept = [], []
+    rng = stream(0, "halves", count)
+    for _ in range(SPLITS):
+        drawn = rng.sample(range(count), count)
+        halves = [np.sort(np.array(drawn[at : at + -(-count // 2)])) for at in (0, -(-count // 2))]
+        for first, second in (halves, halves[::-1]):
+            regret, keeps = _regret(choice, first, second)
+            kept.append(keeps)
+            if regret is not None:
+                regrets.append(regret)
+    chosen = choice.advised(one)
+    recall = None if chosen is None else float(choice.recall(other)[chosen])
+    return HeldOut(
+        len(one),
+        len(other),
+        chosen,
+        choice.best(other),
+        _regret(choice, one, other)[0],
+        None if recall is None or math.isnan(recall) else recall,
+        float(np.mean(regrets)) if regrets else None,
+        float(np.quantile(regrets, LEVEL)) if regrets else None,
+        float(np.mean([each <= margin for each in regrets])) if regrets else None,
+        float(np.mean(kept)),
+    )
+
+
+def _regret(
+    choice: Choice, first: NDArray[np.intp], second: NDArray[np.intp]
+) -> tuple[float | None, bool]:
+    """How much more the choice of some costs on the others, and whether it keeps to the limit."""
+    chosen, best = choice.advised(first), choice.best(second)
+    if chosen is None:
+        return None, False
+    keeps = bool(choice.allowed(second)[chosen])
+    if best is None:
+        return None, keeps
+    sums = choice.costs[:, second].sum(axis=1)
+    return float(sums[chosen] / sums[best] - 1), keeps
+
+
+def left_out(choice: Choice, reference: int) -> Ratio | None:
+    """What is chosen without a conversation, in that one, over a reference; all conversations.
+
+    So no conversation decides on what is reported of it. None if nothing can be chosen.
+    """
+    every = np.arange(choice.conversations)
+    if choice.conversations < 2:
+        return None
+    chosen = [choice.advised(every[every != out]) for out in every]
+    if any(each is None for each in chosen):
+        return None
+    ours = np.array([choice.costs[row, out] for out, row in enumerate(chosen) if row is not None])
+    return ratio(ours, choice.costs[reference])

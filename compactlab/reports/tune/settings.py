@@ -1,0 +1,228 @@
+"""What to write into a client's settings so that it compacts at a size; each rule was looked up.
+
+A client keeps a part of the window free, or caps what users set, so the number to paste is seldom
+the trigger itself. Sources and dates are in :data:`CLIENTS`, and in docs/tune.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Claude Code keeps free what a summary may take, at most 20,000 tokens, and 13,000 more. Its
+# setting is read as a window, from 100,000 tokens to that of the model.
+_SUMMARY, _BUFFER, _SMALLEST = 20_000, 13_000, 100_000
+# Users found that 2.1.221 does not compact at all if the setting is below this.
+_DOUBTFUL = 200_000
+_CODEX_SHARE = 0.9  # of the window: a larger limit is cut to it
+_CODEX_WINDOW = 272_000  # the largest that Codex takes for a model of OpenAI (its list of models)
+_OPENCODE_ANSWER = 32_000  # the longest answer that OpenCode keeps free, unless told otherwise
+_PI_RESERVE = 16_384
+_OPENCLAW_FLOOR = 20_000
+_GEMINI_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a setting depends on: the window in tokens, and the longest answer; 0 if not known."""
+
+    window: int
+    answer: int = 0
+    provider: str = ""
+    name: str = ""
+    narrowed: bool = False  # whether a run has narrowed the window: reserves are then capped
+
+    def free(self, tokens: int) -> int:
+        """Tokens that are kept free; a quarter of a window at most that a run has narrowed."""
+        return min(tokens, self.window // 4) if self.narrowed else tokens
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """Lines to paste into a file, what to know of them, and where the rule was looked up."""
+
+    client: str
+    file: str
+    lines: tuple[str, ...]  # empty if the setting cannot be expressed
+    remarks: tuple[str, ...] = ()
+    source: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "client": self.client,
+            "file": self.file,
+            "lines": list(self.lines),
+            "remarks": list(self.remarks),
+            "source": self.source,
+        }
+
+
+Lines = tuple[tuple[str, ...], tuple[str, ...]]
+"""Lines to paste, and remarks."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client: where its settings are, its own trigger, the highest one, and what to paste."""
+
+    name: str
+    file: str
+    own: Callable[[Model], int]
+    highest: Callable[[Model], int]
+    write: Callable[[int, Model], Lines]
+    source: str
+
+    def pasted(self, trigger: int, model: Model) -> Pasted:
+        """What to paste for a trigger."""
+        lines, remarks = self.write(trigger, model)
+        return Pasted(self.name, self.file, lines, remarks, self.source)
+
+
+def _json(value: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(json.dumps(value, indent=2).splitlines())
+
+
+def _claude_code_free(model: Model) -> int:
+    return model.free(min(model.answer or _SUMMARY, _SUMMARY)) + model.free(_BUFFER)
+
+
+def _claude_code(trigger: int, model: Model) -> Lines:
+    setting = trigger + _claude_code_free(model)
+    if setting >= model.window:
+        return (), ("That is its own rule: nothing to set.",)
+    share = -(-100 * trigger // (model.window - min(model.answer or _SUMMARY, _SUMMARY)))
+    other = f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={share}"
+    if setting < _SMALLEST:
+        remark = f"CLAUDE_CODE_AUTO_COMPACT_WINDOW is raised to {_SMALLEST:,}, so it cannot say so"
+        return _json({"env": dict([other.split("=")])}), (f"{remark} little.",)
+    remarks = [
+        f"It compacts {_claude_code_free(model):,} tokens below this window: "
+        "what a summary may take, and 13,000."
+    ]
+    if setting < _DOUBTFUL:
+        remarks.append(
+            "Users of 2.1.221 found that windows from 100,000 to 199,999 turn compaction off. If "
+            f"/context shows no compaction, set {other} instead and leave the window alone."
+        )
+    return _json({"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(setting)}}), tuple(remarks)
+
+
+def _codex_limit(model: Model) -> int:
+    window = min(model.window, _CODEX_WINDOW) if model.provider == "openai" else model.window
+    return int(window * _CODEX_SHARE)
+
+
+def _codex(trigger: int, model: Model) -> Lines:
+    if trigger >= _codex_limit(model):
+        return (), ("That is its own rule, nine tenths of the window: nothing to set.",)
+    return (f"model_auto_compact_token_limit = {trigger}",), (
+        "In the first part of the file, above any [table]; more than nine tenths of the window are "
+        "cut to that.",
+    )
+
+
+def _opencode_free(model: Model) -> int:
+    return model.free(min(model.answer or _OPENCODE_ANSWER, _OPENCODE_ANSWER))
+
+
+def _opencode(trigger: int, model: Model) -> Lines:
+    if model.provider == "openai":
+        prompt = model.window - model.answer
+        if trigger > prompt:
+            return (), (f"A prompt has at most {prompt:,} tokens there: it cannot be so large.",)
+        return _json({"compaction": {"auto": True, "reserved": prompt - trigger}}), (
+            "Where the list of models has a limit of the prompt, `reserved` is subtracted from it; "
+            f"here it is taken to be {prompt:,}.",
+        )
+    free = _opencode_free(model)
+    if trigger >= model.window - free:
+        return (), ("That is its own rule: nothing to set.",)
+    limit = {"context": trigger + free, "output": free}
+    named = model.name or "MODEL"
+    models = {model.provider or "PROVIDER": {"models": {named: {"limit": limit}}}}
+    return _json({"compaction": {"auto": True, "reserved": 0}, "provider": models}), (
+        "`compaction.reserved` alone does nothing for a model without a limit of the prompt (at "
+        "08f74b9), so the window is declared smaller; the name of the model is that of OpenCode.",
+    )
+
+
+def _reserve(model: Model, trigger: int) -> int:
+    return max(0, model.window - trigger)
+
+
+def _pi(trigger: int, model: Model) -> Lines:
+    return _json({"compaction": {"reserveTokens": _reserve(model, trigger)}}), (
+        "A summary may take four fifths of the reserve, so a larger reserve also allows longer "
+        "summaries; pi looks between turns only.",
+    )
+
+
+def _openclaw(trigger: int, model: Model) -> Lines:
+    compaction = {"reserveTokensFloor": _reserve(model, trigger)}
+    remark = "As of 2026.1.29."
+    if 4 * _reserve(model, trigger) > model.window:
+        remark += " Later versions cap the reserve at a quarter of the window, so not there."
+    return _json({"agents": {"defaults": {"compaction": compaction}}}), (remark,)
+
+
+def _gemini(trigger: int, model: Model) -> Lines:
+    share = round(trigger / model.window, 3)
+    return _json({"model": {"compressionThreshold": share}}), ("It takes effect after a restart.",)
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude_code": Client(
+        "Claude Code",
+        "~/.claude/settings.json",
+        lambda model: model.window - _claude_code_free(model),
+        lambda model: model.window - _claude_code_free(model),
+        _claude_code,
+        "jojoprison/mnemo, release notes of v1.2.16; BaseInfinity/claude-sdlc-harness#520 "
+        "(2026-08-09, on 2.1.221); anthropics/claude-code#86863 (2026-08-17)",
+    ),
+    "codex": Client(
+        "Codex CLI",
+        "~/.codex/config.toml",
+        _codex_limit,
+        _codex_limit,
+        _codex,
+        "openai/codex, codex-rs/protocol/src/openai_models.rs at rust-v0.154.0",
+    ),
+    "opencode": Client(
+        "OpenCode",
+        "opencode.json",
+        lambda model: model.window - _opencode_free(model),
+        lambda model: model.window - _opencode_free(model),
+        _opencode,
+        "anomalyco/opencode, packages/opencode/src/session/overflow.ts at 08f74b9; "
+        "quickbeard/codev-hub#171 (a model's limits)",
+    ),
+    "pi": Client(
+        "pi",
+        "~/.pi/agent/settings.json",
+        lambda model: model.window - model.free(_PI_RESERVE),
+        lambda model: model.window - 1,
+        _pi,
+        "badlogic/pi-mono, packages/coding-agent/docs/compaction.md at 19c2386",
+    ),
+    "openclaw": Client(
+        "OpenClaw",
+        "~/.openclaw/openclaw.json",
+        lambda model: model.window - _OPENCLAW_FLOOR,
+        lambda model: model.window - _PI_RESERVE,
+        _openclaw,
+        "openclaw/openclaw 2026.1.29 (resolveCompactionReserveTokensFloor); "
+        "docs/reference/session-management-compaction/compaction.md at 1de6958 (the cap)",
+    ),
+    "gemini_cli": Client(
+        "Gemini CLI",
+        "~/.gemini/settings.json",
+        lambda model: int(model.window * _GEMINI_SHARE),
+        lambda model: model.window,
+        _gemini,
+        "google-gemini/gemini-cli, docs/reference/configuration.md at 0027ff7",
+    ),
+}

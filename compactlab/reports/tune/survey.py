@@ -1,0 +1,122 @@
+"""What conversations hold before anything is replayed, and which of them can say something."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from compactlab.sim.core.conversation import Compaction, Conversation
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.recording import exchanges
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A source of conversations, and what its log says of their prompts."""
+
+    source: Source
+    window: int = 0  # the smallest of the models that were called, in tokens
+    models: Counter[str] = field(default_factory=Counter)  # calls by model
+    tokens: int = 0  # of all prompts together; 0 where nothing is recorded
+    peak: int = 0  # of the largest prompt
+    first: int = 0  # of the first prompt, in the median of its conversations
+    compacted: bool = False  # whether the recorded agent compacted
+    newest: float = 0.0  # when the last call was made
+
+    @property
+    def recorded(self) -> bool:
+        """Whether sizes of prompts are known."""
+        return self.peak > 0
+
+    def reaches(self, trigger: float) -> bool:
+        """Whether a prompt may grow to a size; where nothing is recorded, it may."""
+        return not self.recorded or self.compacted or self.peak >= trigger
+
+
+def surveyed(
+    source: Source,
+    conversations: Iterable[Conversation],
+    catalogue: Catalogue,
+    model: str = "",
+    narrowed: int | None = None,
+) -> Surveyed:
+    """Read what a source's log says of its prompts."""
+    called: Counter[str] = Counter()
+    prompts: list[list[int]] = []
+    newest, compacted = 0.0, False
+    for conversation in conversations:
+        calls = [message.call for message in conversation.messages if message.call is not None]
+        own = Counter(call.model for call in calls) if conversation.recorded else Counter()
+        called.update(Counter({model: len(calls)}) if model else own or {DEFAULT_MODEL: len(calls)})
+        known = list(exchanges(conversation))
+        if known:
+            prompts.append([each.usage.prompt for each in known])
+            newest = max(newest, *(each.time for each in known))
+        compacted |= any(isinstance(event, Compaction) for event in conversation.events)
+    windows = [_window(name, catalogue, narrowed) for name in called]
+    return Surveyed(
+        source,
+        min((window for window in windows if window), default=0),
+        called,
+        sum(map(sum, prompts)),
+        max(map(max, prompts), default=0),
+        round(median(each[0] for each in prompts)) if prompts else 0,
+        compacted,
+        newest,
+    )
+
+
+def _window(name: str, catalogue: Catalogue, narrowed: int | None) -> int:
+    """Tokens of a model's window; 0 if it is not known."""
+    try:
+        return catalogue.find(name).narrowed(narrowed).window
+    except ModelError:
+        return narrowed or 0
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The sources that are replayed under one window, and how many were not, and why."""
+
+    window: int
+    chosen: tuple[Surveyed, ...]
+    quiet: int = 0  # whose prompts never reach the smallest trigger
+    shorter: int = 0  # beyond the number that was asked for, the shortest
+    share: float = 1.0  # of all prompt tokens of those that reach it, which the chosen have
+
+    @property
+    def peak(self) -> int:
+        """The largest prompt that is recorded."""
+        return max((each.peak for each in self.chosen), default=0)
+
+    @property
+    def first(self) -> int:
+        """The first prompt, in the median; 0 if nothing is recorded."""
+        known = [each.first for each in self.chosen if each.recorded]
+        return round(median(known)) if known else 0
+
+    @property
+    def models(self) -> Counter[str]:
+        """Calls by model."""
+        return sum((each.models for each in self.chosen), Counter[str]())
+
+
+def picked(window: int, every: Sequence[Surveyed], least: float, most: int) -> Picked:
+    """Pick the longest of those that may reach the smallest trigger, in the order given."""
+    loud = [each for each in every if each.reaches(least)]
+    longest = sorted(loud, key=lambda each: -each.tokens)[:most]
+    names = {each.source.key for each in longest}
+    chosen = tuple(each for each in loud if each.source.key in names)
+    tokens = sum(each.tokens for each in loud)
+    return Picked(
+        window,
+        chosen,
+        len(every) - len(loud),
+        len(loud) - len(chosen),
+        sum(each.tokens for each in chosen) / tokens if tokens else 1.0,
+    )

@@ -1,0 +1,157 @@
+"""`compactlab tune`: at what size to compact, as somebody asks it who has just installed it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import compactlab as package
+from compactlab.sim.core.errors import UsageError
+from tests.cli.conftest import called
+from tests.recordings import CALM, claude_code
+
+# Two short talks whose prompts grow to some 44,000 tokens.
+TALKS = "research_assistant(turns=2, tokens=24000)"
+ASKED = (TALKS, "--seeds", 2, "-s", "codex", "--window", 60_000, "--jobs", 1)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory) -> tuple[Path, str, str]:
+    """The folder, and what was said of two triggers that are named."""
+    out = tmp_path_factory.mktemp("tuned") / "out"
+    done = called("tune", *ASKED, "--over", "trigger=20000,30000", "--recall", 0.5, "-o", out)
+    assert done.code == 0, done.said
+    return out, done.out, done.err
+
+
+def test_the_report_has_a_row_a_setting_and_says_what_to_do(tuned):
+    _, out, _ = tuned
+    assert "codex, window 60,000 tokens" in out
+    for setting in ("trigger=20,000", "trigger=30,000", "its own rule (about 54,000 tokens)"):
+        assert re.search(rf"^{re.escape(setting)} +\d", out, re.MULTILINE), setting
+    assert "keep_all, for comparison" in out
+
+
+def test_the_limit_on_memory_is_stated(tuned):
+    _, out, _ = tuned
+    assert "Limit: at least 50.0% of the needs last stated 20,000 tokens ago or earlier" in out
+    assert "it takes at least" in out
+
+
+def test_figures_and_page_lie_in_the_folder(tuned):
+    out, _, err = tuned
+    figures = json.loads((out / "tune.json").read_text("utf-8"))
+    (strategy,) = figures["strategies"]
+    assert [each["trigger"] for each in strategy["settings"]] == [20_000, 30_000, None]
+    assert strategy["sessions"] == ["research_assistant-0", "research_assistant-1"]
+    page = (out / "tune.html").read_text("utf-8")
+    assert "At what size to compact" in page
+    assert page.count("<svg") == 1
+    assert f"page: {out / 'tune.html'}" in err
+
+
+def test_what_is_there_is_not_run_again(tuned):
+    out, said, _ = tuned
+    again = called("tune", *ASKED, "--over", "trigger=20000,30000", "--recall", 0.5, "-o", out)
+    assert again.code == 0, again.said
+    assert "runs to do" not in again.err
+
+    def without_work(text: str) -> str:
+        return text[: text.index("2 files read")]
+
+    assert without_work(again.out) == without_work(said)
+
+
+def test_the_store_of_a_window_is_one_like_any_other(tuned):
+    out, _, _ = tuned
+    done = called("report", out / "60000")
+    assert done.code == 0, done.said
+    assert "codex(trigger=20000)" in done.out
+
+
+def test_a_dry_run_says_what_would_be_run_and_runs_nothing(compactlab, tmp_path):
+    done = compactlab("tune", *ASKED, "--dry-run", "-o", tmp_path / "out")
+    assert done.code == 0, done.said
+    assert "codex(trigger=54000)" in done.out
+    assert "more settings of each strategy" in done.out
+    assert not (tmp_path / "out" / "tune.json").exists()
+
+
+def test_sessions_that_never_grow_large_are_told(compactlab, tmp_path):
+    claude_code(tmp_path / "logs" / "small.jsonl", CALM)
+    claude_code(tmp_path / "logs" / "large.jsonl", [*CALM, (60, 30_900, 90_000, True)])
+    args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1)
+    done = compactlab("tune", *args, "-o", tmp_path / "out")
+    assert done.code == 0, done.said
+    assert "1 session more never reach the smallest trigger: no setting changes them" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--over", "triger"), "did you mean trigger"),
+        (("--over", "trigger=80k"), "'80k' is no value"),
+        (("--over", "trigger=-5"), "trigger"),
+        (("-s", "keep_all"), "unknown field 'trigger'"),
+        (("-s", "codex", "-s", "codex"), "is named 2 times"),
+        (("--lag", 12), "a lag is one of 1000"),
+        (("-s", "token_budget + pair_repair"), "only a single built-in strategy"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_read(
+    compactlab, tmp_path, arguments, fault
+):
+    done = compactlab("tune", TALKS, *arguments, "-o", tmp_path / "out")
+    assert done.code == 2, done.said
+    assert fault in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_field_is_looked_for_at_the_best_value_of_the_first(compactlab, tmp_path):
+    fields = ("--over", "trigger=20000,30000", "--over", "route='local','remote'")
+    done = compactlab("tune", *ASKED, *fields, "--recall", 0, "--no-controls", "-o", tmp_path / "o")
+    assert done.code == 0, done.said
+    (told,) = json.loads((tmp_path / "o" / "tune.json").read_text("utf-8"))["strategies"]
+    tried = {(each["trigger"], each["route"]) for each in told["settings"]}
+    assert {(None, None), (20_000, None), (30_000, None)} < tried
+    (trigger,) = {each[0] for each in tried if each[1]}
+    first = [each for each in told["settings"] if not each["route"]]
+    least = min(each["cost_with_recovery_usd"] for each in first)
+    (fixed,) = [each for each in first if each["trigger"] == trigger]
+    assert fixed["cost_with_recovery_usd"] <= least * 1.02
+
+
+def test_names_that_look_like_secrets_are_hidden_if_asked_for(compactlab, tmp_path):
+    secret = "ghp_" + "aB3dE6gH9jK2" * 3
+    claude_code(tmp_path / "logs" / f"{secret}.jsonl", [*CALM, (60, 30_900, 90_000, True)])
+    args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1, "--json")
+    done = compactlab("tune", *args, "--redact", "-o", tmp_path / "out")
+    assert done.code == 0, done.said
+    told = json.loads(done.out)
+    assert len(told["strategies"]) == 1
+    written = [path.read_text("utf-8") for path in (tmp_path / "out").glob("tune.*")]
+    assert len(written) == 2
+    assert not any(secret in text for text in [done.said, *written])
+
+
+def test_a_folder_without_sessions_is_told(compactlab, tmp_path):
+    done = compactlab("tune", tmp_path)
+    assert done.code == 2
+    assert "there is nothing to tune: no transcript was found" in done.err
+
+
+def test_in_python_one_gets_a_frame(tuned):
+    out, _, _ = tuned
+    found = package.tune(
+        TALKS, "codex", "trigger=20000,30000", seeds=2, window=60_000, recall=0.5, out=out
+    )
+    frame = found.frame()
+    assert frame["setting"].str.contains("trigger=20000").sum() == 1
+    assert frame["best"].sum() <= 1
+    assert "codex, window 60,000 tokens" in found.text()
+    assert found.work.runs == 0
+    with pytest.raises(UsageError, match="points at least 2"):
+        package.tune(TALKS, points=1)

@@ -1,0 +1,39 @@
+"""Strategies that are alternatives: who is shown to be dearer is not looked at finely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from compactlab.reports.tune.tuned import Tuned
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.tuning import Search, Seeker, drop
+from tests.reports.tune.test_report import OPUS, tuned
+
+
+def dropped(times: dict[str, float], sessions: int = 12) -> dict[str, bool]:
+    """Whether each is dropped, by how many times as much as the first it costs."""
+    seekers = [Seeker(find_strategy(name), OPUS, Search(race=True)) for name in times]
+    found: dict[str, Tuned] = {}
+    for seeker, factor in zip(seekers, times.values(), strict=True):
+        one = tuned(sessions)
+        noise = 1 + 0.01 * np.cos(np.arange(sessions) * factor)
+        costs = replace(one.choice, costs=one.choice.costs * factor * noise)
+        found[seeker.strategy.spec] = replace(one, choice=costs)
+    drop(seekers, found)
+    return {name: seeker.dropped for name, seeker in zip(times, seekers, strict=True)}
+
+
+def test_at_most_the_dearer_half_is_dropped() -> None:
+    assert dropped({"codex": 1.0, "pi": 2.0, "opencode": 3.0, "claude_code": 4.0}) == {
+        "codex": False, "pi": False, "opencode": True, "claude_code": True,
+    }  # fmt: skip
+
+
+def test_who_is_not_shown_to_be_dearer_stays() -> None:
+    assert not any(dropped({"codex": 1.0, "pi": 1.0}).values())
+
+
+def test_few_sessions_show_nothing() -> None:
+    assert not any(dropped({"codex": 1.0, "pi": 2.0}, sessions=6).values())

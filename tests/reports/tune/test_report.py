@@ -1,0 +1,153 @@
+"""What people see of a tuning, of sessions whose figures are made up."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compactlab.reports.analysis.preservation import Share
+from compactlab.reports.charts.palette import COLOURS
+from compactlab.reports.render import html, markdown, terminal
+from compactlab.reports.render import json as machines
+from compactlab.reports.tune.choice import Choice, Ratio, ratio
+from compactlab.reports.tune.found import Found, Work
+from compactlab.reports.tune.report import page, report
+from compactlab.reports.tune.settings import Model
+from compactlab.reports.tune.survey import Picked, Surveyed
+from compactlab.reports.tune.tuned import Asked, Told, Tried, Tuned
+from compactlab.sim.experiment.sources import Source
+
+Check = Callable[[str, str], None]
+
+TRIGGERS = (60_000, 85_000, 120_000, None)
+# Dollars a session under each, its recovery, the share of needs missed, and compactions.
+COSTS, RECOVERED = (12.0, 9.0, 9.8, 11.0), (14.0, 9.6, 9.9, 11.0)
+MISSED, COMPACTED = (0.4, 0.15, 0.05, 0.02), (90, 50, 30, 12)
+OPUS = Model(200_000, 64_000, "anthropic", "claude-opus-4-5")
+
+
+def spec(trigger: int | None) -> str:
+    return f"claude_code(trigger={trigger}, clear_first=True, files=5)"
+
+
+def tuned(sessions: int = 12, *, inferred: bool = False, recall: float = 0.8) -> Tuned:
+    """Four settings over sessions that are alike but for their size."""
+    sizes = np.linspace(0.5, 1.5, sessions)
+    wobble = 1 + 0.04 * np.sin(np.arange(4 * sessions)).reshape(4, sessions)
+    costs = np.array(RECOVERED)[:, None] * sizes * wobble
+    missed = np.repeat(np.array(MISSED)[:, None], sessions, axis=1)
+    tried = tuple(
+        Tried(
+            spec(trigger),
+            f"claude_code(trigger={trigger})" if trigger else "claude_code",
+            {"trigger": trigger} if trigger else {},
+            trigger or 167_000.0,
+            COSTS[row] * sessions,
+            float(costs[row].sum()),
+            Ratio(COSTS[row] / COSTS[-1]),
+            ratio(costs[row], costs[-1]),
+            Share(MISSED[row], MISSED[row] / 2, MISSED[row] + 0.1),
+            COMPACTED[row],
+            0.0,
+        )
+        for row, trigger in enumerate(TRIGGERS)
+    )
+    return Tuned(
+        spec(None),
+        "claude_code",
+        ("trigger",),
+        200_000,
+        OPUS,
+        tried,
+        Choice(costs, missed, None if inferred else recall, None, 3, 0.02),
+        20_000,
+        inferred,
+        Asked(recall),
+        tuple(f"session-{n}" for n in range(sessions)),
+        15.0 * sessions,
+        runs=4 * sessions,
+    )
+
+
+def found(*each: Tuned) -> Found:
+    source = Surveyed(Source("one", list), 200_000, Counter({"claude-opus-4-5": 9}), 9, 9, 9)
+    picked = Picked(200_000, (source,) * 12, quiet=30, shorter=4, share=0.9)
+    failures = ("bad.jsonl: line 3 is no JSON",)
+    return Found(each, (picked,), 47, failures, Asked(), Work(50, 8_000, 61.0))
+
+
+@pytest.fixture
+def labelled() -> Found:
+    return found(tuned())
+
+
+def test_a_report_on_labelled_facts(labelled: Found, golden: Check) -> None:
+    golden("tune.txt", terminal.write(report(labelled)))
+
+
+def test_a_report_on_inferred_needs(golden: Check) -> None:
+    told = Told(spec(85_000), 12, Share(0.4, 0.2, 0.6), Share(0.3, 0.1, 0.5))
+    own = Told(spec(None), 12, Share(0.1, 0.0, 0.3), Share(0.1, -0.2, 0.4))
+    golden("tune-inferred.txt", terminal.write(report(found(
+        replace(tuned(inferred=True), told=(told, own)), tuned(6, inferred=True)
+    ))))  # fmt: skip
+
+
+def test_a_narrow_terminal_says_what_it_leaves_out(
+    labelled: Found, golden: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    golden("tune-narrow.txt", terminal.write(report(labelled)))
+
+
+def test_a_report_in_markdown(labelled: Found, golden: Check) -> None:
+    golden("tune.md", markdown.write(report(labelled)))
+
+
+def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste() -> None:
+    text = terminal.write(report(found(tuned(recall=0.99))))
+    assert "No setting keeps to the limit: at least 99.0%" in text
+    assert "the most is 98.0%" in text
+    assert "To set it in" not in text
+
+
+def test_a_limit_moves_the_choice() -> None:
+    assert tuned(recall=0.5).best == 1
+    assert tuned(recall=0.9).best == 2
+    assert tuned(recall=0.97).best == 3
+
+
+def test_the_safest_within_the_margin_misses_least() -> None:
+    plain = tuned()
+    near = replace(plain, asked=Asked(0.8, margin=0.05), choice=replace(plain.choice, margin=0.05))
+    assert near.best == 1
+    assert near.flat == (1, 2)
+    assert (plain.advised, near.advised) == (1, 2)
+
+
+def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: Found) -> None:
+    text = html.write(page(labelled), COLOURS)
+    assert text.count("<svg") == 1
+    assert "http" not in text.replace("http-equiv", "")
+    assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW" in text
+
+
+def test_programs_get_all_that_is_said(labelled: Found) -> None:
+    told = json.loads(machines.write(report(labelled)))
+    (strategy,) = told["strategies"]
+    assert strategy["best"] == strategy["advised"] == spec(85_000)
+    assert strategy["knee"] == spec(120_000)
+    assert strategy["held_out"]["chosen_on"] == 6
+    assert strategy["paste"]["file"] == "~/.claude/settings.json"
+    assert {each["within_limit"] for each in strategy["settings"]} == {True, False}
+
+
+def test_a_frame_has_a_row_a_setting(labelled: Found) -> None:
+    frame = labelled.frame()
+    assert frame["best"].tolist() == [False, True, False, False]
+    assert frame["cost_with_recovery_usd"].idxmin() == 1
