@@ -409,7 +409,7 @@ def tune(
         How many values are tried of each field and strategy, and how many sessions are replayed
         under each window, at most.
     race
-        Whether the strategies are alternatives: those shown to be dearer are not looked at finely.
+        Whether the strategies are alternatives: those shown to cost more are not looked at finely.
     model
         Replay all calls with this model.
     controls

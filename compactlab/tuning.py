@@ -98,7 +98,7 @@ class Search:
     first, points
         How many values are tried at first, and how many in all, of each field and strategy.
     race
-        Whether strategies are alternatives: who is shown to be dearer is not looked at finely.
+        Whether strategies are alternatives: who is shown to cost more is not looked at finely.
     sessions
         How many sessions are replayed at most under one window: the longest.
     since, project
@@ -459,10 +459,10 @@ def model_of(pick: Picked, catalogue: Catalogue) -> Model:
 
 
 def drop(seekers: Sequence[Seeker], found: Mapping[str, Tuned]) -> None:
-    """Of strategies that are alternatives, look no closer at those that are shown to be dearer.
+    """Of strategies that are alternatives, look no closer at those that are shown to cost more.
 
     At most half of them go (successive halving: Jamieson and Talwalkar 2016, AISTATS 51:240): the
-    dearest first, if their best setting is shown to be dearer than the best of all.
+    dearest first, if their best setting is shown to cost more than the best of all.
     """
     best = {
         spec: tuned.choice.costs[tuned.best]
@@ -475,7 +475,7 @@ def drop(seekers: Sequence[Seeker], found: Mapping[str, Tuned]) -> None:
     dearest = sorted(best, key=lambda spec: -float(best[spec].sum()))[: len(best) // 2]
     for seeker in seekers:
         spec = seeker.strategy.spec
-        if spec in dearest and ratio(best[spec], best[cheapest]).dearer:
+        if spec in dearest and ratio(best[spec], best[cheapest]).costs_more:
             seeker.dropped = True
 
 

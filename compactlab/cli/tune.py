@@ -101,7 +101,7 @@ _CLIENT = "claude_code"
 @click.option(
     "--race",
     is_flag=True,
-    help="The strategies are alternatives: those shown to be dearer are not looked at finely.",
+    help="The strategies are alternatives: those shown to cost more are not looked at finely.",
 )
 @click.option(
     "--since",

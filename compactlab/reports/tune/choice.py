@@ -120,10 +120,10 @@ class Choice:
         return number
 
     def candidates(self) -> Flags | None:
-        """Which of the allowed settings may be the cheapest: those not shown to be dearer.
+        """Which of the allowed settings may be the cheapest: those not shown to cost more.
 
         The interval of an optimum, as a set: in 95 of 100 samples it holds the setting that is
-        cheapest over all conversations like these. A setting is out if it is dearer than some
+        cheapest over all conversations like these. A setting is out if it costs more than some
         other by more than chance would make it if it were the cheapest: the largest of its
         differences, each over its standard error, against what resampled conversations give around
         their mean (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by
@@ -183,8 +183,8 @@ class Ratio:
         return self.high is not None and self.high < 1
 
     @property
-    def dearer(self) -> bool:
-        """Whether the first is shown to be dearer."""
+    def costs_more(self) -> bool:
+        """Whether the first is shown to cost more."""
         return self.low is not None and self.low > 1
 
 

@@ -239,7 +239,7 @@ def sureness(tuned: Tuned) -> Iterator[str]:
     if tuned.interval is None:
         yield f"With fewer than {FEWEST} sessions the optimum has no interval."
     elif len(tuned.interval) == len(tuned.tried):
-        yield "No setting is shown to be dearer than the best: these sessions cannot tell."
+        yield "No setting is shown to cost more than the best: these sessions cannot tell."
     elif len(tuned.interval) == 1:
         yield f"Only {called(tuned, tuned.interval[0])} may be the cheapest (95 %)."
     else:

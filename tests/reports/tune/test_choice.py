@@ -127,7 +127,7 @@ def test_a_ratio_is_of_sums_and_paired() -> None:
     half = ratio(theirs / 2, theirs)
     assert (half.low, half.value, half.high) == pytest.approx((0.5, 0.5, 0.5))
     assert half.cheaper
-    assert not half.dearer
+    assert not half.costs_more
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8))

@@ -1,4 +1,4 @@
-"""Strategies that are alternatives: who is shown to be dearer is not looked at finely."""
+"""Strategies that are alternatives: who is shown to cost more is not looked at finely."""
 
 from __future__ import annotations
 
