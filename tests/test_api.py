@@ -10,7 +10,7 @@ import pytest
 
 import compactlab
 from compactlab import api
-from compactlab.scenarios.catalogue import PROVOKED, SCENARIOS
+from compactlab.scenarios.catalogue import USUAL
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
@@ -215,9 +215,9 @@ def test_results_can_be_used_as_a_table(made: Conversation) -> None:
 def test_the_suite_is_all_usual_scenarios_with_the_same_size() -> None:
     planned = api.Plan("suite(tokens=20000)", "keep_all", seeds=2).experiment()
     names = [source.name for source in planned.sources]
-    usual = [name for name in SCENARIOS if name not in PROVOKED]
-    assert len(usual) == 10
-    assert names == [f"{name}(tokens=20000)-{seed}" for name in usual for seed in (0, 1)]
+    assert names == [f"{name}(tokens=20000)-{seed}" for name in USUAL for seed in (0, 1)]
+    assert len(USUAL) == 10
+    assert not {"delegation", "working_set", "high_floor"} & set(USUAL)
     with pytest.raises(UsageError, match="tokns"):
         api.Plan("suite(tokns=1)", "keep_all").experiment()
 

@@ -47,6 +47,7 @@ from compactlab.scenarios.catalogue import (
     DEFAULT,
     SCENARIOS,
     SUITE,
+    USUAL,
     Seeded,
     is_pattern,
     is_there,
@@ -170,7 +171,7 @@ class Expansion:
             return []
         if "profile" in fields:
             fields["profile"] = self._profile(fields["profile"])
-        of = list(SCENARIOS) if name == SUITE else [name]
+        of = USUAL if name == SUITE else [name]
         grids = [read_grid(each, SCENARIOS[each], fields, place, self.faults) for each in of]
         return [grid for grid in grids if grid]
 

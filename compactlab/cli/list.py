@@ -233,7 +233,7 @@ _KINDS: dict[str, Callable[[], list[Listed]]] = {
 }
 # Notes below a list.
 _NOTES = {
-    "scenarios": "suite stands for all of them; other sizes: 'rewinds(tokens=20000)',"
+    "scenarios": "suite stands for the ten usual ones; other sizes: 'rewinds(tokens=20000)',"
     " 'suite(tokens=400000)'",
 }
 

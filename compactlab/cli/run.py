@@ -46,7 +46,7 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "--conversations",
     multiple=True,
     metavar="PATH_OR_SCENARIO",
-    help="A transcript, a folder of transcripts, a scenario, or suite for all scenarios. "
+    help="A transcript, a folder of transcripts, a scenario, or suite for the ten usual ones. "
     "Repeatable.  [default: a built-in coding session]",
 )
 @click.option(

@@ -227,26 +227,16 @@ def summarise_tool_groups(groups: list[Group], keep: int) -> list[Group]:
 
 
 def context_window(
-    groups: list[Group],
-    budget: int,
-    tool_eviction_threshold: float,
-    truncation_threshold: float,
-    keep: int,
-    *,
-    preserve_first_user_group: bool = False,
+    groups: list[Group], evict: int, cut: int, keep: int, *, preserve_first_user_group: bool = False
 ) -> list[Group]:
     """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
 
-    The thresholds are shares of the budget, which is the window without the answer.
+    ``evict`` and ``cut`` are the tokens beyond which it does the one and the other: shares of the
+    budget, which is the window without the answer.
     """
-    evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
-    return _within(groups, evict, cut, keep, preserve_first_user_group)
-
-
-def _within(groups: list[Group], evict: int, cut: int, keep: int, first: bool) -> list[Group]:
-    """Groups that are told beyond one number of tokens, and left out beyond another."""
     if total(groups, serialised) > evict:
         groups = summarise_tool_groups(groups, keep)
+    first = preserve_first_user_group
     return truncate(groups, cut, evict, serialised, preserve_first_user_group=first)
 
 
@@ -431,7 +421,7 @@ class ToolGroups(Strategy):
             return summarise_tool_groups(groups, keep)
         evict = int(self._evicts(host))
         cut = max(evict, int(self._budget(host) * self.truncation_threshold))
-        return _within(groups, evict, cut, keep, first)
+        return context_window(groups, evict, cut, keep, preserve_first_user_group=first)
 
     def _evicts(self, host: Host) -> float:
         """Tokens beyond which old tool groups are told."""

@@ -330,7 +330,7 @@ def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_
         "rules.structural_validity: higher is better, so '+1%' only limits gains; did you mean "
         "'-1%'? To limit both, write ['-1%', '+1%']",
         "rules.calls: must be text, such as '+2%' or '== 0', not []",
-        "rule[0].type: unknown type of fact 'prohibitions'; did you mean prohibition?",
+        "rule[0].type: unknown type of fact 'prohibitions'; did you mean prohibition or proposal?",
         "rule[1].amnesia: only amnesia_need is known by type of fact; did you mean "
         "amnesia_decision, without a type?",
         "rule[2].strategy: must be a pattern or a list of patterns, not 3",

@@ -20,13 +20,13 @@ def _cli(request, monkeypatch):
 
 @pytest.fixture
 def page(root):
-    """The page on gates, and the files that it shows: an experiment and rules."""
+    """The page on gates, and the files that it shows: an experiment, rules, more rules."""
     text = (root / "docs" / "gate.md").read_text("utf-8")
     return text, *re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_rules_that_the_page_shows_can_be_read(page, tmp_path):
-    text, _, shown = page
+    text, _, shown, _ = page
     (tmp_path / "gate.toml").write_text(shown, "utf-8")
     assert len(read_rules(tmp_path / "gate.toml")) == 8
     grammar = text.partition("## Rules")[2].partition("## ")[0]
@@ -50,7 +50,7 @@ def test_the_page_asks_of_everything_what_the_rules_to_begin_with_ask(
 @pytest.mark.slow
 def test_the_example_of_the_page_holds_at_once_as_it_is_written(page, cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text, experiment, shown = page
+    text, experiment, shown, _ = page
     (tmp_path / "experiment.toml").write_text(experiment, "utf-8")
     (tmp_path / "gate.toml").write_text(shown, "utf-8")
     blocks = re.findall(r"```text\n(compactlab .*?)```", text, re.DOTALL)

@@ -44,7 +44,7 @@ def test_after_more_than_an_hour_a_longer_lifetime_saves_nothing(tmp_path: Path)
     assert priced is not None
     assert priced.saved == 0
     (told,) = advice([entry(file)])
-    assert "dearer by" in told
+    assert "more expensive by" in told
 
 
 def test_where_nobody_asked_for_five_minutes_nothing_is_said(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_client_puts_an_instruction_file_in_front_with_rules_that_may_be_rep
 
 
 def test_a_pinned_conversation() -> None:
-    assert Delegation(tokens=10_000).conversation(0).digest == "4b046a7d4637bd71"
+    assert Delegation(tokens=10_000).conversation(0).digest == "89f2fb8d2b05d7f8"
 
 
 def test_at_twenty_thousand_tokens_there_is_an_agent_in_flight() -> None:

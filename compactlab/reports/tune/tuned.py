@@ -141,7 +141,7 @@ class Tuned:
     conversations: tuple[str, ...]
     keep_all: float | None = None
     told: tuple[Told, ...] = ()
-    dropped: bool = False  # whether it was clearly more expensive than another strategy, and not refined
+    dropped: bool = False  # whether it clearly cost more than another strategy: it was not refined
     runs: int = 0
 
     @cached_property

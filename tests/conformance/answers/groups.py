@@ -51,8 +51,8 @@ def made(groups: list[Group], strategy: str, params: dict[str, Any]) -> list[Gro
     if strategy == "ToolResultCompactionStrategy":
         return summarise_tool_groups(groups, keep)
     budget = params.pop("max_context_window_tokens") - params.pop("max_output_tokens")
-    shares = [params.pop(name, share) for name, share in SHARES.items()]
-    return context_window(groups, budget, *shares, keep, **params)
+    evict, cut = (int(budget * params.pop(name, share)) for name, share in SHARES.items())
+    return context_window(groups, evict, cut, keep, **params)
 
 
 SHARES = {"tool_eviction_threshold": 0.5, "truncation_threshold": 0.8}
