@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from inspect import cleandoc
@@ -107,7 +108,7 @@ is valid. Each scenario lists the figures that differ, by the names of `Mix` and
 
 def own(cls: type[Story]) -> Iterator[str]:
     """What a scenario says of itself, and in which figures it is not as usual."""
-    about = cleandoc(cls.__doc__ or "").partition("\nExamples\n")[0]
+    about = re.split(r"\n(?:Parameters|Examples)\n", cleandoc(cls.__doc__ or ""))[0]
     said = " ".join(about.replace("``", "`").split())
     others = ", ".join(unusual(cls.domain))
     yield f"{said} Figures of its own: {others}." if others else said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from statistics import fmean
 
 import pytest
 
@@ -32,16 +33,17 @@ SPECS = ("auto_compact", "claude_code")
 
 
 @cache
-def run(spec: str, strategy: str, window: int = WINDOW) -> RunData:
-    script = find_scenario(spec).conversation(1)
+def run(seed: int, spec: str, strategy: str, window: int = WINDOW) -> RunData:
+    script = find_scenario(spec).conversation(seed)
     options = Options("gpt-5", summarizer=find_summarizer("calibrated"), window=window)
     return RunData(record(script, find_strategy(strategy), options), script)
 
 
 def figure(name: str, *of: str, **more: int) -> float:
-    value = METRICS[name].compute(run(*of, **more))
-    assert value is not None
-    return value
+    """A figure's mean over three conversations: one alone says little of a share."""
+    values = [METRICS[name].compute(run(seed, *of, **more)) for seed in range(3)]
+    assert None not in values
+    return fmean(value for value in values if value is not None)
 
 
 def read(conversation: Conversation) -> list[tuple[str, str]]:
@@ -117,7 +119,7 @@ def test_who_keeps_everything_never_compacts(spec: str) -> None:
 @pytest.mark.parametrize("strategy", SPECS)
 def test_the_one_is_caused_by_re_reads_and_the_other_by_its_floor(strategy: str) -> None:
     assert figure("compactions_by_rereads", FILES_OF_36K, strategy) > 0.3
-    assert figure("compactions_small_gain", FILES_OF_36K, strategy) < 0.5
+    assert figure("compactions_small_gain", FILES_OF_36K, strategy) < 2 / 3
     assert figure("compactions_by_rereads", FLOOR_OF_24K, strategy) == 0
     assert figure("compactions_small_gain", FLOOR_OF_24K, strategy) == 1
 
