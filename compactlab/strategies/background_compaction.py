@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -98,7 +98,7 @@ class BackgroundCompaction(Strategy):
         if prepared is None:
             if not full and tokens < self._start(view, host):
                 return view
-            prepared = _prepare(view, host)
+            prepared = _prepare(view, host, waits=full)
         if prepared is None:
             return view
         if not full and (self.place == "full" or prepared.calls < self.ready_after):
@@ -132,7 +132,7 @@ def _prepared(view: View, host: Host) -> Prepared | None:
     return None
 
 
-def _prepare(view: View, host: Host) -> Prepared | None:
+def _prepare(view: View, host: Host, *, waits: bool) -> Prepared | None:
     """Have a summary made; None if there is nothing to gain, or if none came."""
     upto = unanswered(view.messages)
     if host.phase is Phase.ON_OVERFLOW:
@@ -143,7 +143,8 @@ def _prepare(view: View, host: Host) -> Prepared | None:
         return None
     asked = fitting(view, host, INSTRUCTIONS)
     covered = asked.messages[: len(asked.messages) - (len(view.messages) - upto)]
-    parts = host.summarize(asked, live_request(covered or old, _most(host)))
+    request = replace(live_request(covered or old, _most(host)), waits=waits)
+    parts = host.summarize(asked, request)
     host.notes["failed"] = 0 if parts else failed + 1
     if not parts:
         return None

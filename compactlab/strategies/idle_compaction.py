@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
@@ -164,7 +164,8 @@ class IdleCompaction(Strategy):
         if not old or (self.priced and self._saving(view, asked, tokens, host) <= 0):
             return view
         most = min(self.summary_tokens, host.model.max_output or self.summary_tokens)
-        summary = host.summarize(asked, live_request(asked.messages, most))
+        request = replace(live_request(asked.messages, most), waits=False)
+        summary = host.summarize(asked, request)
         if not summary:
             return view
         after = view.with_messages([summary_message(host, summary), *rest])

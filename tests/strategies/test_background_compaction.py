@@ -82,6 +82,17 @@ def test_at_the_first_call_of_a_turn_the_cache_may_be_cold(story, play):
     assert asked(warm) < asked(trace)
 
 
+def test_who_prepares_in_time_lets_nobody_wait(story, play):
+    beside, blocking = (
+        [call.waits for step in play(story(TURN), each, window=5000).steps for call in step.side]
+        for each in (BackgroundCompaction(), BackgroundCompaction(trigger=0.99, blocking=0.5))
+    )
+    assert beside
+    assert blocking
+    assert not any(beside)
+    assert all(blocking)
+
+
 def test_what_the_user_has_just_said_stays(worked):
     prompts = worked("ua" * 30, BackgroundCompaction(ready_after=0))
     first = next(prompt for prompt in prompts if "summary-1" in prompt)

@@ -273,16 +273,16 @@ def compaction_stall_s(data: RunData) -> float:
     For each request for a summary: its output at 47 tokens a second, and those tokens of its prompt
     that were not read from the cache at 35,000 a second. Both speeds were measured on recorded
     sessions (``speed.toml`` beside this module has sources and intervals) and are the same for all
-    models. The requests of a compaction are made one after the other. 0 if no summary was asked
-    for.
+    models. The requests of a compaction are made one after the other. Nobody waits for those that
+    are made beside the work, or in a silence. 0 if no summary was waited for.
     """
-    return math.fsum(map(SPEED.seconds, data.summaries))
+    return math.fsum(SPEED.seconds(call) for call in data.summaries if call.waits)
 
 
 def compaction_stall_max_s(data: RunData) -> float:
     """The same of one wait, the longest: all summaries between two calls of the agent."""
     waits = (
-        math.fsum(SPEED.seconds(call) for call in step.side if call.purpose == "summary")
+        math.fsum(SPEED.seconds(c) for c in step.side if c.purpose == "summary" and c.waits)
         for step in data.trace.steps
     )
     return max(waits, default=0.0)

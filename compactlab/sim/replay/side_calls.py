@@ -93,7 +93,9 @@ class SideCalls:
         parts = self.summarizer.summarize(request, count)
         wrong = faults(request, parts, count)
         output = sum(map(host.count, parts))
-        self._bill_side(host, "summary", prompt, "compaction_call", output, faults=wrong)
+        self._bill_side(
+            host, "summary", prompt, "compaction_call", output, faults=wrong, waits=request.waits
+        )
         return parts
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
@@ -160,14 +162,13 @@ class SideCalls:
         own: Collection[str] = (),
         heard: int = 0,
         faults: tuple[str, ...] = (),
+        waits: bool = True,
     ) -> Usage:
         model, now = host.model, host.now
         bill = self.meter.side(model, prompt, now, host.ttl, cause, own=own)
         usage = msgspec.structs.replace(bill.usage, output=output)
-        cycle = len(self.session.state.compactions)
-        self.made.append(
-            SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard, bill.place, faults)
-        )
+        cycle, where = len(self.session.state.compactions), (heard, bill.place, faults, waits)
+        self.made.append(SideCall(purpose, model.name, now, usage, bill.causes, cycle, *where))
         return usage
 
 

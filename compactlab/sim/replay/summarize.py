@@ -38,6 +38,8 @@ class SummaryRequest:
     rides
         ``live``: the request is the live prompt with the instructions after it, so that it reads
         the cache. ``fresh``: a prompt of its own, made of transcript and instructions.
+    waits
+        Whether the agent waits for it: not where it is made beside the work, or in a silence.
     """
 
     messages: tuple[Message, ...]
@@ -46,6 +48,7 @@ class SummaryRequest:
     instructions: str = ""
     transcript: str = ""
     rides: Literal["live", "fresh"] = "fresh"
+    waits: bool = True
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class SideCall(msgspec.Struct, frozen=True):
     heard: int = 0  # tokens of its answer that the user was shown
     place: Place = Place()
     faults: tuple[str, ...] = ()  # of a summary: what tells that it is none; names of FAULTS
+    waits: bool = True  # whether the agent waited for it
 
 
 class Outside(msgspec.Struct, frozen=True):

@@ -201,6 +201,14 @@ def test_users_wait_for_what_is_written_and_for_what_missed_the_cache(kit: Any) 
     assert told(data, "compaction_stall_max_s") == pytest.approx(2 + 10 + 2)
 
 
+def test_nobody_waits_for_what_is_made_beside_the_work(kit: Any) -> None:
+    awaited = asked(70_000, 0, 470)
+    beside = msgspec.structs.replace(awaited, waits=False)
+    trace = kit.trace_of(*[kit.usage()] * 2, side=[(awaited, beside), (beside,)])
+    data = RunData(trace, None)  # type: ignore[arg-type]
+    assert told(data, "compaction_stall_s") == told(data, "compaction_stall_max_s") == 2 + 10
+
+
 def test_the_speed_is_that_of_the_definition() -> None:
     assert Speed(47, 35_000) == SPEED
     definition = METRICS["compaction_stall_s"].definition
