@@ -107,6 +107,18 @@ def test_a_rewind_and_too_many_blocks() -> None:
     assert [(i, c.cause) for i, c in losses(client.ask())] == [(3, "lookback_miss")]
 
 
+def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> None:
+    """Too many blocks cost the messages alone; at the same call the front is another one, too."""
+    client = usual().turn().say()
+    for _ in range(11):
+        client.result(100).say(10, meta=True)
+    client.churn("front").ask()
+    [(index, charge)] = losses(client)
+    foreseen = found(client)[index].forecast.causes["lookback_miss"]
+    assert 0 < 2 * foreseen < charge.tokens
+    assert (charge.cause, charge.ground) == ("unexplained", "none")
+
+
 def test_a_prefix_that_is_too_short() -> None:
     client = Client(system=200, context=100).turn(3, tokens=50)
     assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [
