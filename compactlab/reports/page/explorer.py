@@ -1,0 +1,199 @@
+"""The explorer: what strategies cost at other prices, and with entries that live longer or shorter.
+
+Prices need no replay: a bill is linear in the tokens of each class, and the store has these. The
+lifetime needs none as far as the prompts stay what they are. Of each call the store has the time,
+what it read, and what it missed because entries had expired. So a call that read is one that
+misses if its gap exceeds the lifetime, and a call that missed is one that reads if it does not.
+
+That is an approximation. It leaves out that a strategy which waits for the end of a lifetime would
+act at another time, that an entry may be older than the last request (a rewind) or younger (a
+request that is not in the log), and that neighbours may keep a part of a prompt warm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis.aggregate import replays, sizes, total
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.page.conversations import written
+from compactlab.reports.render.document import (
+    Block,
+    Cell,
+    Column,
+    Custom,
+    Folded,
+    Key,
+    Table,
+    TableRow,
+    sentences,
+)
+from compactlab.reports.render.text import clean, dollars, exact
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.rates import MILLION, Bill
+
+CLASSES = ("plain input", "cache read", "cache write", "output")
+_DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
+_TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
+_COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
+_EXPIRED = "cache_miss_ttl_expired"
+# Lifetimes that can be chosen, as shares of the replayed one. Five minutes become 25 seconds to
+# eight hours, an hour becomes five minutes to four days; the last one never ends.
+LIFETIMES = (1 / 12, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0, 48.0, 96.0,
+             math.inf)  # fmt: skip
+AS_REPLAYED = LIFETIMES.index(1.0)
+# An entry that had expired had outlived its lifetime, if by ever so little.
+_BEYOND = 1.0 + 1e-9
+
+_INTRODUCTION = (
+    "Prices: the bill is linear in the tokens of each class, so these figures are exact. Requests "
+    "for summaries are included; their bill is divided among the classes by their tokens.",
+)
+_LIFETIME = (
+    "Cache lifetime: an approximation. Calls whose gap since the last request exceeds the lifetime "
+    "miss what they read, and calls within it read what had expired. Strategies still act when "
+    "they did in the replay, and prices stay as they are set. A model file with "
+    "`cache = { share = ... }` replays another lifetime (docs/reports.md has the error)."
+)
+
+Dollars = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What a strategy costs by class, and how that changes with the lifetime.
+
+    Parameters
+    ----------
+    bill
+        Dollars by class (:data:`CLASSES`), side calls included.
+    tokens
+        Tokens by class, the same.
+    shifts
+        For each of :data:`LIFETIMES` the dollars by class that are added to the bill.
+    """
+
+    bill: Dollars
+    tokens: Dollars
+    shifts: NDArray[np.float64]
+
+    def cost(self, lifetime: int = AS_REPLAYED, prices: Sequence[float] = (1, 1, 1, 1)) -> float:
+        """Dollars with one of the lifetimes, and at so many times the price of each class."""
+        return float((self.bill + self.shifts[lifetime]) @ np.asarray(prices))
+
+
+def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
+    """Divide the bill of a strategy; None if the store lacks a figure, or a price is unknown."""
+    bill, tokens = np.zeros(4), np.zeros(4)
+    shifts = np.zeros((len(LIFETIMES), 4))
+    for group in replays(row.runs if isinstance(row, Row) else row):
+        for run in group:
+            if any(run.metrics.get(name) is None for name in (*_DOLLARS, *_TOKENS)):
+                return None
+            try:
+                own = _bill(run, catalogue), _shifts(run, catalogue)
+            except ModelError:
+                return None
+            bill += own[0] / len(group)
+            shifts += own[1] / len(group)
+            tokens += np.array([run.metrics[name] for name in _TOKENS], float) / len(group)
+    return Priced(bill, tokens, shifts)
+
+
+def _bill(run: Run, catalogue: Catalogue) -> Dollars:
+    """Dollars by class; those of side calls are divided by their tokens and list prices."""
+    bill = np.array([run.metrics[name] for name in _DOLLARS], float)
+    side = float(run.metrics.get("side_cost_usd") or 0.0)
+    if not side or not len(run.calls):
+        return bill
+    uncached, read, wrote, output = _side_tokens(run)
+    hour = total(run, "cache_write_1h") > total(run, "cache_write_5m")
+    usage = Usage(uncached, read, 0 if hour else wrote, wrote if hour else 0, output)
+    listed = np.array(_bill_of(catalogue, run.calls["model"][-1], run.calls["time"][-1], 0, usage))
+    if not listed.sum():
+        listed = np.array([1.0, 0.0, 0.0, 0.0])
+    return bill + side * listed / listed.sum()
+
+
+def _side_tokens(run: Run) -> list[int]:
+    """Tokens of the side calls by class: those of all requests less those of the calls."""
+    both = zip(_TOKENS, _COLUMNS, strict=True)
+    return [max(0, round(run.metrics[name] or 0) - total(run, *columns)) for name, columns in both]
+
+
+def _bill_of(catalogue: Catalogue, model: str, time: float, prompt: int, usage: Usage) -> Bill:
+    return prices_of(catalogue.find(model)).rates(time, prompt).bill(usage)
+
+
+def _shifts(run: Run, catalogue: Catalogue) -> NDArray[np.float64]:
+    """For each lifetime the dollars by class that move, because calls then miss or read."""
+    shifts = np.zeros((len(LIFETIMES), 4))
+    if len(run.calls) < 2:
+        return shifts
+    ages, expired, read = _ages(run, catalogue), run.calls.array(_EXPIRED), _at_risk(run)
+    models, times, prompts = run.calls["model"], run.calls["time"], sizes(run)
+    for place in map(int, np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))):
+        gone = int(expired[place])
+        moved = gone or int(read[place])
+        age = max(ages[place], _BEYOND) if gone else min(ages[place], 1.0)
+        kept, missed = (
+            np.array(_bill_of(catalogue, models[place], times[place], prompts[place], usage))
+            for usage in (Usage(cache_read=moved), _missed(run, place, moved))
+        )
+        reads = np.array([age <= lifetime for lifetime in LIFETIMES])
+        if gone:
+            shifts[reads] += kept - missed
+        else:
+            shifts[~reads] += missed - kept
+    return shifts
+
+
+def _missed(run: Run, place: int, tokens: int) -> Usage:
+    """Tokens as a call pays for what it misses: written, where it writes, or as plain input."""
+    five, hour = (int(run.calls.array(name)[place]) for name in _COLUMNS[2])
+    if not five and not hour:
+        return Usage(uncached=tokens)
+    return Usage(cache_write_1h=tokens) if hour > five else Usage(cache_write_5m=tokens)
+
+
+def _ages(run: Run, catalogue: Catalogue) -> NDArray[np.float64]:
+    """The gap before each call since the last one of its model, as a share of the lifetime."""
+    ages = np.zeros(len(run.calls))
+    last: dict[str, tuple[float, str]] = {}
+    columns = (run.calls[name] for name in ("model", "time", "cache_write_5m", "cache_write_1h"))
+    for place, (model, time, five, hour) in enumerate(zip(*columns, strict=True)):
+        before, ttl = last.get(model, (time, ""))
+        ages[place] = (time - before) / (_lifetime(catalogue, model, ttl) or math.inf)
+        last[model] = time, "1h" if hour else "5m" if five else ttl
+    return ages
+
+
+def _lifetime(catalogue: Catalogue, model: str, ttl: str) -> float:
+    """Seconds that an entry lives; infinite where none expires."""
+    policy = catalogue.find(model).policy
+    return policy.lifetime(ttl) if policy else math.inf
+
+
+def _at_risk(run: Run) -> NDArray[np.int64]:
+    """Tokens that each call read, or its side calls, which come first: the larger of the two.
+
+    What side calls read is what their prompts and answers are less what they missed; of their
+    answers only the sum over the run is stored.
+    """
+    missed = sum(run.calls.array(f"cache_miss_{cause}") for cause in CAUSES)
+    own = sum(run.calls.array(name) for name in (*_COLUMNS[0], *_COLUMNS[2]))
+    calls = run.calls.array("side_calls")
+    answers = _side_tokens(run)[3] / max(1, calls.sum())
+    side = run.calls.array("side_tokens") - (missed - own) - calls * answers
+    read: NDArray[np.int64] = np.maximum(run.calls.array("cache_read"), side).astype(np.int64)
+    return read
