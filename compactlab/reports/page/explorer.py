@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from compactlab.reports.render.document import (
     TableRow,
     sentences,
 )
-from compactlab.reports.render.text import clean, dollars, exact
+from compactlab.reports.render.text import clean, dollars, exact, plain
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
@@ -42,7 +43,9 @@ from compactlab.sim.models.model import Catalogue
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import MILLION, Bill
 
+TITLE = "Cost at other prices, and with another cache lifetime"
 CLASSES = ("plain input", "cache read", "cache write", "output")
+_COLOURS = ("orange", "sky", "vermillion", "grey")
 _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
@@ -122,7 +125,8 @@ def _bill(run: Run, catalogue: Catalogue) -> Dollars:
     listed = np.array(_bill_of(catalogue, run.calls["model"][-1], run.calls["time"][-1], 0, usage))
     if not listed.sum():
         listed = np.array([1.0, 0.0, 0.0, 0.0])
-    return bill + side * listed / listed.sum()
+    shared: Dollars = bill + side * listed / listed.sum()
+    return shared
 
 
 def _side_tokens(run: Run) -> list[int]:
@@ -197,3 +201,83 @@ def _at_risk(run: Run) -> NDArray[np.int64]:
     side = run.calls.array("side_tokens") - (missed - own) - calls * answers
     read: NDArray[np.int64] = np.maximum(run.calls.array("cache_read"), side).astype(np.int64)
     return read
+
+
+# What a reader sees: the bill as it was replayed; with the page's script, controls above it.
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The bill of each strategy as a table, and the data that the page's script computes from."""
+
+    name: str  # what the ids of its parts begin with
+    still: tuple[Block, ...]  # what is there without a script
+    text: str  # JSON that can stand in a script element
+
+
+def explorer(
+    comparison: Comparison, colours: Mapping[str, str], catalogue: Catalogue, name: str
+) -> Iterator[Block]:
+    """The bill by class, to be seen at other prices and lifetimes; nothing where it is unknown."""
+    bills = [(row, priced(row, catalogue)) for row in comparison.rows]
+    known = [(row, each) for row, each in bills if each is not None and each.bill.sum() > 0]
+    if len(known) < len(bills) or not known:
+        return
+    shown = [place for place in range(4) if any(each.bill[place] for _, each in known)]
+    lives = sorted({life for row in comparison.rows for life in _lifetimes(row, catalogue)})
+    data = {
+        "classes": [[CLASSES[place], _COLOURS[place], _mean(known, place)] for place in shown],
+        "lifetimes": [None if math.isinf(life) else life for life in LIFETIMES] if lives else [],
+        "replayed": AS_REPLAYED,
+        "seconds": lives,
+        "strategies": [_written(row, each, colours, shown) for row, each in known],
+    }
+    # A replay under entries that never expire anyway has no lifetime that could be set.
+    text = [*_INTRODUCTION, *([_LIFETIME] if lives else [])]
+    view = Explorer(name, (_table(known, colours, shown),), written(data))
+    explained = sentences(text, "quiet", bullets=False)
+    yield Folded(TITLE, (explained, Custom("explorer.html.j2", view)))
+
+
+def _lifetimes(row: Row, catalogue: Catalogue) -> set[float]:
+    """The seconds for which entries lived that the calls of a strategy left."""
+    lives = set()
+    for run in row.runs:
+        models, hours = run.calls["model"], run.calls.array("cache_write_1h") > 0
+        for model, hour in set(zip(models, hours.tolist(), strict=True)):
+            five = hour or run.calls.array("cache_write_5m").any()
+            lives.add(_lifetime(catalogue, model, "1h" if hour else "5m" if five else ""))
+    return {life for life in lives if life and math.isfinite(life)}
+
+
+def _mean(known: Sequence[tuple[Row, Priced]], place: int) -> float | None:
+    """Dollars per million tokens of a class, the mean over all calls; None without tokens."""
+    tokens = sum(each.tokens[place] for _, each in known)
+    return float(sum(each.bill[place] for _, each in known) / tokens * MILLION) if tokens else None
+
+
+def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence[int]) -> list[Any]:
+    """A strategy: its name, colour, whether it is a choice, its bill, and what moves in it."""
+    shifts = [[_short(line[place]) for place in shown] for line in each.shifts]
+    bill = [_short(each.bill[place]) for place in shown]
+    return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts]
+
+
+def _short(value: float) -> float:
+    """As exact as a reader can see it."""
+    return float(f"{value:.6g}") or 0
+
+
+def _table(
+    known: Sequence[tuple[Row, Priced]], colours: Mapping[str, str], shown: Sequence[int]
+) -> Table:
+    """The bill as it was replayed, the cheapest first."""
+    heads = (Column("strategy"), Column("cost, USD", key="cost_usd"),
+             *(Column(CLASSES[place], key=_DOLLARS[place]) for place in shown))  # fmt: skip
+    rows = []
+    for row, each in known:
+        values = [each.cost(), *(float(each.bill[place]) for place in shown)]
+        cells = [Cell(dollars(value), exact(value), plain(value)) for value in values]
+        key = Key(colours[row.spec], meaning=clean(row.spec))
+        rows.append(TableRow((Cell(row.label), *cells), "" if row.choice else "quiet", key))
+    return Table(heads, tuple(rows), ordered="cost_usd")

@@ -164,7 +164,7 @@ def _quoted(word: Any) -> str:
 # The page itself.
 
 # In the order in which they stand on the page: a later one uses what an earlier one defines.
-_SCRIPTS = ("report.js", "drawing.js", "conversation.js")
+_SCRIPTS = ("report.js", "drawing.js", "conversation.js", "explorer.js")
 # So many conversations and strategies are named of an error; the JSON and the CSV have all.
 _NAMED = 20
 _INTRODUCTION = (

@@ -14,6 +14,7 @@ from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
 from compactlab.reports.page.conversations import BUDGET, Pane, conversations, pane, table_of
 from compactlab.reports.page.differences import differences
+from compactlab.reports.page.explorer import explorer
 from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.notes import notes
 from compactlab.reports.page.preserved import preserved
@@ -106,6 +107,7 @@ def section(
         yield from differences(comparison, colours, f"{anchor}-differences")
         yield Heading("Cost", anchor=f"{anchor}-cost")
     yield from charts.get("cost", ())
+    yield from explorer(comparison, colours, results.catalogue, anchor)
     yield from _causes(comparison)
     yield from charts.get("spikes", ())
     yield from _memory(comparison, colours, advice, anchor)
