@@ -28,9 +28,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
+from typing import TypeVar
 
 from compactlab.api import Plan
-from compactlab.reports.page.explorer import LIFETIMES, priced
+from compactlab.reports.page.explorer import LIFETIMES, by_price, priced
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError
 from compactlab.sim.experiment.results import Results
@@ -49,6 +50,7 @@ WINDOW = 200_000
 MOST = 14  # recordings, in the order of their names
 PRICES = {"input": 2.0, "cache_read": 0.5, "cache_write": 2.0, "output": 0.5}
 
+Key = TypeVar("Key")
 Bills = dict[tuple[str, str], float]
 """Dollars by conversation and strategy."""
 
@@ -106,7 +108,7 @@ def computed(results: Results, lifetime: int, prices: Sequence[float] = (1, 1, 1
     found = {}
     for key, run in runs_of(results).items():
         each = priced([run], results.catalogue)
-        if each is not None:
+        if each is not None and not by_price(key[1]):
             found[key] = each.cost(lifetime, prices)
     return found
 
@@ -119,9 +121,9 @@ def by_strategy(each: Bills) -> dict[str, float]:
     return sums
 
 
-def errors(said: Mapping[str, float] | Bills, true: Mapping[str, float] | Bills) -> list[float]:
+def errors(said: Mapping[Key, float], true: Mapping[Key, float]) -> list[float]:
     """Errors as shares of the true bill."""
-    return [abs(said[key] / true[key] - 1) for key in said if true.get(key)]  # type: ignore[index]
+    return [abs(said[key] / true[key] - 1) for key in said if true.get(key)]
 
 
 def lifetimes(given: Sequence[str], title: str, verdict: Verdict) -> None:

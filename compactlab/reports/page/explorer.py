@@ -5,9 +5,10 @@ lifetime needs none as far as the prompts stay what they are. Of each call the s
 what it read, and what it missed because entries had expired. So a call that read is one that
 misses if its gap exceeds the lifetime, and a call that missed is one that reads if it does not.
 
-That is an approximation. It leaves out that a strategy which waits for the end of a lifetime would
-act at another time, that an entry may be older than the last request (a rewind) or younger (a
-request that is not in the log), and that neighbours may keep a part of a prompt warm.
+That is an approximation. It leaves out that an entry may be older than the last request (a rewind)
+or younger (a request that is not in the log), that a walk back from a mark may end before it finds
+what still lives, and that neighbours may keep a part of a prompt warm. Strategies that decide by
+prices or lifetimes are not computed at all. ``examples/validate_explorer.py`` measures the error.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ _COLOURS = ("orange", "sky", "vermillion", "grey")
 _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
+# Who decides by prices and lifetimes would decide otherwise, so only a replay can tell.
+BY_PRICE = frozenset({"idle_compaction"})
 _EXPIRED = "cache_miss_ttl_expired"
 # Lifetimes that can be chosen, as shares of the replayed one. Five minutes become 25 seconds to
 # eight hours, an hour becomes five minutes to four days; the last one never ends.
@@ -60,12 +63,13 @@ _BEYOND = 1.0 + 1e-9
 
 _INTRODUCTION = (
     "Prices: the bill is linear in the tokens of each class, so these figures are exact. Requests "
-    "for summaries are included; their bill is divided among the classes by their tokens.",
+    "for summaries are included; their bill is divided among the classes by their tokens. "
+    "Strategies that decide by prices or by the cache lifetime need a replay.",
 )
 _LIFETIME = (
     "Cache lifetime: an approximation. Calls whose gap since the last request exceeds the lifetime "
-    "miss what they read, and calls within it read what had expired. Strategies still act when "
-    "they did in the replay, and prices stay as they are set. A model file with "
+    "miss what they read, and calls within it read what had expired. Strategies act when they did "
+    "in the replay, and prices stay as they are set. A model file with "
     "`cache = { share = ... }` replays another lifetime (docs/reports.md has the error)."
 )
 
@@ -111,6 +115,11 @@ def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
             shifts += own[1] / len(group)
             tokens += np.array([run.metrics[name] for name in _TOKENS], float) / len(group)
     return Priced(bill, tokens, shifts)
+
+
+def by_price(spec: str) -> bool:
+    """Whether a strategy, or a part of a pipeline, decides by prices or lifetimes."""
+    return not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
 
 
 def _bill(run: Run, catalogue: Catalogue) -> Dollars:
@@ -260,7 +269,8 @@ def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence
     """A strategy: its name, colour, whether it is a choice, its bill, and what moves in it."""
     shifts = [[_short(line[place]) for place in shown] for line in each.shifts]
     bill = [_short(each.bill[place]) for place in shown]
-    return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts]
+    fixed = int(by_price(row.spec))
+    return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts, fixed]
 
 
 def _short(value: float) -> float:

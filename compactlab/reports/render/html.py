@@ -31,9 +31,15 @@ _BACKTICK = "\x04"
 
 
 def write(
-    document: Document, colours: Mapping[str, tuple[str, str]], scripts: Sequence[str] = ()
+    document: Document,
+    colours: Mapping[str, tuple[str, str]],
+    scripts: Sequence[str] = (),
+    allowed: Sequence[str] = (),
 ) -> str:
-    """Write a report, with scripts of ``templates/``; the same report gives the same bytes."""
+    """Write a report, with scripts of ``templates/``; the same report gives the same bytes.
+
+    A page that a server shows may have rules that allow more than a page does by itself.
+    """
     title, *blocks = document.blocks
     source = _joined(tuple(scripts))
     content = {
@@ -41,7 +47,7 @@ def write(
         "parts": _parts(blocks),
         "colours": colours,
         "script": source,
-        "policy": _policy(source),
+        "policy": _policy(source, allowed),
     }
     return page_without_commands(set_page("document.html.j2", content))
 
@@ -78,14 +84,14 @@ def _joined(scripts: tuple[str, ...]) -> str:
     return "".join("\n" + (folder / name).read_text(encoding="utf-8") for name in scripts)
 
 
-def _policy(script: str) -> str:
+def _policy(script: str, allowed: Sequence[str]) -> str:
     """What the page may do: show what is in it, and run the one script that hashes to this.
 
     Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
     their styles inline, so styles are let.
     """
     rules = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'",
-             "form-action 'none'"]  # fmt: skip
+             "form-action 'none'", *allowed]  # fmt: skip
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         trusted = ("require-trusted-types-for 'script'", "trusted-types 'none'")

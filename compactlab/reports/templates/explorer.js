@@ -41,12 +41,14 @@ const lifetimeSlider = (data, changed) => slider(
     return place === data.replayed ? `${lives}, as replayed` : `${lives} (${times(factor)}), approximated`;
   }, changed);
 
-const billOfClass = (strategy, factors, lifetime) => {
-  const [label, colour, choice, bill, shifts] = strategy;
+// One strategy; of one that decides by prices and lifetimes nothing is known unless both are as replayed.
+const billOfClass = (strategy, factors, lifetime, same) => {
+  const [label, colour, choice, bill, shifts, fixed] = strategy;
   const moved = shifts[lifetime] ?? [];
   const parts = bill.map((dollars, n) => Math.max(0, dollars + (moved[n] ?? 0)) * factors[n]);
   const sum = (values) => values.reduce((a, b) => a + b, 0);
-  return { label, colour, choice, parts, cost: sum(parts), replayed: sum(bill) };
+  const known = same || !fixed;
+  return { label, colour, choice, parts: known ? parts : [], known, cost: known ? sum(parts) : Infinity, replayed: sum(bill) };
 };
 
 const barOf = (data, row, most) => {
@@ -61,12 +63,13 @@ const barOf = (data, row, most) => {
 };
 
 const changeOf = (row) => {
+  if (!row.known) return "needs a replay";
   const share = (row.cost / row.replayed - 1) * 100;
   return Math.abs(share) < 0.05 ? "=" : `${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(1)}%`;
 };
 
 const billTable = (data, rows) => {
-  const most = Math.max(...rows.map((row) => row.cost)) || 1;
+  const most = Math.max(...rows.filter((row) => row.known).map((row) => row.cost)) || 1;
   const keys = data.classes.map(([name, colour]) => {
     const swatch = make("span", { className: "swatch" });
     swatch.style.backgroundColor = tint(colour);
@@ -76,15 +79,15 @@ const billTable = (data, rows) => {
   const heads = make("tr", {}, head("strategy"), head("cost, USD"), head("change"), make("td", { className: "bar" }), ...keys);
   const lines = rows.map((row) => make("tr", { className: row.choice ? "" : "quiet" },
     nameOf({ ...row, marks: "" }),
-    ...[dollars(row.cost), changeOf(row)].map((words) => make("td", {}, words)),
+    ...[row.known ? dollars(row.cost) : "–", changeOf(row)].map((words) => make("td", {}, words)),
     barOf(data, row, most),
-    ...row.parts.map((part) => make("td", {}, dollars(part)))));
+    ...data.classes.map((_, n) => make("td", {}, row.known ? dollars(row.parts[n]) : "–"))));
   const table = make("table", { className: "figures" }, make("thead", {}, heads), make("tbody", {}, ...lines));
   return make("div", { className: "wide" }, table);
 };
 
 // What a reader wants to know first: whether another strategy is the cheapest now.
-const cheapest = (rows, key) => rows.filter((row) => row.choice)
+const cheapest = (rows, key) => rows.filter((row) => row.choice && row.known)
   .reduce((best, row) => (best === null || row[key] < best[key] ? row : best), null);
 
 const verdictOf = (rows) => {
@@ -103,7 +106,8 @@ const explore = (place) => {
   const changed = () => {
     const factors = prices.map((each) => factorOf(each.value()));
     const life = lifetime ? lifetime.value() : data.replayed;
-    const rows = data.strategies.map((each) => billOfClass(each, factors, life));
+    const same = life === data.replayed && factors.every((factor) => factor === 1);
+    const rows = data.strategies.map((each) => billOfClass(each, factors, life, same));
     rows.sort((a, b) => a.cost - b.cost);
     told.textContent = verdictOf(rows);
     shown.replaceChildren(billTable(data, rows));
