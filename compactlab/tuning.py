@@ -496,9 +496,9 @@ class Tuning(Found):
         """The report as a page, with a chart of each strategy."""
         from compactlab.reports.charts.palette import COLOURS
         from compactlab.reports.render import html
-        from compactlab.reports.tune.report import page
+        from compactlab.reports.tune.report import SCRIPTS, page
 
-        return html.write(page(self), COLOURS)
+        return html.write(page(self), COLOURS, SCRIPTS)
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""

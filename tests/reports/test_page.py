@@ -18,13 +18,14 @@ from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.page.conversations import conversations, flags, pane, series, written
+from compactlab.reports.page.conversations import conversations, flags, pane, series
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.page import command, page, write
 from compactlab.reports.page.sections import chief, roles, section
 from compactlab.reports.page.views import Compactions
 from compactlab.reports.render.document import Cell, Custom, Table, TableRow
+from compactlab.reports.render.html import in_script
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -454,7 +455,7 @@ def test_what_is_true_is_read_as_it_was_written(hits: list[bool]) -> None:
 
 @pytest.mark.parametrize("text", ["</script><script>x", "<!--", "]]>", "a&b", "\u2028\u2029"])
 def test_no_text_ends_the_block_that_it_is_in(text: str) -> None:
-    first_cells = written([text])
+    first_cells = in_script([text])
     assert json.loads(first_cells) == [text]
     assert not set(first_cells) & set("<>&\u2028\u2029")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,7 @@ from compactlab.reports.analysis.comparison import (
 )
 from compactlab.reports.page.figures import STRATEGY, best_of, cells_of, head_of, row_of
 from compactlab.reports.render.document import Block, Cell, Key, Table, TableRow
+from compactlab.reports.render.html import in_script
 from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
@@ -141,8 +141,6 @@ BUDGET = 2_500_000
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MOST = 4_095
 _PAIRS = np.array([a + b for a in _DIGITS for b in _DIGITS], dtype="S2")
-# What could end the script element, begin another, or is a line break in JavaScript alone.
-_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def pane(
     specs = _specs(listing)
     texts: list[str] = []
     for each in listing:
-        text = written(_conversation(results, each, colours, specs))
+        text = in_script(_conversation(results, each, colours, specs))
         budget -= len(text)
         if texts and budget < 0:
             break
@@ -182,7 +180,7 @@ def pane(
         for spec in specs
     ]
     heads = [[head.title, head.key, head.better] for head in _HEADS]
-    head = f'{{"strategies":{written(strategies)},"heads":{written(heads)},"conversations":['
+    head = f'{{"strategies":{in_script(strategies)},"heads":{in_script(heads)},"conversations":['
     text = f"{head}{','.join(texts)}]}}"
     left_out = len(listing) - len(texts)
     first = listing[0]
@@ -235,17 +233,6 @@ def _written_cell(cell: Cell | str) -> list[Any]:
 def _short(value: float) -> float:
     """A value as exact as sorting needs it."""
     return int(value) if float(value).is_integer() else float(f"{value:.7g}")
-
-
-def written(data: Any) -> str:
-    r"""Write JSON that an HTML parser takes for nothing else.
-
-    Examples
-    --------
-    >>> written(["</script>", "\u2028"])
-    '["\\u003c/script\\u003e","\\u2028"]'
-    """
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
 
 
 def series(values: Sequence[float]) -> tuple[float, str]:

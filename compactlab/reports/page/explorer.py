@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis.aggregate import replays, sizes, total
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.page.conversations import written
 from compactlab.reports.render.document import (
     Block,
     Cell,
@@ -35,6 +34,7 @@ from compactlab.reports.render.document import (
     TableRow,
     sentences,
 )
+from compactlab.reports.render.html import in_script
 from compactlab.reports.render.text import clean, dollars, exact, plain
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.errors import ModelError
@@ -243,7 +243,7 @@ def explorer(
     }
     # A replay under entries that never expire anyway has no lifetime that could be set.
     text = [*_INTRODUCTION, *([_LIFETIME] if lives else [])]
-    view = Explorer(name, (_table(known, colours, shown),), written(data))
+    view = Explorer(name, (_table(known, colours, shown),), in_script(data))
     explained = sentences(text, "quiet", bullets=False)
     yield Folded(TITLE, (explained, Custom("explorer.html.j2", view)))
 

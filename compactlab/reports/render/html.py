@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # Headings of this level begin a part of the page, which its contents name.
 _PART = 2
+# What could end the script element, begin another, or is a line break in JavaScript alone.
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 # What no cleaned text holds.
 _BACKTICK = "\x04"
 
@@ -50,6 +53,17 @@ def write(
         "policy": _policy(source, allowed),
     }
     return page_without_commands(set_page("document.html.j2", content))
+
+
+def in_script(data: Any) -> str:
+    r"""Write JSON that an HTML parser takes for nothing else.
+
+    Examples
+    --------
+    >>> in_script(["</script>", "\u2028"])
+    '["\\u003c/script\\u003e","\\u2028"]'
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
 
 
 class _Part(NamedTuple):
