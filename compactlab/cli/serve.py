@@ -72,8 +72,8 @@ def serve(
     except OSError as error:
         raise UsageError(f"cannot listen on port {port}: {error.strerror or error}") from None
     with _ending(server):
-        say(f"open {server.guard.address}")
         say("Ctrl-C ends it", err=True)
+        say(f"open {server.guard.address}")
         sys.stdout.flush()
         server.serve_forever()
 

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from compactlab.reports.render.text import json_without_commands
 from compactlab.reports.serve.guards import ADDRESS, Guard, Refusal
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers one request, if the guard lets it."""
 
     server: Server
-    server_version, sys_version = "compactlab", ""
+    server_version = "compactlab"
     timeout = _PATIENCE
 
     def do_GET(self) -> None:
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := guard.host(self.headers.get_all("Host", [])):
             self._refuse(refusal)
             return None
-        name = guard.route(urlsplit(self.path).path)
+        name = guard.route(self.path.partition("?")[0])
         if name is None:
             self._refuse(_NO_TOKEN)
         return name
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(length, Refusal):
             self._refuse(length)
             return
-        given = parse_qs(urlsplit(self.path).query).get("strategy", [self.server.choices[0]])
+        given = parse_qs(self.path.partition("?")[2]).get("strategy", [self.server.choices[0]])
         if given[0] not in self.server.choices:
             self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no such strategy to choose"))
             return
@@ -196,6 +196,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer what is no request, or asks by another method, without repeating any of it."""
         self.close_connection = True
         self._refuse(Refusal(HTTPStatus(code), HTTPStatus(code).phrase))
+
+    def version_string(self) -> str:
+        """What runs here, without versions."""
+        return self.server_version
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: addresses have the secret in them."""
