@@ -29,10 +29,12 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import TypeVar
+
+from verdict import Verdict
 
 from compactlab.api import Plan
 from compactlab.reports.page.explorer import LIFETIMES, priced
@@ -43,14 +45,13 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import TokenPrices
 from compactlab.sim.models.rates import Rates, Tiers
-from examples.verdict import Verdict
 
 SHARES = (0.2, 0.4, 2.0, 12.0)
 STRATEGIES = ("keep_all", "as_recorded", "claude_code", "codex", "sliding_window(keep=40)",
               "observation_masking", "pi")  # fmt: skip
 SCENARIOS = ("coding_agent(tokens=120000)", "personal_assistant(tokens=80000)",
              "support_chat(tokens=60000)")  # fmt: skip
-WINDOW = 200_000
+WINDOW, NARROW = 200_000, 60_000  # in the narrow one scenarios are compacted
 MOST = 14  # recordings, in the order of their names
 PRICES = {"input": 2.0, "cache_read": 0.5, "cache_write": 2.0, "output": 0.5}
 
@@ -59,9 +60,20 @@ Bills = dict[tuple[str, str], float]
 """Dollars by conversation and strategy."""
 
 
-def replayed(given: Sequence[str], catalogue: Catalogue) -> Results:
+@dataclass(frozen=True)
+class Case:
+    """Conversations, and the window in which they are replayed."""
+
+    title: str
+    given: Sequence[str]
+    window: int = WINDOW
+
+
+def replayed(case: Case, catalogue: Catalogue) -> Results:
     """Replay conversations under all strategies, with models of a catalogue."""
-    planned = Plan(given, STRATEGIES, window=WINDOW, tables=("calls",), controls=False).experiment()
+    planned = Plan(
+        case.given, STRATEGIES, window=case.window, tables=("calls",), controls=False
+    ).experiment()
     return replace(planned, setting=replace(planned.setting, catalogue=catalogue)).run()
 
 
@@ -130,9 +142,10 @@ def errors(said: Mapping[Key, float], true: Mapping[Key, float]) -> list[float]:
     return [abs(said[key] / true[key] - 1) for key in said if true.get(key)]
 
 
-def lifetimes(given: Sequence[str], title: str, verdict: Verdict) -> None:
+def lifetimes(case: Case, verdict: Verdict) -> None:
     """Compare lifetimes over some conversations."""
-    base = replayed(given, built_in())
+    title = case.title
+    base = replayed(case, built_in())
     same = computed(base, LIFETIMES.index(1.0))
     unchanged = bills(base)
     verdict.bar(f"{title}: as replayed, {max(errors(same, unchanged)):.1e}",
@@ -140,7 +153,7 @@ def lifetimes(given: Sequence[str], title: str, verdict: Verdict) -> None:
     single: list[float] = []
     left: list[float] = []
     for share in SHARES:
-        true = bills(replayed(given, with_lifetimes(share)))
+        true = bills(replayed(case, with_lifetimes(share)))
         said = computed(base, LIFETIMES.index(share))
         own, none = errors(said, true), errors(unchanged, true)
         of_all = {
@@ -167,17 +180,17 @@ def lifetimes(given: Sequence[str], title: str, verdict: Verdict) -> None:
                 sum(single) < 0.5 * sum(left))  # fmt: skip
 
 
-def prices(given: Sequence[str], title: str, verdict: Verdict) -> None:
+def prices(case: Case, verdict: Verdict) -> None:
     """Compare prices over some conversations."""
-    base = replayed(given, with_prices({}))
+    base = replayed(case, with_prices({}))
     worst: dict[str, float] = {}
     for number, (name, factor) in enumerate(PRICES.items()):
-        true = by_strategy(bills(replayed(given, with_prices({name: factor}))))
+        true = by_strategy(bills(replayed(case, with_prices({name: factor}))))
         factors = [factor if number == place else 1.0 for place in range(4)]
         said = by_strategy(computed(base, LIFETIMES.index(1.0), factors))
         worst[name] = max(errors(said, true))
     text = ", ".join(f"{name} {error:.2%}" for name, error in worst.items())
-    verdict.bar(f"{title}, prices: {text}", max(worst.values()) <= 0.005)
+    verdict.bar(f"{case.title}, prices: {text}", max(worst.values()) <= 0.005)
 
 
 def usable(folder: Path, most: int) -> list[str]:
@@ -202,12 +215,12 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     verdict = Verdict()
     verdict.basis("nothing", "recordings of the folder and scenarios")
-    cases = [("scenarios", [*SCENARIOS])]
+    cases = [Case("scenarios", SCENARIOS), Case("scenarios, compacted", SCENARIOS, NARROW)]
     if asked.folder:
-        cases.append(("recordings", usable(Path(asked.folder), asked.most)))
-    for title, given in cases:
-        lifetimes(given, title, verdict)
-        prices(given, title, verdict)
+        cases.append(Case("recordings", usable(Path(asked.folder), asked.most)))
+    for case in cases:
+        lifetimes(case, verdict)
+        prices(case, verdict)
     return verdict.code()
 
 
