@@ -40,7 +40,7 @@ from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.models.model import Catalogue
+from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import MILLION, Bill
 
@@ -74,6 +74,7 @@ _LIFETIME = (
 )
 
 Dollars = NDArray[np.float64]
+Models = Mapping[str, Model]
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
             if any(run.metrics.get(name) is None for name in (*_DOLLARS, *_TOKENS)):
                 return None
             try:
-                own = _bill(run, catalogue), _shifts(run, catalogue)
+                models = _models(run, catalogue)
+                own = _bill(run, models), _shifts(run, models)
             except ModelError:
                 return None
             bill += own[0] / len(group)
@@ -122,7 +124,7 @@ def by_price(spec: str) -> bool:
     return not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
 
 
-def _bill(run: Run, catalogue: Catalogue) -> Dollars:
+def _bill(run: Run, models: Models) -> Dollars:
     """Dollars by class; those of side calls are divided by their tokens and list prices."""
     bill = np.array([run.metrics[name] for name in _DOLLARS], float)
     side = float(run.metrics.get("side_cost_usd") or 0.0)
@@ -131,7 +133,7 @@ def _bill(run: Run, catalogue: Catalogue) -> Dollars:
     uncached, read, wrote, output = _side_tokens(run)
     hour = total(run, "cache_write_1h") > total(run, "cache_write_5m")
     usage = Usage(uncached, read, 0 if hour else wrote, wrote if hour else 0, output)
-    listed = np.array(_bill_of(catalogue, run.calls["model"][-1], run.calls["time"][-1], 0, usage))
+    listed = np.array(_bill_of(models[run.calls["model"][-1]], run.calls["time"][-1], 0, usage))
     if not listed.sum():
         listed = np.array([1.0, 0.0, 0.0, 0.0])
     shared: Dollars = bill + side * listed / listed.sum()
@@ -144,23 +146,28 @@ def _side_tokens(run: Run) -> list[int]:
     return [max(0, round(run.metrics[name] or 0) - total(run, *columns)) for name, columns in both]
 
 
-def _bill_of(catalogue: Catalogue, model: str, time: float, prompt: int, usage: Usage) -> Bill:
-    return prices_of(catalogue.find(model)).rates(time, prompt).bill(usage)
+def _bill_of(model: Model, time: float, prompt: int, usage: Usage) -> Bill:
+    return prices_of(model).rates(time, prompt).bill(usage)
 
 
-def _shifts(run: Run, catalogue: Catalogue) -> NDArray[np.float64]:
+def _models(run: Run, catalogue: Catalogue) -> Models:
+    """The models that a run called, each found once."""
+    return {name: catalogue.find(name) for name in set(run.calls["model"] if run.calls else ())}
+
+
+def _shifts(run: Run, models: Models) -> NDArray[np.float64]:
     """For each lifetime the dollars by class that move, because calls then miss or read."""
     shifts = np.zeros((len(LIFETIMES), 4))
     if len(run.calls) < 2:
         return shifts
-    ages, expired, read = _ages(run, catalogue), run.calls.array(_EXPIRED), _at_risk(run)
-    models, times, prompts = run.calls["model"], run.calls["time"], sizes(run)
+    ages, expired, read = _ages(run, models), run.calls.array(_EXPIRED), _at_risk(run)
+    names, times, prompts = run.calls["model"], run.calls["time"], sizes(run)
     for place in map(int, np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))):
         gone = int(expired[place])
         moved = gone or int(read[place])
         age = max(ages[place], _BEYOND) if gone else min(ages[place], 1.0)
         kept, missed = (
-            np.array(_bill_of(catalogue, models[place], times[place], prompts[place], usage))
+            np.array(_bill_of(models[names[place]], times[place], prompts[place], usage))
             for usage in (Usage(cache_read=moved), _missed(run, place, moved))
         )
         reads = np.array([age <= lifetime for lifetime in LIFETIMES])
@@ -179,22 +186,21 @@ def _missed(run: Run, place: int, tokens: int) -> Usage:
     return Usage(cache_write_1h=tokens) if hour > five else Usage(cache_write_5m=tokens)
 
 
-def _ages(run: Run, catalogue: Catalogue) -> NDArray[np.float64]:
+def _ages(run: Run, models: Models) -> NDArray[np.float64]:
     """The gap before each call since the last one of its model, as a share of the lifetime."""
     ages = np.zeros(len(run.calls))
     last: dict[str, tuple[float, str]] = {}
     columns = (run.calls[name] for name in ("model", "time", "cache_write_5m", "cache_write_1h"))
     for place, (model, time, five, hour) in enumerate(zip(*columns, strict=True)):
         before, ttl = last.get(model, (time, ""))
-        ages[place] = (time - before) / (_lifetime(catalogue, model, ttl) or math.inf)
+        ages[place] = (time - before) / (_lifetime(models[model], ttl) or math.inf)
         last[model] = time, "1h" if hour else "5m" if five else ttl
     return ages
 
 
-def _lifetime(catalogue: Catalogue, model: str, ttl: str) -> float:
+def _lifetime(model: Model, ttl: str) -> float:
     """Seconds that an entry lives; infinite where none expires."""
-    policy = catalogue.find(model).policy
-    return policy.lifetime(ttl) if policy else math.inf
+    return model.policy.lifetime(ttl) if model.policy else math.inf
 
 
 def _at_risk(run: Run) -> NDArray[np.int64]:
@@ -255,7 +261,7 @@ def _lifetimes(row: Row, catalogue: Catalogue) -> set[float]:
         models, hours = run.calls["model"], run.calls.array("cache_write_1h") > 0
         for model, hour in set(zip(models, hours.tolist(), strict=True)):
             five = hour or run.calls.array("cache_write_5m").any()
-            lives.add(_lifetime(catalogue, model, "1h" if hour else "5m" if five else ""))
+            lives.add(_lifetime(catalogue.find(model), "1h" if hour else "5m" if five else ""))
     return {life for life in lives if life and math.isfinite(life)}
 
 
