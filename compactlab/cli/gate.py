@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 @click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
 @redact
 def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
-    """Write the figures of the store in DIR as a baseline, for compactlab gate.
+    """Write the figures of the store in DIR as a baseline.
 
-    The baseline is JSON with one line per run, made to be kept in git and reviewed. An incomplete
-    store is refused.
+    compactlab gate compares with it. The baseline is JSON with one line per run, made to be kept
+    in git and reviewed. An incomplete store is refused.
     """
     from compactlab.reports.gate.baseline import (
         GATED,

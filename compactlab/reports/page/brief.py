@@ -42,7 +42,7 @@ _HEADS = ("strategy", "role", "USD", "vs {}", "recall", "with recovery USD")
 _RANKS = (0, 1, 0, 0, 0, 2)
 _LEFT = 2
 _STEPS = 5
-_LEADING = 4
+_LEADING = 3
 _PLAIN = ("control", "Pareto front")
 _MARKS = {
     OVER: "exceeds the context window on some calls",
@@ -66,10 +66,13 @@ def brief(results: Results) -> str:
         return NOTHING
     advice = Advice(compared[0])
     sentences, may = _sentences(results, compared, advice)
-    text = terminal.write(_document(advice, sentences))
+    for steps in range(_STEPS, 1, -1):
+        text = terminal.write(_document(advice, sentences, steps))
+        if _fits(text):
+            break
     for sentence in may:
-        more = terminal.write(_document(advice, [*sentences, sentence]))
-        if len(more.splitlines()) <= LINES:
+        more = terminal.write(_document(advice, [*sentences, sentence], steps))
+        if _fits(more):
             sentences, text = [*sentences, sentence], more
     return text
 
@@ -84,7 +87,11 @@ def brief_markdown(results: Results) -> str:
     return markdown.write(_document(advice, [*must, *may]))
 
 
-def _document(advice: Advice, lines: Sequence[str]) -> Document:
+def _fits(text: str) -> bool:
+    return len(text.splitlines()) <= LINES
+
+
+def _document(advice: Advice, lines: Sequence[str], steps: int = _STEPS) -> Document:
     comparison, reference = advice.comparison, advice.reference
     title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
     against = name(reference.name) if reference else "all"
@@ -93,7 +100,8 @@ def _document(advice: Advice, lines: Sequence[str]) -> Document:
         for n, head in enumerate(_HEADS)
     ]
     cells = [
-        TableRow(tuple(_cells(advice, row, role)), _tone(row, role)) for row, role in shown(advice)
+        TableRow(tuple(_cells(advice, row, role)), _tone(row, role))
+        for row, role in shown(advice, steps)
     ]
     table = Table(tuple(heads), tuple(cells))
     blocks: list[Block] = [title, table, sentences(lines)] if cells else [title, sentences(lines)]
@@ -104,11 +112,11 @@ def _tone(row: Row, role: str) -> Tone:
     return "strong" if role.startswith("choose") else "quiet" if row.control else ""
 
 
-def shown(advice: Advice) -> list[tuple[Row, str]]:
+def shown(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     """The rows of the verdict: all where there are few, else those that matter."""
     rows = advice.comparison.rows
     if len(rows) > FEW:
-        return picks(advice)
+        return picks(advice, steps)
     roles = {row.spec: role for row, role in picks(advice)}
     return [(row, roles.get(row.spec, "")) for row in rows]
 
@@ -172,6 +180,7 @@ def _sentences(
     """What always stands below the table, and what may, the most important first."""
     failed = len(results.failed)
     lines = verdict(compared[0], advice)
+    rows, few = shown(advice), len(compared[0].rows) <= FEW
     must = [
         _legend(advice),
         unfinished(results),
@@ -179,14 +188,16 @@ def _sentences(
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # The trade-off, the choice here, what is recommended, and how far that carries.
         *dict.fromkeys((*lines[:_LEADING], *recorded(compared[0]), lines[-1])),
-        *unusable(advice, [row for row, _ in shown(advice)]),
+        *unusable([row for row, _ in rows if row.own or few]),
         *advised_alike(compared),
     ]
     may = [
+        *lines[_LEADING:-1][:1],
+        *unusable([row for row, _ in rows if not (row.own or few)]),
         *unused(compared[0]),
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *(line for line in lines[_LEADING:-1] if line not in must),
+        *(line for line in lines[_LEADING + 1 : -1] if line not in must),
         *capped(compared[0]),
     ]
     return [sentence for sentence in must if sentence], may
@@ -204,14 +215,12 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'no usable strategy'}."
 
 
-def unusable(advice: Advice, rows: Sequence[Row]) -> Iterator[str]:
+def unusable(rows: Sequence[Row]) -> Iterator[str]:
     """Say of rows why nobody can use them, or that they did nothing, and what tells more."""
-    bad = [row for row in rows if not row.usable]
+    bad = [row for row in rows if not (row.usable or row.control)]
     if bad:
         reasons = [f"{name(row.label)} ({fault(row)})" for row in bad]
-        yield (
-            f"Not usable: {enumerated(reasons, FEW)}. `compactlab explain` shows the calls of each."
-        )
+        yield (f"Not usable (`compactlab explain` shows the calls): {enumerated(reasons, FEW)}.")
     still = [name(row.label) for row in rows if row.own and not row.acted]
     if still:
         yield (

@@ -115,7 +115,7 @@ class _Verdict:
             yield f"The cheapest usable strategy is {self.price(cheapest)}."
             return
         yield self.front()
-        if self.advice.advised is None and self.advice.silent in ("", "few"):
+        if self.advice.silent in ("", "few") and not self.advice.proven:
             yield self.here()
         yield self.recommendation()
         yield from self.about_reference()
@@ -162,8 +162,7 @@ class _Verdict:
             return
         yield (
             f"Reference: {name(reference.label)}, {self.reference_is(reference)}. keep_all"
-            f"{self.recall_of(whole, ' (', ')')} exceeds the context window on "
-            f"{show(whole.figures['over_window'], 'share')} of its calls."
+            f"{self.recall_of(whole, ' (', ')')} exceeds the context window."
         )
 
     def reference_is(self, row: Row) -> str:
@@ -171,7 +170,7 @@ class _Verdict:
         if row.as_recorded:
             return "what was run"
         if row.name in self.comparison.clients:
-            return "the client of the model's provider"
+            return "the provider's own client"
         return "the first usable strategy named"
 
     def about_recall(self) -> str:
@@ -218,8 +217,8 @@ class _Verdict:
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
             "few": f"other conversations may differ. To show which of {choices} recall at least "
-            f"{ENOUGH:.0%}, it takes at least {advice.needed} conversations with facts needed "
-            f"{wanted} later (here: {advice.conversations:,}), or fewer strategies",
+            f"{ENOUGH:.0%} takes {advice.needed} or more conversations with facts needed {wanted} "
+            f"later (here: {advice.conversations:,}), or fewer strategies",
             "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
             f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
             "better summariser, or more conversations, would show it if it is so",
@@ -227,7 +226,7 @@ class _Verdict:
         if best := next(iter(advice.proven), None):
             return (
                 f"the cheapest usable strategy that is shown to recall at least {ENOUGH:.0%} costs "
-                f"more than {self.than}: {self.offer(best)}"
+                f"more than {self.than}. It is {self.offer(best)}"
             )
         return reasons[advice.silent]
 

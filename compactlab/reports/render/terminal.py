@@ -125,7 +125,7 @@ def _table(table: Table, room: int) -> Iterator[RenderableType]:
     gap = _WIDE if _total(table, every, _WIDE) <= room else _TIGHT
     shown, left_out = _fitting(table, room)
     others = sum(_width(table, number) + gap for number in shown if number)
-    yield _grid(table, shown, gap, room - others)
+    yield _grid(table, shown, gap, max(room - others, _width(table, 0)))
     if left_out:
         yield _text("")
         titles = ", ".join(_title(table.columns[number]) for number in left_out)
@@ -161,7 +161,7 @@ def _width(table: Table, number: int) -> int:
 
 
 def _broken(text: str, width: int) -> str:
-    """A name in lines of a width, broken between its words.
+    """A name in lines of a width, broken between its words; a word that is wider is cut.
 
     Examples
     --------
@@ -169,10 +169,12 @@ def _broken(text: str, width: int) -> str:
     ['one_strategy(', 'share=0.5, keep=20)', '+ two']
     """
     lines = [""]
-    for piece in _PIECES.findall(text):
+    for piece in filter(None, _PIECES.findall(text)):
         if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
             lines.append("")
         lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -192,7 +194,8 @@ def _grid(table: Table, shown: list[int], gap: int, width: int) -> RenderableTyp
         words = table.columns[number].words
         title = Text("\n").join(map(_text, [*[""] * (depth - len(head)), *head]))
         side: Literal["left", "right"] = "left" if words else "right"
-        grid.add_column(title, justify=side, overflow="fold", no_wrap=fitted and not words)
+        whole = not number or (fitted and not words)
+        grid.add_column(title, justify=side, overflow="fold", no_wrap=whole)
     for row in table.rows:
         texts = {number: _shown(row.cells[number]) for number in shown}
         texts[0] = _broken(texts[0], width)
