@@ -56,9 +56,9 @@ Completion of commands and options, in the shell's start file:
   fish  _COMPACTLAB_COMPLETE=fish_source compactlab | source
 """
 _NEXT = """\
-a demo, every strategy over one session:   compactlab run
-the same over your own logs:               compactlab run --conversations ~/.claude/projects
-what your own sessions cost, and why:      compactlab audit
+a demo (a minute):     compactlab run
+over your own logs:    compactlab run --conversations ~/.claude/projects -o mine
+what they cost, why:   compactlab audit
 all commands: compactlab --help"""
 
 

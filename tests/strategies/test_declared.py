@@ -6,6 +6,7 @@ import pytest
 
 from compactlab import api
 from compactlab.cli.list import _does, _when
+from compactlab.reports.explain.explanation import CALL
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.replay.strategy import Act, Agent
@@ -32,7 +33,7 @@ def test_it_does_what_it_declares(name: str, session: Conversation) -> None:
     does = _does(find_strategy(name))
     files: dict[str, str] = {}
     account = api.explain(session, name, window=20_000, files=files)
-    if any(entry.side for entry in account.entries):
+    if any(entry.kind != CALL for entry in account.entries):
         assert {Act.SUMMARISE, Act.NOTE} & set(does)
     if files:
         assert {Act.OFFLOAD, Act.NOTE} & set(does)
