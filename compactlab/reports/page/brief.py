@@ -16,8 +16,15 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import NOTHING, capped, inferred_models, unfinished, unused
-from compactlab.reports.page.verdict import fault, recorded, verdict
+from compactlab.reports.page.notes import (
+    NOTHING,
+    capped,
+    inferred_models,
+    unfinished,
+    unusable,
+    unused,
+)
+from compactlab.reports.page.verdict import recorded, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
@@ -29,7 +36,7 @@ from compactlab.reports.render.document import (
     name,
     sentences,
 )
-from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, listed, show
+from compactlab.reports.render.text import NONE, capitalised, counted, show
 from compactlab.sim.experiment.results import Results
 
 LINES = 20
@@ -215,20 +222,6 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'no usable strategy'}."
 
 
-def unusable(rows: Sequence[Row]) -> Iterator[str]:
-    """Say of rows why nobody can use them, or that they did nothing, and what tells more."""
-    bad = [row for row in rows if not (row.usable or row.control)]
-    if bad:
-        reasons = [f"{name(row.label)} ({fault(row)})" for row in bad]
-        yield (f"Not usable (`compactlab explain` shows the calls): {enumerated(reasons, FEW)}.")
-    still = [name(row.label) for row in rows if row.own and not row.acted]
-    if still:
-        yield (
-            f"Never compacted, so no prompt was changed: {listed(still)}. `compactlab explain` "
-            "shows the size of each prompt."
-        )
-
-
 def _legend(advice: Advice) -> str:
     carried = "".join(marks(row) for row, _ in shown(advice))
     return "; ".join(f"{mark} {meaning}" for mark, meaning in _MARKS.items() if mark in carried)
@@ -243,7 +236,8 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
         name(f"{row.label} {marks(row)}".strip()),
         role,
         show(row.figures["cost_usd"], "USD"),
-        (signed(cost) if cost else "") or NONE,
+        # What cannot be had saves nothing.
+        (signed(cost) if cost and row.usable else "") or NONE,
         recall,
         show(row.figures["cost_with_recovery_usd"], "USD"),
     ]

@@ -82,7 +82,6 @@ class _Verdict:
     def sentences(self) -> Iterator[str]:
         if cheapest := self.advice.cheapest:
             yield from self.choice(cheapest)
-            yield from self.not_usable(cheapest)
             yield from self.summaries()
             yield from self.closed_loop(self.advice.choices)
         elif not self.candidates:
@@ -358,15 +357,6 @@ class _Verdict:
             return f"{none}."
         return f"{none}. The nearest is {self.offer(best)}. It {_exceeds(best)}."
 
-    def not_usable(self, best: Row) -> Iterator[str]:
-        cheaper = [
-            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, {fault(row)})"
-            for row in self.candidates
-            if not row.usable and row.value("cost_usd") < best.value("cost_usd")
-        ]
-        if cheaper:
-            yield f"Cheaper, but not usable: {listed(cheaper)}."
-
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when missed facts have consequences."""
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
@@ -398,17 +388,6 @@ class _Verdict:
         ]
         if worse:
             yield (f"More expensive than random_keep, and with a lower recall: {listed(worse)}.")
-
-
-def fault(row: Row) -> str:
-    """Why nobody can use a strategy, in words."""
-    if row.sees_future:
-        return "sees future messages"
-    if row.exceeds_window:
-        share = show(row.figures["over_window"], "share")
-        return f"{share} of its calls exceed the context window"
-    share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
-    return f"a provider would reject {share} of its calls"
 
 
 def _exceeds(row: Row) -> str:
