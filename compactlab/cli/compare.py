@@ -43,7 +43,7 @@ def compare(
     """Compare strategies of STORE, or several stores, with the first.
 
     \b
-    compactlab compare sweep keep_all codex 'sliding_window*'
+    compactlab compare sweep claude_code codex 'sliding_window*'
     compactlab compare before after --strategies codex
 
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are

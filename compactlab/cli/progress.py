@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Bar:
     """Shows how much of some work is done; used with ``with``."""
 
+    estimates = True  # whether the bar says how long the rest takes, by what is done
+
     def __init__(self, total: int) -> None:
         self._total = total
         self._bar: Any = None
@@ -29,12 +31,13 @@ class Bar:
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Drawn
 
             columns = (
                 BarColumn(),
                 MofNCompleteColumn(),
+                *([TimeRemainingColumn()] if self.estimates else []),
                 TextColumn("{task.description}", markup=False),
             )
             self._bar = Drawn(*columns, console=Console(stderr=True), transient=True)
@@ -74,6 +77,8 @@ _PRINTED = 20
 
 class Progress(Bar):
     """Shows what is done; used with ``with``, and called with every shard that is."""
+
+    estimates = False  # it says so itself, by work: cells are of all sizes
 
     def __init__(self, todo: Sequence[Shard]) -> None:
         super().__init__(sum(len(shard.cells) for shard in todo))

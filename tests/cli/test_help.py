@@ -78,7 +78,7 @@ def test_there_are_examples() -> None:
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the examples name: stores, and logs in the usual folders and another."""
     root = tmp_path_factory.mktemp("examples")
-    named = ["keep_all", "codex", "sliding_window(keep=4)"]
+    named = ["claude_code", "codex", "sliding_window(keep=4)"]
     specs = [word for each in named for word in ("--strategies", each)]
     done = called("run", "--conversations", TINY, *specs, "--jobs", 1, "-o", root / "sweep")
     assert done.code == 0, done.said

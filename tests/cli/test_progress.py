@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +27,12 @@ def test_what_is_left_is_reckoned_by_work(
     assert third == "[3/4 cells] long: 14 calls/s, about 24 s left"
 
 
-def test_a_terminal_has_no_second_estimate() -> None:
-    """The bar's own would count cells, which are of all sizes."""
-    source = inspect.getsource(progress)
-    assert "TimeRemainingColumn" not in source
+@pytest.mark.parametrize("estimates", [True, False])
+def test_a_terminal_has_one_estimate(estimates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar's own counts cells, which are of all sizes: where work is known, it is not shown."""
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    todo: list[Any] = [SimpleNamespace(cells=["a"], work=1)]
+    bar = progress.Bar(1) if estimates else progress.Progress(todo)
+    with bar:
+        columns = [type(column).__name__ for column in bar._bar.columns]
+    assert ("TimeRemainingColumn" in columns) == estimates
