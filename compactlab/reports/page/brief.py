@@ -45,6 +45,7 @@ ROWS, FEW = 8, 12
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
 _HEADS = ("strategy", "role", "USD", "vs {}", "recall", "with recovery USD")
+_CLOSED = "cost_with_recovery_usd"
 # Where room is scarce, columns with a high rank go first.
 _RANKS = (0, 1, 0, 0, 0, 2)
 _LEFT = 2
@@ -102,12 +103,15 @@ def _document(advice: Advice, lines: Sequence[str], steps: int = _STEPS) -> Docu
     comparison, reference = advice.comparison, advice.reference
     title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
     against = name(reference.name) if reference else "all"
+    # The last column is of the closed loop, which may not have been run.
+    closed = any(row.figures[_CLOSED] is not None for row in comparison.rows)
+    size = len(_HEADS) if closed else len(_HEADS) - 1
     heads = [
         Column(head.format(against), words=n < _LEFT, rank=_RANKS[n])
-        for n, head in enumerate(_HEADS)
+        for n, head in enumerate(_HEADS[:size])
     ]
     cells = [
-        TableRow(tuple(_cells(advice, row, role)), _tone(row, role))
+        TableRow(tuple(_cells(advice, row, role)[:size]), _tone(row, role))
         for row, role in shown(advice, steps)
     ]
     table = Table(tuple(heads), tuple(cells))
@@ -239,5 +243,5 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
         # What cannot be had saves nothing.
         (signed(cost) if cost and row.usable else "") or NONE,
         recall,
-        show(row.figures["cost_with_recovery_usd"], "USD"),
+        show(row.figures[_CLOSED], "USD"),
     ]
