@@ -30,8 +30,8 @@ from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
-# Of one conversation, as_recorded is a row like the others.
-_COLUMNS = tuple(column for column in COLUMNS if column.key != "of_as_recorded")
+# One conversation alone may have another reference.
+_COLUMNS = tuple(column for column in COLUMNS if column.key != "of_reference")
 _HEADS = tuple(map(head_of, _COLUMNS))
 
 # So many names are suggested where the one that was asked for is not there.

@@ -179,8 +179,8 @@ _NO_PAIR = (
     "summariser. So it is unknown whether the recommendation depends on them."
 )
 _RATIOS = (
-    f"“{TIMES}keep_all” and “{TIMES}as_recorded” are costs over the cost of that strategy on the "
-    "same conversations."
+    f"“{TIMES}” before the name of a strategy is the cost over the cost of that strategy, the "
+    "reference, on the same conversations."
 )
 
 
