@@ -38,6 +38,7 @@ from compactlab.sim.facts.cues import (
 )
 from compactlab.sim.facts.quantities import Token, rival
 from compactlab.sim.facts.sought import (
+    Bag,
     Names,
     Sought,
     alike,
@@ -69,6 +70,11 @@ class Line:
         self.of = [n for n, segment in enumerate(pieces) for _ in segment.tokens]
 
     @cached_property
+    def tokens(self) -> Bag:
+        """Its tokens, whatever their order."""
+        return Bag(self.flat)
+
+    @cached_property
     def senses(self) -> list[frozenset[object]]:
         """The senses of the words of each segment."""
         return [all_senses(segment.tokens) for segment in self.segments]
@@ -77,6 +83,11 @@ class Line:
     def under(self) -> frozenset[object]:
         """The senses of the words that it stands under."""
         return all_senses(self.statement.context)
+
+    @cached_property
+    def every(self) -> frozenset[object]:
+        """The senses of all of these words."""
+        return self.under.union(*self.senses[: self.own])
 
     @cached_property
     def text(self) -> str:
@@ -142,6 +153,8 @@ class Line:
 
     def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
         """The segments in which a key stands; -1: it is all above the statement."""
+        if any(self.every.isdisjoint(word) for word in name):
+            return []
         own = self.senses[: self.own]
         full = [
             n
@@ -166,6 +179,8 @@ class Line:
     ) -> Iterator[tuple[int, int]]:
         """From where to where values stand."""
         for value in values:
+            if not self.tokens.may_say(value):
+                continue
             for start in range(len(self.flat)):
                 end = self._matches(value, start, shared)
                 if end:
