@@ -42,8 +42,8 @@ _VOCABULARIES = {
 # A text is counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
 # megabyte of blanks. A seam may add a token.
 _PIECE = 100_000
-# Where no token of either pattern goes on: behind a line's end, unless by a blank or a slash. So the
-# tokens of a text are those of its lines, and a transcript mostly has lines that were counted.
+# Behind a line's end a token of a pattern goes on by a blank or a slash at most, so the tokens
+# of a text are those of its lines, and most lines of a transcript were counted before.
 _LINE = re.compile(r"[^\n]*(?:\n(?![^\s/])[^\n]*)*\n?")
 _LONG = 2_000  # characters from which on a text is looked up line by line
 ENCODINGS = (*_VOCABULARIES, "chars4")

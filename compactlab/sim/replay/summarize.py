@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import methodcaller
@@ -413,13 +413,16 @@ def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: li
     return not sentences
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(text):
-        for start in range(0, len(sentence), _PIECE):
-            yield sentence[start : start + _PIECE]
-
-
 # The same is said again in many summaries, and asked for by many strategies.
+@lru_cache(maxsize=2**11)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(
+        sentence[start : start + _PIECE]
+        for sentence in _SENTENCE.split(text)
+        for start in range(0, len(sentence), _PIECE)
+    )
+
+
 @lru_cache(maxsize=2**15)
 def _words(text: str) -> frozenset[str]:
     """Words of four letters or more; of scripts without blanks, all pairs of characters."""
