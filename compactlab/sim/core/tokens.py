@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 import importlib.resources
 import re
 import zlib
+from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -150,8 +150,8 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
         raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")
-    pairs = (line.split() for line in data.splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    words = data.split()
+    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
 @dataclass(frozen=True)

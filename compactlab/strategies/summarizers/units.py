@@ -160,9 +160,18 @@ def promising(units: Iterable[Unit], most: int) -> list[Unit]:
 
 
 def _marks(unit: Unit) -> int:
-    joints = unit.text.count("_") + unit.text.count("/") + unit.text.count(".")
-    edge = int(round(_FULL * abs(2 * unit.place - 1), 9))
-    return edge + min(len(unit.text), _FULL) + _FULL * min(joints, 4) // 4
+    return _edge(unit.place) + _worth(unit.text)
+
+
+@lru_cache(maxsize=2**12)
+def _edge(place: float) -> int:
+    return int(round(_FULL * abs(2 * place - 1), 9))
+
+
+@lru_cache(maxsize=2**15)
+def _worth(text: str) -> int:
+    joints = text.count("_") + text.count("/") + text.count(".")
+    return min(len(text), _FULL) + _FULL * min(joints, 4) // 4
 
 
 def quoted(units: Sequence[Unit]) -> tuple[Part, ...]:
