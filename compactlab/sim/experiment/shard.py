@@ -411,6 +411,7 @@ class Shard:
         """Do all of it."""
         runs: list[Run] = []
         counts: Counted = {}
+        encoding("o200k_base")  # else the first run would take the time, and might have a limit
         # To look at all objects between two runs takes as long as a short run.
         with uncollected():
             for task in self.tasks:
