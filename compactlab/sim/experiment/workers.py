@@ -332,7 +332,7 @@ class _Processes:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         parallel = Parallel(
-            n_jobs=self._count,
+            n_jobs=max(2, min(self.jobs, len(shards))),  # each loads all of this before it works
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch="2 * n_jobs",

@@ -134,7 +134,7 @@ class Witness:
         known = self.ledger.said.get((digest, numbers))
         if known is None:
             known = self.ledger.said[digest, numbers] = self._judged(text, numbers)
-        return known
+        return Evidence(*known)
 
     def _judged(self, text: str, facts: Iterable[int]) -> Evidence:
         wording = Wording(text, self.ledger.shared_ends)

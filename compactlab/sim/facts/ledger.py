@@ -6,15 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
 from compactlab.sim.facts.occurrences import normal, path_ends
-
-if TYPE_CHECKING:
-    from compactlab.sim.facts.evidence import Evidence
 
 # What a script states, takes back and needs, and when: the same for all replays of it.
 
@@ -184,8 +180,8 @@ class Ledger:
         return {message.id: message for message in self.conversation.messages}
 
     @cached_property
-    def said(self) -> dict[tuple[bytes, tuple[int, ...]], Evidence]:
-        """What texts say of facts, by their digests: found out once for all replays."""
+    def said(self) -> dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]]:
+        """The evidence in texts, by their digests and the facts: read once for all replays."""
         return {}
 
     @cached_property
