@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from compactlab.sim.facts.cues import NO, PRONOUNS, YES
 from compactlab.sim.facts.quantities import Token, tokens
@@ -20,6 +21,11 @@ class Segment:
     joint: str = ""  # what stands in front of it: a mark or a conjunction
     strong: bool = False  # whether only a pronoun carries its subject over that
     aside: bool = False  # whether it stands in brackets
+
+    @cached_property
+    def words(self) -> str:
+        """It as plain words."""
+        return " ".join(token.raw.casefold() for token in self.tokens)
 
 
 @dataclass(frozen=True)
