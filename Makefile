@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars validate simulations calibration clean docs picture
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars validate simulations calibration clean docs picture bench-goals profile
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,13 @@ bench: $(READY) ## measure speed, and hold it against tests/benchmarks/stored.js
 	@mkdir -p .benchmarks
 	$(BENCH)
 	$(BIN)/python examples/bench_gate.py hold .benchmarks/run.json
+	$(BIN)/python -m tests.benchmarks.goals
+
+bench-goals: $(READY) ## measure what people wait for beside the commits COMMITS, and of recordings in SESSIONS
+	$(BIN)/python -m tests.benchmarks.goals $(COMMITS) $(if $(SESSIONS),--recorded $(SESSIONS))
+
+profile: $(READY) ## say where the time of the built-in run goes, under all strategies
+	$(BIN)/python -m tests.benchmarks.profiled
 
 bench-store: $(READY) ## measure speed, and store it as what make bench holds runs against
 	@mkdir -p .benchmarks
