@@ -1,4 +1,4 @@
-"""What is set up and released: all is pinned, the folder may have any name, nothing is left open."""
+"""What is set up and released: all is pinned, nothing is left open, the folder may have any name."""
 
 import importlib.metadata
 import os

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,7 +130,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     claude_code(folder / "session.jsonl")
     for name, talk in (("sweep-a", "talk-1"), ("sweep-b", "talk-3")):
         api.run(f"{folder}/talks/{talk}.jsonl", SPECS, ["gpt-5"], out=folder / name, **STORED)
-    assert called("merge", folder / "sweep-a", folder / "sweep-b", "-o", folder / "sweep").code == 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
+        merged = called("merge", folder / "sweep-a", folder / "sweep-b", "-o", folder / "sweep")
+    assert merged.code == 0, merged.said
     for name in ("before", "after", "compactlab-out"):
         shutil.copytree(folder / "sweep", folder / name)
     for name, out in (("experiment", "compactlab-out"), ("sweep", "sweep")):
