@@ -1,4 +1,4 @@
-"""What is set up and released: all is pinned, nothing is left open, the folder may have any name."""
+"""What is set up and released: pinned, with nothing left open, in a folder of any name."""
 
 import importlib.metadata
 import os

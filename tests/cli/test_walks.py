@@ -14,6 +14,8 @@ from tests.cli.conftest import Outcome
 from tests.cli.test_action import EXPERIMENT, Runner
 from tests.recordings import claude_code
 
+# Each command is a start of Python and draws a page.
+pytestmark = pytest.mark.slow
 TALK = ("--conversations", "coding_agent(turns=4, tokens=8000)")
 
 
