@@ -44,12 +44,12 @@ DRAWN = (
     "codex",
     "gemini_cli",
 )
-# The name of a strategy in a key, and its spec.
+# The name of a strategy in a key, and its label.
 RECORDED = {
     "keep_all": "keep_all",
     "masking": "observation_masking",
     "polling": "observation_masking(polling=10)",
-    "window": "sliding_window(keep=20)",
+    "window": "sliding_window",
     "opencode": "opencode",
     "pi": "pi",
     "openclaw": "openclaw",
@@ -127,8 +127,8 @@ def measure_recorded(folder: Path, recordings: list[Path]) -> None:
         "window_tokens": share(tokens(found["window"]) / tokens(everything)),
     }
     for key, row in found.items():
-        figures[f"{key}_cost"] = f"{row['cost_usd']:.0f}"
-        figures[f"{key}_closed"] = f"{row['cost_with_recovery_usd']:.0f}"
+        figures[f"{key}_cost"] = f"{row['cost_usd']:,.0f}"
+        figures[f"{key}_closed"] = f"{row['cost_with_recovery_usd']:,.0f}"
         figures[f"{key}_recall"] = share(row["recall_20k"])
     shown = " ".join(path.name for path in recordings)
     store("recorded", f"make recorded, over {shown}", folder / "recorded", figures)

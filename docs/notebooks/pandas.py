@@ -53,7 +53,7 @@ costs.div(costs["keep_all"], axis=0).round(2)
 # %%
 calls = results.calls().merge(frame[["run", "label", "seed"]], on="run")
 one = calls[calls["seed"] == 0]
-one.groupby("label")[["cache_read", "cache_write", "uncached"]].sum()
+one.groupby("label")[["cache_read", "cache_write_5m", "uncached"]].sum()
 # %% [markdown]
 # ## In SQL
 #
