@@ -45,7 +45,7 @@ METRICS = (
     "verbatim_recency",
     "structural_validity",
 )
-SHOWN = ("cost_usd", "cost_with_recovery_usd", "recall_20k", "prefix_reuse", "over_window")
+SHOWN = ("cost_usd", "cost_with_recovery_usd", "recall_20k", "over_window")
 
 
 def renewed(page: str) -> str:
@@ -137,7 +137,7 @@ def measure(folder: Path, date: str) -> None:
         "all": rows_of(results),
         "scenarios": {scenario: rows_of(part) for scenario, part in by_scenario.items()},
     }
-    text = json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(held, ensure_ascii=False) + "\n"
     (STORED / f"{name}.json").write_text(text, encoding="utf-8")
     for scenario, part in by_scenario.items():
         draw(part, STORED / name / f"{scenario}.svg")
@@ -165,6 +165,7 @@ def rows_of(results: Any) -> list[dict[str, Any]]:
             "control": row.control,
             "choice": row.usable and bool(row.acted) and not (row.control or row.as_recorded),
             **{name: _rounded(row.figures[name]) for name in SHOWN},
+            "prefix_reuse": _rounded(_read(row.figures)),
         }
         for row in compared.rows
     ]
@@ -173,6 +174,12 @@ def rows_of(results: Any) -> list[dict[str, Any]]:
         row["front"] = row.pop("choice") and (row["recall_20k"] or 0.0) > best
         best = max(best, row["recall_20k"] or 0.0) if row["front"] else best
     return rows
+
+
+def _read(figures: Any) -> float:
+    """The share of all prompt tokens that were read from the cache."""
+    kinds = [figures[f"tokens_{kind}"] for kind in ("cache_read", "cache_write", "uncached")]
+    return float(kinds[0] / sum(kinds))
 
 
 def _rounded(value: float | None) -> float | None:
@@ -186,7 +193,7 @@ def draw(results: Any, out: Path) -> None:
     from compactlab.reports.charts.pareto import pareto
 
     compared = comparisons(results)
-    chart = pareto(compared[0], strategy_colours(results, compared), out.stem)
+    chart = pareto(compared[0], strategy_colours(results, compared), out.stem.replace("_", "-"))
     if chart is not None:
         out.write_text(free_standing(chart.markup()), encoding="utf-8")
 
@@ -196,7 +203,7 @@ def write_raw(results: Any, out: Path) -> None:
     import duckdb
 
     frame = results.frame()
-    frame.insert(0, "scenario", frame["source"].str.partition("(")[0])
+    frame["scenario"] = frame["source"].str.partition("(")[0]
     labels = ["scenario", "conversation", "seed", "strategy", "label", "model", "summarizer"]
     frame = frame[[*labels, "status", *METRICS]]
     with duckdb.connect() as connection:
