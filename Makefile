@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate simulations calibration clean docs picture recorded results site
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars validate simulations calibration clean docs picture recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -105,6 +105,9 @@ test-compiled: compiled ## run the tests of replay and strategies on that
 bench-compiled: compiled ## measure how many calls a second it makes under rule strategies
 	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
 		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
+
+growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json and docs/growth.svg
+	$(BIN)/python examples/growth.py
 
 RECORDED ?= ../shared/recorded
 figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5

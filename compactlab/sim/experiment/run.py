@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ Used = dict[str, dict[str, Figures]]
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """One conversation under one strategy; ``HEAD`` says what its fields are, as columns."""
 
@@ -35,8 +35,8 @@ class Run:
     error: str = ""
     digest: str = ""
     summarizer: str = ""
-    metrics: dict[str, float | None] = field(default_factory=dict)
-    rows: dict[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    rows: Mapping[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
     skipped: int = 0
     own_models: str = ""
     loop: str = ""
