@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Width, height, and points left of the axes: beside a table, and on a small screen.
-_WIDE, _NARROW = (560.0, 392.0), (350.0, 400.0)
+_WIDE, _NARROW = (560.0, 330.0), (350.0, 380.0)
 _LEFT, _RIGHT, _BELOW = 44.0, 14.0, 34.0
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0

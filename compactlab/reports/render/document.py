@@ -147,6 +147,7 @@ class Chart:
     caption: str = ""
     kind: str = ""
     keys: tuple[Key, ...] = ()
+    narrow: str = ""  # another drawing, for small screens
 
 
 @dataclass(frozen=True)
@@ -173,10 +174,15 @@ class Custom:
 
 @dataclass(frozen=True)
 class Folded:
-    """What is only seen when somebody unfolds it, where that can be done."""
+    """What is only seen when somebody unfolds it, where that can be done.
+
+    One with an anchor is a part of a page, which says in a line what it answers.
+    """
 
     title: str
     blocks: tuple[Block, ...]
+    anchor: str = ""
+    about: str = ""
 
 
 Block = Heading | Sentences | Items | Table | Chart | Code | Terms | Custom | Folded

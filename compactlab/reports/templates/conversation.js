@@ -184,4 +184,10 @@ const conversation = (place) => {
   changed();
 };
 
-for (const place of document.querySelectorAll(".conversation")) conversation(place);
+// Drawn when somebody opens its part: most readers do not.
+for (const place of document.querySelectorAll(".conversation")) {
+  const part = place.closest("details");
+  const start = () => { if (part.open && !place.querySelector(".controls")) conversation(place); };
+  part.addEventListener("toggle", start);
+  start();
+}

@@ -64,5 +64,19 @@ const themeSwitch = () => {
   document.querySelector("main").prepend(button);
 };
 
+// All parts at once, as before printing: what is closed is not printed.
+const openAll = () => {
+  const parts = [...document.querySelectorAll("details.part")];
+  if (!parts.length) return;
+  const button = make("button", { type: "button", className: "theme" }, "Open all parts");
+  button.addEventListener("click", () => {
+    const open = parts.some((part) => !part.open);
+    for (const part of parts) part.open = open;
+    button.textContent = open ? "Close all parts" : "Open all parts";
+  });
+  document.querySelector("main").prepend(button);
+};
+
 for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+openAll();
 themeSwitch();
