@@ -101,7 +101,7 @@ _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 _BREAK = "\N{LINE SEPARATOR}"
 _CLASS, _TIP = "class:", "tip:"
 _CLASSED = re.compile(rf'<g id="{_CLASS}(\w+)"')
-_TIPPED = re.compile(rf'<g id="{_TIP}([^"]*)">\s*<path d="([^"]*)"[^>]*/>\s*</g>')
+_TIPPED = re.compile(rf'<g id="{_TIP}([0-9a-f]*)">\s*<path d="([^"]*)"[^>]*/>\s*</g>')
 
 
 def tidied(text: str) -> str:
@@ -113,7 +113,8 @@ def tidied(text: str) -> str:
 def _with_title(tip: re.Match[str]) -> str:
     """A place that tells something: without a script as a title, which a browser shows."""
     look = 'class="tip" fill="none" pointer-events="all"'
-    return f'<path {look} d="{tip[2]}"><title>{tip[1]}</title></path>'
+    text = html.escape(bytes.fromhex(tip[1]).decode())
+    return f'<path {look} d="{tip[2]}"><title>{text}</title></path>'
 
 
 def _ungrouped(text: str) -> str:
@@ -260,7 +261,9 @@ def tip(drawn: Figure, box: Box, *lines: str) -> None:
 
     left, low, right, high = box
     place = Rectangle((left, low), right - left, high - low, transform=in_points(drawn))
-    place.set(facecolor="none", edgecolor="none", gid=_TIP + _BREAK.join(map(clean, lines)))
+    # An id of digits is an id in whichever quotes it is put.
+    text = _BREAK.join(map(clean, lines)).encode().hex()
+    place.set(facecolor="none", edgecolor="none", gid=_TIP + text)
     drawn.add_artist(place)
 
 

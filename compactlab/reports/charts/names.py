@@ -105,7 +105,7 @@ def place(
 
     Names stay within the frame, and keep off all marks and what is drawn besides. A name, or the
     line to it, is nearest to its dot; without a line, its dot is the nearest mark, too. What finds no
-    room goes first at the next try.
+    room goes first at the next try; at the last one, lines may cross marks.
 
     Examples
     --------
@@ -114,8 +114,9 @@ def place(
     """
     best: list[Point | None] = []
     order = list(range(len(dots)))
-    for _ in range(_TRIES):
-        places = _placed(order, dots, sizes, frame, (marks, drawn))
+    for number in range(_TRIES):
+        strict = number < _TRIES - 1
+        places = _placed(order, dots, sizes, frame, (marks, drawn), strict=strict)
         if not best or places.count(None) < best.count(None):
             best = places
         if None not in places:
@@ -130,9 +131,13 @@ def _placed(
     sizes: Sequence[Point],
     frame: Box,
     besides: tuple[Sequence[Point], Sequence[Point]],
+    *,
+    strict: bool,
 ) -> list[Point | None]:
+    """Places in an order; a strict line to a dot crosses no mark, any line crosses no name."""
     own, marks = _points(dots), _points([*dots, *besides[0]])
     taken = np.concatenate([_squares(marks, _DOT), _squares(_points(besides[1]), 1)])
+    free = 0 if strict else len(taken)
     # How far the nearest name is from each dot that is to be named, and its own: a line is near.
     nearest, of_own = np.full(len(own), np.inf), np.zeros(len(own))
     places: list[Point | None] = [None] * len(own)
@@ -147,7 +152,7 @@ def _placed(
         fits &= ~_touched(boxes, taken) & (far[:, settled] > of_own[settled]).all(axis=1)
         for at in np.flatnonzero(fits):
             line = _line(dots[number], boxes[at])
-            if not lead[at] or not _touched(line, taken).any():
+            if not lead[at] or not _touched(line, taken[free:]).any():
                 left, low, right, high = map(float, boxes[at])
                 places[number] = (left, low)
                 of_own[number] = 0.0 if lead[at] else far[at, number]

@@ -197,7 +197,10 @@ def write(results: Results, path: Path) -> None:
 
 def document(results: Results, conversation: str | None = None) -> Document:
     """All comparisons, with all that is known of where they come from."""
-    return Document(tuple(_blocks(results, conversation)))
+    blocks = tuple(_blocks(results, conversation))
+    # The parts of a single comparison stand below it, closed, and are contents enough.
+    several = sum(isinstance(block, Heading) and block.level == 2 for block in blocks) > 2
+    return Document(blocks, contents=several)
 
 
 def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:

@@ -102,7 +102,7 @@ _COMPACTION = "message by message: what was kept and cut, and which facts were l
 _SAID = 2
 # The first screen has so many rows, and so many columns.
 _ROWS, _MOST_STEPS = 8, 8
-_DECIDING = ("cost_usd", "of_keep_all", "of_as_recorded", "recall", "cost_with_recovery_usd")
+_DECIDING = ("cost_usd", "recall", "of_keep_all", "of_as_recorded", "cost_with_recovery_usd")
 _ALONE = (
     "Unknown: only one model and one summariser were run. With several (`--model` and "
     "`--summarizer`, both repeatable) this page says which findings reverse between them."
@@ -154,7 +154,7 @@ def section(
     yield from _part("Cost", _COST, (*charts.get("cost", ()), *_causes(comparison)), anchor, "cost")
     title = "What a compaction costs at once"
     yield from _part(title, _SPIKES, charts.get("spikes", ()), anchor, "spikes")
-    memory = (*_memory(comparison, colours, advice), *charts.get("memory", ()))
+    memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
     yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
         figures_too = (Heading("Figures of this conversation", 4),
@@ -183,7 +183,8 @@ def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
     """The strategies that matter, with the figures that decide."""
     steps = next((n for n in range(_MOST_STEPS, 0, -1) if len(picks(advice, n)) <= _ROWS), 0)
     chosen = picks(advice, steps)[:_ROWS]
-    shown = [c for c in columns(comparison) if c.key in _DECIDING]
+    known = [c for c in columns(comparison) if c.key in _DECIDING]
+    shown = sorted(known, key=lambda column: _DECIDING.index(column.key))
     best = best_of(shown, comparison.rows)
     rows = [
         row_of(row, colours, cells_of(shown, row, best), [role] if role else [])
@@ -272,9 +273,11 @@ def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
 def _memory(comparison: Comparison, colours: Colours, advice: Advice) -> Iterator[Block]:
     shown, _ = telling(columns(comparison, MEMORY), comparison)
     if shown and comparison.rows:
-        yield figures(comparison, colours, shown, roles(advice))
-        yield sentences([_RECOVERY], "quiet", bullets=False)
-        yield from preserved(comparison, colours)
+        table = figures(comparison, colours, shown, roles(advice))
+        about = sentences([_RECOVERY], "quiet", bullets=False)
+        yield Folded("Figures of recall and recovery", (table, about))
+    if kept := tuple(preserved(comparison, colours)):
+        yield Folded("What summaries preserve", kept)
 
 
 def _causes(comparison: Comparison) -> Iterator[Block]:

@@ -196,6 +196,7 @@ class Document:
     data: Callable[[], object] = dict  # what its JSON holds, made when it is asked for
     width: int | None = None  # the most columns that it takes on a terminal
     dense: bool = False  # whether a terminal has no room for blank lines
+    contents: bool = True  # whether a page begins with the names of its parts
 
 
 def in_text(blocks: Iterable[Block]) -> Iterator[Block]:

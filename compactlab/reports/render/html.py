@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # Headings of this level begin a part of the page, which its contents name.
 _PART = 2
+# Between the words of a name.
+_WORDS = re.compile(r"(?<=[_,])(?=\w)|(?=\()")
 # What no cleaned text holds.
 _BACKTICK = "\x04"
 
@@ -39,6 +42,7 @@ def write(
     content = {
         "title": title,
         "parts": _parts(blocks),
+        "contents": document.contents,
         "colours": colours,
         "script": source,
         "policy": _policy(source),
@@ -146,10 +150,10 @@ def _coded(sentence: str) -> Markup:
 
 
 def _breakable(label: str) -> Markup:
-    """A name that may be broken before what it is called with."""
+    """A name that may be broken between its words, and before what it is called with."""
     from markupsafe import Markup, escape
 
-    return Markup("<wbr>(").join(map(escape, with_names(label).split("(")))
+    return Markup("<wbr>").join(map(escape, _WORDS.split(with_names(label))))
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:

@@ -81,7 +81,7 @@ const frame = (box, calls, most, format, unit) => {
     axes.append(draw("path", { d: `M${box.left} ${at(up(value))}H${box.right}` }));
     axes.append(write(box.left - 5, at(up(value) + 3.5), value ? format(value) : "0", "end"));
   }
-  axes.append(write(box.left - 5, box.top - 8, unit, "end"));
+  axes.append(write(0, box.top - 8, unit));
   axes.append(write((box.left + box.right) / 2, box.bottom + 27, "call number", "middle"));
   const marked = ticks(calls, box.columns, 1).slice(1);
   for (const call of marked.length ? marked : [1]) {
