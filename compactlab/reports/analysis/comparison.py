@@ -501,9 +501,8 @@ def title_of(run: Run) -> str:
     """What a conversation is called: by its first prompt and its date, else by its id."""
     if not run.title:
         return named_by_id(run)
-    times = run.calls.array("time") if len(run.calls) else ()
-    day = datetime.fromtimestamp(float(times[0]), UTC) if len(times) and times[0] > _A_YEAR else None
-    details = [f"{day:%Y-%m-%d}"] if day else []
+    start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
+    details = [f"{datetime.fromtimestamp(start, UTC):%Y-%m-%d}"] if start > _A_YEAR else []
     details += [f"seed {run.seed}"] if run.seed else []
     about = f" ({', '.join(details)})" if details else ""
     return f"{clean(run.title)}{about}"

@@ -67,7 +67,7 @@ def gallery(
         continuity(some, f"{name}-continuity"),
         loops(some, f"{name}-loops"),
     ]
-    for number, (case, runs) in enumerate(_largest(some, cases), 1):
+    for number, runs in enumerate(_largest(some, cases), 1):
         rows = [row for row in some.rows if row.spec in runs]
         title = title_of(runs[rows[0].spec])
         panels = [
@@ -132,9 +132,7 @@ def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> 
         yield replace(ranks, name=stem(ranks.kind, "", "", taken))
 
 
-def _largest(
-    comparison: Comparison, cases: Sequence[Case] | None
-) -> list[tuple[Case, dict[str, Run]]]:
+def _largest(comparison: Comparison, cases: Sequence[Case] | None) -> list[dict[str, Run]]:
     """The runs by spec of the conversations with the largest prompts, in their first replay."""
     replays: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
     for row in comparison.rows:
@@ -145,7 +143,7 @@ def _largest(
             first, runs = replays.setdefault(case[:2], (case, {}))
             if first == case:
                 runs[row.spec] = run
-    return sorted(replays.values(), key=lambda each: -_peak(each[1]))[:SESSIONS]
+    return sorted((runs for _, runs in replays.values()), key=lambda runs: -_peak(runs))[:SESSIONS]
 
 
 def _peak(runs: Mapping[str, Run]) -> float:

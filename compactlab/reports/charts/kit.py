@@ -52,10 +52,9 @@ class KeyEntry(NamedTuple):
     # A marker of matplotlib's; "" for the colour's own. A hollow one ends with "-".
     mark: str = ""
 
-    @property
-    def width(self) -> float:
-        """Points that it takes."""
-        return _SWATCH + _GAP + width_of(self.text, KEY_SIZE)
+    def in_letters(self, size: float) -> float:
+        """Points that it takes in letters of a size."""
+        return _SWATCH + _GAP + width_of(self.text, size)
 
 
 class Sheet:
@@ -73,8 +72,9 @@ class Sheet:
         below: float = 6.0,
         beside: float = 8.0,
         width: float = WIDTH,
+        letters: float = KEY_SIZE,
     ) -> None:
-        lines = _flowed(key, width - beside)
+        lines = _flowed(key, width - beside, letters)
         self.width = width
         self.height = body + (above + _LINE * len(lines) + below if key else 0)
         self.figure = figure(width / 72, self.height / 72)
@@ -83,8 +83,8 @@ class Sheet:
             x, y = _LEFT, self.height - above - _LINE * (number + 0.5)
             for entry in entries:
                 self._sign(entry, x, y)
-                self.text((x + _SWATCH + _GAP, y), entry.text, size=KEY_SIZE)
-                x += entry.width + _BETWEEN
+                self.text((x + _SWATCH + _GAP, y), entry.text, size=letters)
+                x += entry.in_letters(letters) + _BETWEEN
 
     def axes(self, left: float, low: float, width: float, height: float) -> Axes:
         """Axes at a place."""
@@ -144,15 +144,16 @@ class Sheet:
         )
 
 
-def _flowed(entries: Sequence[KeyEntry], width: float) -> list[list[KeyEntry]]:
+def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list[KeyEntry]]:
     lines: list[list[KeyEntry]] = []
     room = 0.0
     for entry in entries:
-        if not lines or entry.width > room:
+        own = entry.in_letters(size)
+        if not lines or own > room:
             lines.append([])
             room = width
         lines[-1].append(entry)
-        room -= entry.width + _BETWEEN
+        room -= own + _BETWEEN
     return lines
 
 

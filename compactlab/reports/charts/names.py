@@ -104,8 +104,8 @@ def place(
     """The lower left corner of the name of every dot, in points; None where there is no room.
 
     Names stay within the frame, and keep off all marks and what is drawn besides. A name, or the
-    line to it, is nearest to its dot; without a line, its dot is the nearest mark, too. What finds no
-    room goes first at the next try; at the last one, lines may cross marks.
+    line to it, is nearest to its dot; without a line, its dot is the nearest mark, too. What finds
+    no room goes first at the next try; at the last one, lines may cross marks.
 
     Examples
     --------
@@ -177,7 +177,8 @@ def _around(dot: Point, size: Point, frame: Box) -> Floats:
     x = dot[0] + distance * np.cos(np.radians(angle))
     y = dot[1] + distance * np.sin(np.radians(angle))
     upright, level = np.isin(angle, (90, 270)), np.isin(angle, (0, 180))
-    left = np.where(upright, x - size[0] / 2, np.where((angle > 90) & (angle < 270), x - size[0], x))
+    beside = np.where((angle > 90) & (angle < 270), x - size[0], x)
+    left = np.where(upright, x - size[0] / 2, beside)
     left = np.clip(left, frame[0], max(frame[0], frame[2] - size[0]))
     low = np.where(level, y - size[1] / 2, np.where(angle % 360 < 180, y, y - size[1]))
     boxes = np.stack([left, low, left + size[0], low + size[1]], axis=1)
@@ -201,10 +202,8 @@ def _distances(boxes: Floats, points: Floats) -> Floats:
 def _touched(boxes: Floats, others: Floats) -> NDArray[np.bool_]:
     """Which boxes touch any of the others."""
     a, b = boxes[:, None, :], others[None, :, :]
-    touched: NDArray[np.bool_] = (
-        ((a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:])).all(axis=-1).any(axis=1)
-    )
-    return touched
+    both = (a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:])
+    return np.asarray(np.any(np.all(both, axis=-1), axis=1), np.bool_)
 
 
 def _line(dot: Point, box: Floats) -> Floats:
@@ -268,8 +267,10 @@ def _write(axes: Axes, dot: Point, label: str, box: Box) -> None:
     if math.dist(dot, end) > _LEAD:
         share = 1 - _SHORT / math.dist(dot, end)
         xs, ys = ([a, a + (b - a) * share] for a, b in zip(dot, end, strict=True))
-        look = {"color": light("muted"), "linewidth": 0.7, "gid": classed("lead")}
-        axes.plot(xs, ys, transform=whole, zorder=2, **look)
+        axes.plot(
+            xs, ys, transform=whole, color=light("muted"), linewidth=0.7, zorder=2,
+            gid=classed("lead"),
+        )  # fmt: skip
     x, anchor = (
         (right, "right") if right < dot[0] else (left, "left") if left > dot[0]
         else ((left + right) / 2, "center")

@@ -40,6 +40,8 @@ _LEFT, _RIGHT, _BELOW = 44.0, 14.0, 34.0
 _CLOSE = 4.0
 # The axis of fact recall begins here at the latest.
 _MOST = 0.95
+# The size of letters, which a screen shows as they are.
+_LETTERS = 10.0
 # A mark is as wide for who points at it.
 _REACH = 7.0
 _CAPTION = (
@@ -100,9 +102,12 @@ def pareto(
 def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
     """The drawing at a size, and whether an axis of it is broken."""
     width, height = size
-    sheet = Sheet(height, _key(subject.rows), above=2, width=width)
+    sheet = Sheet(height, _key(subject.rows), above=2, width=width, letters=_LETTERS)
     axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - _RIGHT, height - _BELOW)
     broken = _frame(axes, subject.rows, subject.intervals)
+    axes.tick_params(labelsize=_LETTERS)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_fontsize(_LETTERS)
     front = [_place(row) for row in subject.front]
     axes.step(
         [x for x, _ in front], [y for _, y in front], where="post", color=light("muted"),

@@ -201,7 +201,8 @@ def _told(run: Run) -> list[str]:
     """What a panel tells."""
     return [
         f"{show(run.metrics.get('cost_usd'), 'USD')} USD",
-        f"{counted(len(run.calls), 'call')}, {counted(sum(column(run, 'compaction')), 'compaction')}",
+        counted(len(run.calls), "call"),
+        counted(sum(column(run, "compaction")), "compaction"),
         f"prompts of at most {show(max(sizes(run)), 'tokens')} tokens",
     ]
 

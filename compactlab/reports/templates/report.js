@@ -68,7 +68,7 @@ const themeSwitch = () => {
 const openAll = () => {
   const parts = [...document.querySelectorAll("details.part")];
   if (!parts.length) return;
-  const button = make("button", { type: "button", className: "theme" }, "Open all parts");
+  const button = make("button", { type: "button", className: "all" }, "Open all parts");
   button.addEventListener("click", () => {
     const open = parts.some((part) => !part.open);
     for (const part of parts) part.open = open;

@@ -93,7 +93,7 @@ class Condition:
     @cached_property
     def foreign(self) -> bool:
         """Whether code that is not ours takes part."""
-        return self.own or type(self.summarizer) is Foreign or is_foreign(type(self.summarizer))
+        return self.own or is_foreign(type(self.summarizer))
 
     @cached_property
     def own(self) -> bool:

@@ -34,7 +34,7 @@ def test_every_strategy_has_a_dot_and_tells_its_figures(compared: Compare, texts
     chart = drawn(comparison)
     assert [(0.01, 0.75)] in lines(chart)
     assert [(comparison.rows[1].value("cost_usd"), 1.0)] in lines(chart)
-    assert "<title>mine\u2028cost: 0.01 USD\u2028fact recall: 75.0%</title>" in chart.markup()
+    assert "<title>mine\u2028cost: 0.01 USD\u2028fact recall: 75.0%" in chart.markup()
 
 
 def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
