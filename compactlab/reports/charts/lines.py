@@ -123,7 +123,7 @@ def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
 # What a conversation has cost up to each of its calls: a line a strategy.
 
 # So many points say where a line goes: those that stand out have more.
-_LOUD, _QUIET = 160, 50
+_LOUD, _QUIET = 100, 40
 _CAPTION = (
     "The cost of the conversation up to and including each call, in dollars, with side calls. A "
     "jump is a call with a large prompt that missed the cache, or the request for a summary."

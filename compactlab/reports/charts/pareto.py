@@ -53,10 +53,10 @@ _CAPTION = (
 )
 _BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = (
-    "Bars are 95 % confidence intervals, paired by conversation with {reference}: horizontal, of "
-    "the ratio of costs times the cost of {reference}; vertical, of the difference in fact recall, "
-    "for any distribution of losses. They compare a strategy with {reference}, not two other "
-    "strategies with each other."
+    "Bars of the named ones are 95 % confidence intervals, paired by conversation with "
+    "{reference}: horizontal, of the ratio of costs times the cost of {reference}; vertical, of "
+    "the difference in fact recall, for any distribution of losses. They compare a strategy with "
+    "{reference}, not two other strategies with each other."
 )
 _COST = "cost of all conversations, USD (less is better)"
 _RECALL = "fact recall, % (more is better)"
@@ -87,7 +87,9 @@ def pareto(
     front = comparison.front
     basis = reference_of(comparison)
     named = [row for row in rows if row in front or row is basis or row.spec in own]
-    subject = _Subject(rows, front, intervals, colours, named)
+    # Sixty crosses would hide the marks.
+    bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
+    subject = _Subject(rows, front, bars, colours, named)
     with canvas():
         (wide, broken), (narrow, _) = (_drawn(subject, size) for size in (_WIDE, _NARROW))
     caption = (
@@ -177,7 +179,7 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
     if cost.low is not None and cost.high is not None and cost.kind == "ratio":
         across = cost.low * dollars, cost.high * dollars
     if need.low is not None and need.high is not None:
-        upright = met + need.low, met + need.high
+        upright = met + need.low, min(1.0, met + need.high)
     return (across, upright) if across or upright else None
 
 

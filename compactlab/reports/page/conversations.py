@@ -120,9 +120,12 @@ def figures_of(
     return pairs
 
 
-def table_of(results: Results, each: Conversation, colours: Mapping[str, str]) -> Table:
-    """The figures of a conversation."""
-    rows = tuple(row for _, row in figures_of(results, each, colours))
+def table_of(
+    results: Results, each: Conversation, colours: Mapping[str, str], chief: Collection[str]
+) -> Table:
+    """The figures of a conversation under the strategies that are drawn at first."""
+    runs = figures_of(results, each, colours)
+    rows = tuple(row for run, row in runs if run.strategy in chief)
     return Table((STRATEGY, *_HEADS), rows, ordered="cost_usd")
 
 
@@ -145,7 +148,7 @@ def must_be_there(results: Results, wanted: str | None) -> None:
 
 BINS = 80
 # Characters of all blocks of a page together: it shall stay under 1 MB with its charts.
-BUDGET = 260_000
+BUDGET = 200_000
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MOST = 4_095

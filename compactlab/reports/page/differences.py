@@ -53,7 +53,9 @@ _READING = (
     "would detect, before Holm; the verdict states it for the strategy that it advises, or else "
     "for the cheapest usable strategy.",
 )
+_NOTHING_ELSE = "No other figure differs significantly (5%, after Benjamini and Hochberg)."
 _EXPLORED = (
+    "Shown are the figures and the strategies with a significant difference. "
     "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
     "significant at 5%, after Benjamini and Hochberg over all figures and strategies of this "
     "table. Costs are in percent, shares in points, all other figures in their own unit for one "
@@ -105,11 +107,16 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Iterator[
         bounds = any(estimates[row.spec, metric].low is not None for row in rows)
         yield from _informative(table(_heads(metric, bounds), [metric], _cells))
     yield sentences(_READING, "quiet", bullets=False)
+    # Of the others, only what differs: a hundred rows of chance tell nothing.
+    explored = [m for m in explored if any(estimates[row.spec, m].determined for row in rows)]
+    rows = [row for row in rows if any(estimates[row.spec, m].determined for m in explored)]
     if explored:
         heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
         about = sentences([_EXPLORED], "quiet", bullets=False)
         blocks = (about, table(heads, explored, _brief))
-        yield Folded("Differences in all other figures: exploratory", blocks)
+        yield Folded("Differences in other figures: exploratory", blocks)
+    else:
+        yield sentences([_NOTHING_ELSE], "quiet", bullets=False)
 
 
 def _informative(table: Table) -> Iterator[Block]:
@@ -193,11 +200,14 @@ def _difference(contrast: Contrast) -> Cell:
 
 
 def _brief(contrast: Contrast) -> Iterator[Cell]:
-    """A difference of a metric that was not declared: bold where it is significant."""
+    """A difference of a metric that was not declared: bold, and with its p, if significant."""
     cell = _difference(contrast)
-    chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
+    if not contrast.determined:
+        yield Cell(cell.text, value=cell.value)
+        return
+    chance = f"p {_probability(contrast.adjusted)}"
     text = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"
-    yield Cell(cell.text, text, cell.value, best=contrast.determined)
+    yield Cell(cell.text, text, cell.value, best=True)
 
 
 def _writer(contrast: Contrast) -> Callable[[float], str]:

@@ -157,10 +157,10 @@ def section(
     memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
     yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
-        figures_too = (Heading("Figures of this conversation", 4),
-                       table_of(results, listing[0], colours))  # fmt: skip
-        still = (*charts.get("conversation", ()), *(figures_too if len(listing) > 1 else ()))
         first_drawn = chief(advice)
+        figures_too = (Heading("Figures of this conversation", 4),
+                       table_of(results, listing[0], colours, first_drawn))  # fmt: skip
+        still = (*charts.get("conversation", ()), *(figures_too if len(listing) > 1 else ()))
         data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
         about = (sentences([_PANES], "quiet", bullets=False), Custom("conversation.html.j2", data))
         title = "One conversation, call by call"

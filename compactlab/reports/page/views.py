@@ -15,7 +15,7 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
 # Characters of all views of a page together: it shall stay under 1 MB.
-BUDGET = 160_000
+BUDGET = 90_000
 # What stands around a message, and around a view, that is no text of theirs.
 _AROUND, _ABOUT = 220, 800
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.reports.render.document import (
     Block,
+    Cell,
     Column,
     Custom,
     Document,
@@ -19,7 +21,7 @@ from compactlab.reports.render.document import (
     Table,
     with_names,
 )
-from compactlab.reports.render.text import page_without_commands
+from compactlab.reports.render.text import exact, page_without_commands
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,7 +49,29 @@ def write(
         "script": source,
         "policy": _policy(source),
     }
-    return page_without_commands(set_page("document.html.j2", content))
+    return page_without_commands(_with_classes(set_page("document.html.j2", content)))
+
+
+# Attributes of drawings that repeat themselves: one class of the page stands for each.
+_ATTRIBUTES = r'(?: (?!style=|class=)[^\s=>]+="[^"<>]*")*'
+_DRAWN = re.compile(rf'(<(?:path|text|use|rect|g){_ATTRIBUTES}) style="([^"<>]*)"')
+_TIP = 'class="tip" fill="none" pointer-events="all"'
+_STYLES_END = "</style>"
+
+
+def _with_classes(page: str) -> str:
+    """A page with its inline styles of drawings as classes."""
+    times = Counter(match[2] for match in _DRAWN.finditer(page))
+    often = [style for style, number in times.most_common() if number > 2]
+    names = {style: f"k{number}" for number, style in enumerate(often)}
+
+    def classed(match: re.Match[str]) -> str:
+        style = names.get(match[2])
+        return f'{match[1]} class="{style}"' if style else match[0]
+
+    rules = "".join(f".{name} {{ {style} }}\n" for style, name in names.items())
+    page = _DRAWN.sub(classed, page).replace(_TIP, 'class="tip"')
+    return page.replace(_STYLES_END, f"{rules}{_STYLES_END}", 1)
 
 
 class _Part(NamedTuple):
@@ -123,8 +147,26 @@ def _environment() -> Environment:
     environment.filters["coded"] = _coded
     environment.filters["breakable"] = _breakable
     environment.filters["custom"] = _custom
+    environment.filters["short"] = short
+    environment.filters["told"] = _told
     environment.tests["a"] = lambda value, kind: type(value).__name__ == kind
     return environment
+
+
+def short(value: float) -> str:
+    """A value as exact as sorting needs it, and a reader who points at it.
+
+    Examples
+    --------
+    >>> short(3.0), short(0.123456789), short(1234567890)
+    ('3', '0.1234568', '1234567890')
+    """
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
+
+
+def _told(cell: Cell) -> bool:
+    """Whether a cell tells more than its value, which the script shows in full."""
+    return bool(cell.exact) and cell.exact != exact(cell.value)
 
 
 def _custom(block: Custom) -> str:

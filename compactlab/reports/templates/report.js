@@ -78,5 +78,10 @@ const openAll = () => {
 };
 
 for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+// A figure in full, to who points at it.
+document.addEventListener("pointerover", ({ target }) => {
+  const cell = target.closest("td[data-value]");
+  if (cell && !cell.title) cell.title = cell.dataset.value;
+});
 openAll();
 themeSwitch();
