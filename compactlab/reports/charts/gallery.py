@@ -45,6 +45,8 @@ def gallery(
     colours: Colours,
     name: str,
     cases: Sequence[Case] | None = None,
+    *,
+    most: int = ROWS,
 ) -> list[Chart]:
     """All charts of a comparison for which there are figures, in the order in which they are read.
 
@@ -53,7 +55,7 @@ def gallery(
     room for some strategies, see :func:`drawn`.
     """
     own = own_specs(results)
-    some = replace(comparison, rows=tuple(drawn(comparison, own)))
+    some = replace(comparison, rows=tuple(drawn(comparison, own, most)))
     charts = [
         pareto(comparison, colours, f"{name}-pareto", own),
         classes(some, f"{name}-classes"),
@@ -80,7 +82,7 @@ def gallery(
     return [chart for chart in charts if chart]
 
 
-def drawn(comparison: Comparison, own: Collection[str] = ()) -> list[Row]:
+def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -> list[Row]:
     """The strategies that charts have room for, in order: those that matter, then the cheapest.
 
     The front, what is advised, the reference, controls and one's own matter, whichever they are.
@@ -92,7 +94,7 @@ def drawn(comparison: Comparison, own: Collection[str] = ()) -> list[Row]:
         return row.control or row.as_recorded or row.spec in own or row in first
 
     order = sorted(comparison.rows, key=lambda row: (not matters(row), not row.choice))
-    shown = {row.spec for row in order[:ROWS]}
+    shown = {row.spec for row in order[:most]}
     return [row for row in comparison.rows if row.spec in shown]
 
 

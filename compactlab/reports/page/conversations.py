@@ -146,9 +146,9 @@ def must_be_there(results: Results, wanted: str | None) -> None:
 
 # The data that the page's script draws from: many conversations in little room.
 
-BINS = 80
+BINS = 48
 # Characters of all blocks of a page together: it shall stay under 1 MB with its charts.
-BUDGET = 200_000
+BUDGET = 220_000
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MOST = 4_095
@@ -246,7 +246,7 @@ def _written_cell(cell: Cell | str) -> list[Any]:
 
 def _short(value: float) -> float:
     """A value as exact as sorting needs it."""
-    return int(value) if float(value).is_integer() else float(f"{value:.7g}")
+    return int(value) if float(value).is_integer() else float(f"{value:.4g}")
 
 
 def written(data: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from compactlab.reports.analysis.columns import COLUMNS, MEMORY
@@ -55,7 +55,7 @@ _READING = (
 )
 _NOTHING_ELSE = "No other figure differs significantly (5%, after Benjamini and Hochberg)."
 _EXPLORED = (
-    "Shown are the figures and the strategies with a significant difference. "
+    "Shown are the figures with a significant difference, of the strategies that charts show. "
     "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
     "significant at 5%, after Benjamini and Hochberg over all figures and strategies of this "
     "table. Costs are in percent, shares in points, all other figures in their own unit for one "
@@ -80,8 +80,13 @@ def few(comparison: Comparison) -> str:
     )
 
 
-def differences(comparison: Comparison, colours: Mapping[str, str]) -> Iterator[Block]:
-    """Set the differences to the reference; nothing where they would say nothing."""
+def differences(
+    comparison: Comparison, colours: Mapping[str, str], among: Collection[str] = ()
+) -> Iterator[Block]:
+    """Set the differences to the reference; nothing where they would say nothing.
+
+    Those that were not declared are shown of some strategies, by spec, or of all.
+    """
     reference = reference_of(comparison)
     if reference is None or len(comparison.rows) < 2 or few(comparison):
         return
@@ -109,7 +114,12 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Iterator[
     yield sentences(_READING, "quiet", bullets=False)
     # Of the others, only what differs: a hundred rows of chance tell nothing.
     explored = [m for m in explored if any(estimates[row.spec, m].determined for row in rows)]
-    rows = [row for row in rows if any(estimates[row.spec, m].determined for m in explored)]
+    rows = [
+        row
+        for row in rows
+        if (not among or row.spec in among)
+        and any(estimates[row.spec, m].determined for m in explored)
+    ]
     if explored:
         heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
         about = sentences([_EXPLORED], "quiet", bullets=False)

@@ -11,7 +11,8 @@ from compactlab.reports.analysis.columns import MEMORY, columns
 from compactlab.reports.analysis.comparison import Comparison, Row, scope
 from compactlab.reports.analysis.contrast import reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.gallery import gallery
+from compactlab.reports.charts.drawing import own_specs
+from compactlab.reports.charts.gallery import ROWS, drawn, gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
 from compactlab.reports.page.brief import picks
@@ -100,6 +101,8 @@ _CONVERSATION = "the context of any conversation, its cumulative cost and its fi
 _COMPACTION = "message by message: what was kept and cut, and which facts were lost"
 # So many sentences of the verdict are seen at once, besides its first one.
 _SAID = 2
+# So many strategies are drawn at least.
+_LEAST_DRAWN = 8
 # The first screen has so many rows, and so many columns.
 _ROWS, _MOST_STEPS = 8, 8
 _DECIDING = ("cost_usd", "recall", "of_keep_all", "of_as_recorded", "cost_with_recovery_usd")
@@ -135,12 +138,16 @@ def section(
     """
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
+    # Pages with many comparisons have room for fewer strategies in each.
+    most = max(_LEAST_DRAWN, ROWS * budget // BUDGET)
+    shown_specs = {row.spec for row in drawn(comparison, own_specs(results), most)}
+    first = [each.case for each in listing[:1]]
     charts: dict[str, list[Block]] = {}
-    for chart in gallery(results, comparison, colours, anchor, [c.case for c in listing[:1]]):
+    for chart in gallery(results, comparison, colours, anchor, first, most=most):
         charts.setdefault(place(chart.kind), []).append(drawing(chart))
     yield Heading(capitalised(scope(comparison)), 2, anchor, label)
-    first, *others = verdict(comparison, advice) or [""]
-    yield sentences([first, *others[:_SAID]], "strong", bullets=False)
+    said, *others = verdict(comparison, advice) or [""]
+    yield sentences([said, *others[:_SAID]], "strong", bullets=False)
     if others[_SAID:]:
         yield Folded("More of the verdict", (sentences(others[_SAID:], bullets=False),))
     if comparison.rows:
@@ -150,7 +157,7 @@ def section(
     # The explorer stands here, before what is opened one by one.
     if comparison.rows:
         yield from _strategies(comparison, colours, advice, anchor, legend)
-        yield from _tested(comparison, colours, anchor)
+        yield from _tested(comparison, colours, anchor, shown_specs)
     yield from _part("Cost", _COST, (*charts.get("cost", ()), *_causes(comparison)), anchor, "cost")
     title = "What a compaction costs at once"
     yield from _part(title, _SPIKES, charts.get("spikes", ()), anchor, "spikes")
@@ -193,14 +200,18 @@ def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
     return Table((STRATEGY, *map(head_of, shown)), tuple(rows), ordered="cost_usd")
 
 
-def _tested(comparison: Comparison, colours: Colours, anchor: str) -> Iterator[Block]:
+def _tested(
+    comparison: Comparison, colours: Colours, anchor: str, among: Collection[str]
+) -> Iterator[Block]:
     """The differences to the reference, or in a sentence why there are none."""
     reference = reference_of(comparison)
     if reference is not None and (why := few(comparison)):
         yield sentences([why], "quiet", bullets=False)
     elif reference is not None:
         title = f"Differences to {name(reference.label)}, and their statistical significance"
-        yield from _part(title, _TESTED, differences(comparison, colours), anchor, "differences")
+        yield from _part(
+            title, _TESTED, differences(comparison, colours, among), anchor, "differences"
+        )
 
 
 def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
