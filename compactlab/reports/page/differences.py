@@ -57,8 +57,8 @@ _NOTHING_ELSE = "No other figure differs significantly (5%, after Benjamini and 
 _EXPLORED = (
     "Shown are the figures with a significant difference, of the strategies that charts show. "
     "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
-    "significant at 5%, after Benjamini and Hochberg over all figures and strategies of this "
-    "table. Costs are in percent, shares in points, all other figures in their own unit for one "
+    "significant at 5%, after Benjamini and Hochberg over all figures of these strategies. "
+    "Costs are in percent, shares in points, all other figures in their own unit for one "
     "conversation: the mean, and of write spikes the median."
 )
 
@@ -95,7 +95,7 @@ def differences(
     known = [name for name in (*titles, *keys) if name in METRICS and _known(comparison, name)]
     explored = [name for name in known if name not in titles]
     declared = [name for name in titles if name in known]
-    estimates = contrasts(comparison, reference, [*declared, *explored])
+    estimates = contrasts(comparison, reference, declared)
     rows = [row for row in comparison.rows if row is not reference]
 
     def table(heads: Iterable[Column], metrics: list[str], write: Write) -> Table:
@@ -113,13 +113,11 @@ def differences(
         yield from _informative(table(_heads(metric, bounds), [metric], _cells))
     yield sentences(_READING, "quiet", bullets=False)
     # Of the others, only what differs: a hundred rows of chance tell nothing.
+    some = [row for row in comparison.rows if not among or row.spec in among or row is reference]
+    estimates = contrasts(replace(comparison, rows=tuple(some)), reference, explored)
+    rows = [row for row in some if row is not reference]
     explored = [m for m in explored if any(estimates[row.spec, m].determined for row in rows)]
-    rows = [
-        row
-        for row in rows
-        if (not among or row.spec in among)
-        and any(estimates[row.spec, m].determined for m in explored)
-    ]
+    rows = [row for row in rows if any(estimates[row.spec, m].determined for m in explored)]
     if explored:
         heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
         about = sentences([_EXPLORED], "quiet", bullets=False)

@@ -97,6 +97,7 @@ _TESTED = "interval, adjusted p and non-inferiority, conversation by conversatio
 _COST = "what the money is paid for, and why tokens missed the cache"
 _SPIKES = "the cache-miss spike, its break-even, and how soon the next compaction comes"
 _RECALL = "by lag, by type and by number of compactions, and what missed facts cost"
+_CALLS = "One conversation, call by call"
 _CONVERSATION = "the context of any conversation, its cumulative cost and its figures"
 _COMPACTION = "message by message: what was kept and cut, and which facts were lost"
 # So many sentences of the verdict are seen at once, besides its first one.
@@ -164,18 +165,32 @@ def section(
     memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
     yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
-        first_drawn = chief(advice)
-        figures_too = (Heading("Figures of this conversation", 4),
-                       table_of(results, listing[0], colours, first_drawn))  # fmt: skip
-        still = (*charts.get("conversation", ()), *(figures_too if len(listing) > 1 else ()))
-        data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
-        about = (sentences([_PANES], "quiet", bullets=False), Custom("conversation.html.j2", data))
-        title = "One conversation, call by call"
-        yield from _part(title, _CONVERSATION, about, anchor, "conversation")
-        shown = _views(results, comparison, listing, first_drawn, budget)
-        yield from _compactions(shown, anchor)
+        drawn_first = tuple(charts.get("conversation", ()))
+        yield from _conversation(results, listing, colours, advice, drawn_first, budget, anchor)
     if alone and comparison.rows:
         yield sentences([_ALONE], "quiet", bullets=False)
+
+
+def _conversation(
+    results: Results,
+    listing: Sequence[Conversation],
+    colours: Colours,
+    advice: Advice,
+    charts: tuple[Block, ...],
+    budget: int,
+    anchor: str,
+) -> Iterator[Block]:
+    """Any conversation, call by call, and compactions message by message."""
+    first_drawn = chief(advice)
+    heading = Heading("Figures of this conversation", 4)
+    table = table_of(results, listing[0], colours, first_drawn)
+    # Of one conversation, the table of all strategies has the same figures.
+    still = (*charts, *((heading, table) if len(listing) > 1 else ()))
+    data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
+    about = (sentences([_PANES], "quiet", bullets=False), Custom("conversation.html.j2", data))
+    yield from _part(_CALLS, _CONVERSATION, about, anchor, "conversation")
+    shown = _views(results, advice.comparison, listing, first_drawn, budget)
+    yield from _compactions(shown, anchor)
 
 
 def _part(
