@@ -165,8 +165,10 @@ def section(
     memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
     yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
-        drawn_first = tuple(charts.get("conversation", ()))
-        yield from _conversation(results, listing, colours, advice, drawn_first, budget, anchor)
+        panes = tuple(charts.get("conversation", ()))
+        yield from _conversation(
+            results, listing, colours, advice, charts=panes, budget=budget, anchor=anchor
+        )
     if alone and comparison.rows:
         yield sentences([_ALONE], "quiet", bullets=False)
 
@@ -176,6 +178,7 @@ def _conversation(
     listing: Sequence[Conversation],
     colours: Colours,
     advice: Advice,
+    *,
     charts: tuple[Block, ...],
     budget: int,
     anchor: str,
