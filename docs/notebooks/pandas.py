@@ -59,6 +59,8 @@ one.groupby("label")[["cache_read", "cache_write_5m", "uncached"]].sum()
 #
 # The same tables, by DuckDB; `results.save("folder")` makes a store that `compactlab report` shows.
 # %%
-results.query("SELECT strategy, count(*) AS runs, round(sum(cost_usd), 2) AS usd FROM runs GROUP BY ALL")
+results.query(
+    "SELECT strategy, count(*) AS runs, round(sum(cost_usd), 2) AS usd FROM runs GROUP BY ALL"
+)
 # %% [markdown]
 # The columns are in [The store](../store.md), the metrics in [Metrics](../metrics.md).

@@ -61,6 +61,7 @@ AS_REPLAYED = LIFETIMES.index(1.0)
 # An entry that had expired had outlived its lifetime, if by ever so little.
 _BEYOND = 1.0 + 1e-9
 
+_ABOUT = "sliders for the price of each class of tokens, and for the lifetime of entries"
 _INTRODUCTION = (
     "Prices: the bill is linear in the tokens of each class, so these figures are exact. Requests "
     "for summaries are included; their bill is divided among the classes by their tokens. "
@@ -251,7 +252,7 @@ def explorer(
     text = [*_INTRODUCTION, *([_LIFETIME] if lives else [])]
     view = Explorer(name, (_table(known, colours, shown),), in_script(data))
     explained = sentences(text, "quiet", bullets=False)
-    yield Folded(TITLE, (explained, Custom("explorer.html.j2", view)))
+    yield Folded(TITLE, (explained, Custom("explorer.html.j2", view)), f"{name}-explorer", _ABOUT)
 
 
 def _lifetimes(row: Row, catalogue: Catalogue) -> set[float]:
