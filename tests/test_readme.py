@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 # Numbers of the prose that nobody measures: versions, parameters, and what a word means.
-GIVEN = ("Python 3.11", "last 20 messages", "20,000 tokens", "exit code 0 is a pass, 1 a regression, 2 that")
+GIVEN = (
+    "Python 3.11",
+    "last 20 messages",
+    "20,000 tokens",
+    "exit code 0 is a pass, 1 a regression, 2 that",
+)
 UNSEEN = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 
 
