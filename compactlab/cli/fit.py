@@ -21,12 +21,11 @@ from compactlab.cli.options import (
 )
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, enumerated, listed, shorten
-from compactlab.scenarios.engine.profile import Profile
-from compactlab.scenarios.fitting import QUANTILES, Row, Samples, closeness, quantiles, worst
 from compactlab.sim.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.scenarios.fitting import Samples
+    from compactlab.scenarios.engine.profile import Profile
+    from compactlab.scenarios.fitting import Row, Samples
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 MOST_MADE = 1_000
 _NAME, _WORDS = 20, 39  # characters of a name of sizes, and of shares
 _SHOWN = 8  # names of what only one side has
-_FIGURES = ("n", *(f"p{share * 100:.0f}" for share in QUANTILES))
+_FIGURES = ("n", "p10", "p50", "p90", "p99")  # the quantiles of `fitting.QUANTILES`
 _SIZES = (
     Column("size", words=True),
     Column("unit", words=True),
@@ -49,6 +48,8 @@ _SHARES = (Column("share", words=True), Column("recorded"), Column("synthetic"))
 
 def fit_report(profile: Profile, recorded: Samples, made: Samples) -> Document:
     """How close synthetic conversations come to the recordings of their profile."""
+    from compactlab.scenarios.fitting import closeness
+
     sizes = closeness(recorded, made)
     count = counted(made.formats.total(), "conversation")
     about = [name(profile.source), f"Compared with {count} made by it (synthetic)."]
@@ -78,6 +79,8 @@ def _one_sided(sizes: Sequence[Row]) -> Iterator[str]:
 
 
 def _figures(samples: Sequence[float]) -> Sequence[str]:
+    from compactlab.scenarios.fitting import QUANTILES, quantiles
+
     figures = quantiles(samples) or (None,) * len(QUANTILES)
     return f"{len(samples):,}", *map(_short, figures)
 
@@ -124,6 +127,8 @@ def _percent(words: str, recorded: float, made: float) -> Sequence[str]:
 
 
 def _verdict(sizes: Sequence[Row]) -> str:
+    from compactlab.scenarios.fitting import worst
+
     row = worst(sizes)
     if row is None or row.distance is None or row.chance is None:
         return "There are too few samples to measure the distance."

@@ -22,6 +22,7 @@ _FILES = {
     "score": "",
     "inspect": "",
     "tune": "",
+    "serve": "",
     "fit": "",
     "calibrate": "",
     "list": "",

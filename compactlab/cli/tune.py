@@ -302,13 +302,13 @@ def _finish(found: Found, out: Path, *, as_json: bool) -> None:
     from compactlab.reports.render import html, json, terminal
     from compactlab.reports.render.document import Document
     from compactlab.reports.tune.data import data
-    from compactlab.reports.tune.report import page, report
+    from compactlab.reports.tune.report import SCRIPTS, page, report
 
     # What is rendered, and not what was found: that holds arrays, in which there is no text.
     document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
     figures = json.write(Document((), data=partial(shown, data(found))), indent=1)
     write_file(out / DATA, figures)
-    write_file(out / PAGE, html.write(drawn, COLOURS).encode())
+    write_file(out / PAGE, html.write(drawn, COLOURS, SCRIPTS).encode())
     if as_json:
         print_json(figures)
     else:

@@ -97,7 +97,7 @@ def estimate_text(text: str) -> float:
     length = utf16_length(text)
     if text.isascii() or length > _LONG:
         return length * _ASCII
-    ascii_only = sum(character < "\x80" for character in text)
+    ascii_only = len(text.encode("ascii", "ignore"))
     return ascii_only * _ASCII + (length - ascii_only) * _OTHER
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from statistics import fmean
 
@@ -27,6 +28,9 @@ from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue, built_in
 
 Figures = Mapping[str, float | None]
+
+# A clock that stands at its beginning tells no date.
+_A_YEAR = 365 * 86_400.0
 
 # Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
 _MOST_TORN = 0.5
@@ -533,14 +537,18 @@ def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
     return windows
 
 
-def case_title(case: Case) -> str:
-    """What a conversation is called, and in which replay, in words.
+def title_of(run: Run) -> str:
+    """What a conversation is called: by its first prompt and its date, else by its id."""
+    if not run.title:
+        return named_by_id(run)
+    start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
+    details = [f"{datetime.fromtimestamp(start, UTC):%Y-%m-%d}"] if start > _A_YEAR else []
+    details += [f"seed {run.seed}"] if run.seed else []
+    about = f" ({', '.join(details)})" if details else ""
+    return f"{clean(run.title)}{about}"
 
-    Examples
-    --------
-    >>> case_title(("pi", "talk", 0)), case_title(("made", "", 3))
-    ('talk (pi)', '(no name) (made, seed 3)')
-    """
-    scenario, conversation, seed = case
-    name = clean(conversation) or "(no name)"
-    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
+
+def named_by_id(run: Run) -> str:
+    """A conversation by its id and its format, and in which replay."""
+    name = clean(run.conversation) or "(no name)"
+    return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"

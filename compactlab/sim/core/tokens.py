@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 import importlib.resources
+import re
 import zlib
+from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -41,6 +42,10 @@ _VOCABULARIES = {
 # A text is counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
 # megabyte of blanks. A seam may add a token.
 _PIECE = 100_000
+# Behind a line's end a token of a pattern goes on by a blank or a slash at most, so the tokens
+# of a text are those of its lines, and most lines of a transcript were counted before.
+_LINE = re.compile(r"[^\n]*(?:\n(?![^\s/])[^\n]*)*\n?")
+_LONG = 2_000  # characters from which on a text is looked up line by line
 ENCODINGS = (*_VOCABULARIES, "chars4")
 
 
@@ -75,13 +80,26 @@ class Encoding:
     name: str  # ``o200k_base``, ``cl100k_base`` or ``chars4``
     encode: Callable[[str], int]
     counts: dict[str, int]  # what was counted so far, by text
+    lines: dict[str, int] = field(default_factory=dict)  # and by line of long texts
 
     def count(self, text: str) -> int:
         """Count a text's tokens; the second time, look it up."""
         tokens = self.counts.get(text)
         if tokens is None:
-            tokens = self.counts[text] = self.encode(text)
+            long = len(text) > _LONG and self.encode is not chars4
+            tokens = self.counts[text] = self._by_line(text) if long else self.encode(text)
         return tokens
+
+    def _by_line(self, text: str) -> int:
+        """Count a long text as the sum of its lines, each of which is encoded once."""
+        total, lines = 0, self.lines
+        for start in range(0, len(text), _PIECE):
+            for line in _LINE.findall(text[start : start + _PIECE]):
+                tokens = lines.get(line)
+                if tokens is None:
+                    tokens = lines[line] = self.encode(line)
+                total += tokens
+        return total
 
 
 _loaded: dict[str, Encoding] = {}
@@ -91,6 +109,7 @@ def forget_counts() -> None:
     """Drop the memory of counted texts, so that it does not grow with every conversation."""
     for known in _loaded.values():
         known.counts.clear()
+        known.lines.clear()
 
 
 def loaded() -> Iterable[Encoding]:
@@ -131,8 +150,8 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
         raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")
-    pairs = (line.split() for line in data.splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    words = data.split()
+    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,14 @@ def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
     return stored, np.concatenate([[0], np.cumsum(runs.columns[COUNTED + name], dtype=np.int64)])
 
 
+_TEXTS = ("text", "texts")
+# To open the files of a table takes longer than to read a column, so figures of a table with no
+# more rows than this are read together: a hundred megabytes at most.
+_TOGETHER = 400_000
+
+
 class _Stored(Summed):
-    """The columns of a table over all shards of a store, each read when it is asked for."""
+    """The columns of a table over all shards of a store, read when one is asked for."""
 
     def __init__(self, store: Store, table: str, rows: Mapping[str, int]) -> None:
         self._store, self._table, self._rows = store, table, rows
@@ -220,10 +226,14 @@ class _Stored(Summed):
         return self._sums[name]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column = TABLES[self._table].columns[name]
+        columns = TABLES[self._table].columns
+        wanted = {name: columns[name]}
         if name not in self._known:
-            stored = self._store.read(self._table, {name: column}, self._rows)
-            self._known[name] = stored.columns[name]
+            few = sum(self._rows.values()) <= _TOGETHER
+            if few and columns[name].type not in _TEXTS:
+                figures = {n: c for n, c in columns.items() if c.type not in _TEXTS}
+                wanted = {n: c for n, c in figures.items() if n not in self._known}
+            self._known |= self._store.read(self._table, wanted, self._rows).columns
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

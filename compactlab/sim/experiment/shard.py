@@ -9,8 +9,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,15 +32,15 @@ from compactlab.sim.experiment.disclosure import Disclosure
 from compactlab.sim.experiment.foreign import loaded
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.experiment.tables import TABLES, storable
 from compactlab.sim.experiment.used import used_in
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.models.model import built_in
+from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
-from compactlab.sim.replay.sizes import unseen
+from compactlab.sim.replay.sizes import Unseen, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Matched, Remembering, Summarizer
 from compactlab.sim.replay.trace import Step, Trace
@@ -304,11 +304,12 @@ class Task:
 
     def _under_all(self, place: int, conversation: Conversation) -> Iterator[tuple[Run, Work]]:
         shared = self.conditions[0].setting
-        every = {id(c.summarizer): c.summarizer for c in self.conditions if c.summarizer}
-        writers = {key: Remembering(each) for key, each in every.items()}
+        common = _common(conversation, shared.catalogue)
+        every = {id(c.summarizer): c for c in self.conditions if c.summarizer}
+        writers = {key: common.writer(each) for key, each in every.items()}
         controls = {key: _beside(each, shared.controls) for key, each in writers.items()}
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
-        overhead = unseen(conversation, shared.catalogue)
+        title = storable(conversation.opening)
         for condition in self.conditions:
             setting = replace(
                 shared,
@@ -316,7 +317,7 @@ class Task:
                 summarizer=writers.get(id(condition.summarizer)),
                 controls=controls.get(id(condition.summarizer), ()),
                 seed=self.source.seed,
-                overhead=overhead,
+                overhead=common.overhead,
             )
             run = Run(
                 conversation=conversation.id,
@@ -331,6 +332,7 @@ class Task:
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
                 label=condition.strategy.label,
+                title=title,
                 labels="declared" if conversation.facts else "inferred",
                 source=self.source.name,
                 place=place,
@@ -342,6 +344,39 @@ class Task:
                 _load()
                 work = partial(run_apart, run, work)
             yield run, work
+
+
+@dataclass
+class _Common:
+    """What all runs over a conversation have in common, whatever shards they are in."""
+
+    conversation: Conversation
+    catalogue: Catalogue
+    writers: dict[tuple[object, ...], Remembering] = field(default_factory=dict)
+
+    @cached_property
+    def overhead(self) -> Unseen:
+        """What a recording's client sends and does not log."""
+        return unseen(self.conversation, self.catalogue)
+
+    def writer(self, condition: Condition) -> Remembering:
+        """The summariser of a condition, with what it has answered to other strategies."""
+        summarizer = condition.summarizer
+        assert summarizer is not None
+        key = type(summarizer), summarizer.spec, condition.writer["code"]
+        return self.writers.setdefault(key, Remembering(summarizer))
+
+
+def _common(conversation: Conversation, catalogue: Catalogue) -> _Common:
+    """What is known of a conversation; that of the last one is kept."""
+    known = _latest[0] if _latest else None
+    if (
+        known is None
+        or known.conversation is not conversation
+        or known.catalogue.digest != catalogue.digest
+    ):
+        _latest[:] = [_Common(conversation, catalogue)]
+    return _latest[0]
 
 
 def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
@@ -378,6 +413,7 @@ class Shard:
         """Do all of it."""
         runs: list[Run] = []
         counts: Counted = {}
+        encoding("o200k_base")  # else the first run would take the time, and might have a limit
         # To look at all objects between two runs takes as long as a short run.
         with uncollected():
             for task in self.tasks:
@@ -439,6 +475,7 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
 
 _last: dict[str, tuple[Conversation, ...]] = {}
 _counts: dict[str, list[Counts]] = {}
+_latest: list[_Common] = []
 
 
 def _conversations(
@@ -470,6 +507,7 @@ def _conversations(
 def forget() -> None:
     """Drop what is remembered of a conversation, so that it does not grow with every one."""
     _last.clear()
+    _latest.clear()
     _counts.clear()
     forget_counts()
     forget_blocks()

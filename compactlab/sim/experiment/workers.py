@@ -23,7 +23,6 @@ from typing import Any, Protocol, TypeVar
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.isolation import PACKAGE, die_with
-from compactlab.sim.core.tokens import encoding
 from compactlab.sim.experiment.code import digest_of_folder
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import Counted, Shard
@@ -333,7 +332,7 @@ class _Processes:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         parallel = Parallel(
-            n_jobs=self._count,
+            n_jobs=max(2, min(self.jobs, len(shards))),  # each loads all of this before it works
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch="2 * n_jobs",
@@ -398,7 +397,6 @@ def _begin(parent: int, safe_path: str | None) -> None:
     if safe_path is None:  # what its strategies start is none of our business
         os.environ.pop(_SAFE_PATH, None)
     die_with(parent)
-    encoding("o200k_base")  # else the first run would take the time, and might have a limit
     gc.freeze()
     gc.disable()
 

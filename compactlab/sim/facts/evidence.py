@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -125,6 +126,17 @@ class Witness:
         return bits
 
     def _stated(self, text: str, facts: Iterable[int]) -> Evidence:
+        """What a text says of facts in its own words; each text is asked once a conversation."""
+        numbers = tuple(facts)
+        if not numbers:
+            return Evidence()
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        known = self.ledger.said.get((digest, numbers))
+        if known is None:
+            known = self.ledger.said[digest, numbers] = self._judged(text, numbers)
+        return Evidence(*known)
+
+    def _judged(self, text: str, facts: Iterable[int]) -> Evidence:
         wording = Wording(text, self.ledger.shared_ends)
         key = stated = intact = ordered = wrong = 0
         for number in facts:

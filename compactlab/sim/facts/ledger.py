@@ -180,6 +180,11 @@ class Ledger:
         return {message.id: message for message in self.conversation.messages}
 
     @cached_property
+    def said(self) -> dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]]:
+        """The evidence in texts, by their digests and the facts: read once for all replays."""
+        return {}
+
+    @cached_property
     def fetched(self) -> dict[str, int]:
         """By the call id of a tool: the facts that its result would give again."""
         bits: dict[str, int] = defaultdict(int)

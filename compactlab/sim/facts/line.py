@@ -38,6 +38,7 @@ from compactlab.sim.facts.cues import (
 )
 from compactlab.sim.facts.quantities import Token, rival
 from compactlab.sim.facts.sought import (
+    Bag,
     Names,
     Sought,
     alike,
@@ -69,6 +70,11 @@ class Line:
         self.of = [n for n, segment in enumerate(pieces) for _ in segment.tokens]
 
     @cached_property
+    def tokens(self) -> Bag:
+        """Its tokens, whatever their order."""
+        return Bag(self.flat)
+
+    @cached_property
     def senses(self) -> list[frozenset[object]]:
         """The senses of the words of each segment."""
         return [all_senses(segment.tokens) for segment in self.segments]
@@ -77,6 +83,11 @@ class Line:
     def under(self) -> frozenset[object]:
         """The senses of the words that it stands under."""
         return all_senses(self.statement.context)
+
+    @cached_property
+    def every(self) -> frozenset[object]:
+        """The senses of all of these words."""
+        return self.under.union(*self.senses[: self.own])
 
     @cached_property
     def text(self) -> str:
@@ -142,6 +153,8 @@ class Line:
 
     def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
         """The segments in which a key stands; -1: it is all above the statement."""
+        if any(self.every.isdisjoint(word) for word in name):
+            return []
         own = self.senses[: self.own]
         full = [
             n
@@ -165,7 +178,7 @@ class Line:
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
     ) -> Iterator[tuple[int, int]]:
         """From where to where values stand."""
-        for value in values:
+        for value in filter(self.tokens.may_say, values):
             for start in range(len(self.flat)):
                 end = self._matches(value, start, shared)
                 if end:
@@ -288,8 +301,7 @@ class Line:
         token = self.flat[place]
         if kind.kind == "name" and token.kind == "name":
             first = place == 0 or self.of[place - 1] != self.of[place]
-            first = first and len(self.segments[self.of[place]].tokens) > 1
-            if first:
+            if first and len(self.segments[self.of[place]].tokens) > 1:
                 return False
         if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
             return False  # its bare name, which may be that of others
@@ -341,9 +353,9 @@ class Line:
         # Backwards: "Mark, who is release manager"; "Samira, our account manager".
         if place != home - 1 or any(self.of[n] == home for n in rivals):
             return False
-        words = " ".join(token.raw.casefold() for token in self.segments[home].tokens)
         together = self.segments[home].joint == "and" and self._bare(place, spot)
-        return self._relative(home, keys) or REPORTS.search(words) is not None or together
+        reported = REPORTS.search(self.segments[home].words) is not None
+        return reported or together or self._relative(home, keys)
 
     def _predicate(self, home: int, place: int, keys: set[int]) -> bool:
         """Whether a segment is what a subject does from which an aside in commas parts it."""
@@ -419,11 +431,9 @@ class Line:
         """Whether a segment goes on about what the one in front of it is about."""
         segment = self.segments[place]
         first = segment.tokens[0].raw.casefold()
-        if first in (":", "="):
-            return True
-        if segment.strong and segment.joint != "but":
+        if segment.strong and first not in (":", "=") and segment.joint != "but":
             return first in PRONOUNS
-        if "then" in segment.joint or "afterwards" in segment.joint:
+        if first in (":", "=") or "then" in segment.joint or "afterwards" in segment.joint:
             return True
         if first in PRONOUNS or first in LINKS or first.endswith("ed"):
             return True
@@ -523,13 +533,12 @@ class Line:
             else:
                 break
         if low and not self.segments[low].strong:
-            words = " ".join(token.raw.casefold() for token in self.segments[low - 1].tokens)
-            low -= RULES.search(words) is not None
+            low -= RULES.search(self.segments[low - 1].words) is not None
         return self._marked(low, high, keys, spot, rivals)
 
     def _bans(self, place: int) -> bool:
         """Whether a segment says no more than that a thing is not to be touched."""
-        words = " ".join(token.raw.casefold() for token in self.segments[place].tokens)
+        words = self.segments[place].words
         return bool(BAN.search(words) or TOUCH.search(words))
 
     def _stated(self, text: str, core: str, sought: Sought) -> str:
@@ -539,23 +548,20 @@ class Line:
             return "denied"
         if DOUBT.search(text) and not (sought.tentative or SETTLED.search(text)):
             return "denied"
-        if IF.search(text) and not (
-            sought.conditional or SETTLED.search(core) or AGREED.search(text)
-        ):
+        meant = sought.conditional or SETTLED.search(core) or AGREED.search(text)
+        if IF.search(text) and not meant:
             return "denied"
         return "newer" if ORDERS.search(text) else "held"
 
     def _leads(self, low: int) -> bool:
         """Whether the segment in front of one puts it under a condition or in doubt."""
-        front = self.segments[low - 1]
-        words = " ".join(token.raw.casefold() for token in front.tokens)
-        here = self.segments[low]
+        front, here = self.segments[low - 1], self.segments[low]
         if here.strong:
             return False
         return bool(
-            IF.search(f"{front.joint} {words}")
-            or DOUBT.search(words)
-            or re.search(rf"\b{FORMER}\b", words)
+            IF.search(f"{front.joint} {front.words}")
+            or DOUBT.search(front.words)
+            or re.search(rf"\b{FORMER}\b", front.words)
         ) and here.joint in (",", "that", "then", "", ":")
 
     def _comments(self, place: int, sought: Sought) -> bool:
@@ -567,8 +573,7 @@ class Line:
         long = len(segment.tokens) > 4 or "if" in segment.joint
         if segment.strong and long and first not in PRONOUNS:
             return False
-        words = " ".join(token.raw.casefold() for token in segment.tokens)
-        return COMMENT.match(f"{segment.joint} {words}") is not None
+        return COMMENT.match(f"{segment.joint} {segment.words}") is not None
 
     def _marked(
         self, low: int, high: int, keys: set[int], spot: tuple[int, int], rivals: list[int]

@@ -272,7 +272,9 @@ _LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")
 
 
-def tokens(text: str) -> list[Token]:
+# Summaries quote the same sentences, under one strategy after the other.
+@lru_cache(maxsize=2**13)
+def tokens(text: str) -> tuple[Token, ...]:
     """Cut a text into tokens.
 
     Examples
@@ -289,7 +291,7 @@ def tokens(text: str) -> list[Token]:
         kind = match.lastgroup
         if kind != "blank":
             found.append(_token(str(kind), match[0], match.start(), match.end(), text))
-    return _measured(found)
+    return tuple(_measured(found))
 
 
 def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # noqa: PLR0911

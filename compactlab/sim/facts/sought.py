@@ -214,6 +214,28 @@ def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
     return False
 
 
+class Bag:
+    """The tokens of a text, to be asked first: most values are in none of most texts."""
+
+    def __init__(self, said: Iterable[Token]) -> None:
+        every = list(said)
+        self.forms = {token.form for token in every}
+        self.senses = frozenset[object]().union(*map(senses, self.forms))
+        self.codes = any(token.kind == "code" for token in every)
+        self.measured = any(isinstance(form, tuple) for form in self.forms)
+
+    def may_say(self, value: Iterable[Token]) -> bool:
+        """Whether all tokens of a value may be there; where it says no, none is :func:`alike`."""
+        return all(map(self._may_say, value))
+
+    def _may_say(self, wanted: Token) -> bool:
+        if wanted.form in self.forms or (self.codes and wanted.kind == "code"):
+            return True
+        if isinstance(wanted.form, tuple):
+            return self.measured
+        return not self.senses.isdisjoint(senses(wanted.form))
+
+
 def among(token: Token, name: tuple[frozenset[object], ...]) -> bool:
     """Whether a token is a word of a key."""
     return any(not all_senses((token,)).isdisjoint(word) for word in name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from compactlab.sim.facts.cues import NO, PRONOUNS, YES
 from compactlab.sim.facts.quantities import Token, tokens
@@ -20,6 +21,11 @@ class Segment:
     joint: str = ""  # what stands in front of it: a mark or a conjunction
     strong: bool = False  # whether only a pronoun carries its subject over that
     aside: bool = False  # whether it stands in brackets
+
+    @cached_property
+    def words(self) -> str:
+        """It as plain words."""
+        return " ".join(token.raw.casefold() for token in self.tokens)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class _Layout:
                 self.head = []
                 yield from self._item(len(item[1].expandtabs(4)), item[2])
             elif heading := _HEADING.match(line):
-                self.heading = tuple(tokens(heading[1] or heading[2]))
+                self.heading = tokens(heading[1] or heading[2])
                 self.above = []
                 yield from self._sentences(heading[1] or heading[2], bare=True)
             else:
@@ -91,7 +97,7 @@ class _Layout:
                     and not line.rstrip().endswith((".", "!", "?"))
                     and (_ITEM.match(nearest) or _ROW.match(nearest))
                 ):
-                    self.heading = tuple(tokens(line))
+                    self.heading = tokens(line)
         yield from self._sentences(" ".join(paragraph))
 
     def _sentences(self, text: str, *, bare: bool = False) -> Iterator[Statement]:
@@ -105,15 +111,15 @@ class _Layout:
         done = _TICK.match(text)
         if done:
             text = f"{done[2]}: {'done' if done[1].strip() else 'open, not done'}"
-        said = tuple(tokens(text))
+        said = tokens(text)
         context = self.heading + tuple(each for _, item in self.above for each in item)
-        yield from sentences(list(said), context)
+        yield from sentences(said, context)
         self.above.append((depth, said))
 
     def _row(self, line: str, behind: str) -> Iterator[Statement]:
         if _RULE.match(line):
             return
-        cells = [tuple(tokens(cell)) for cell in line.strip().strip("|").split("|")]
+        cells = [tokens(cell) for cell in line.strip().strip("|").split("|")]
         if _ROW.match(behind) and _RULE.match(behind):
             self.head = cells
             return
@@ -136,7 +142,7 @@ _SHORTENED = frozenset(
 )
 
 
-def sentences(said: list[Token], context: Tokens) -> Iterator[Statement]:
+def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
     """Cut tokens at the ends of sentences."""
     start = 0
     for place, token in enumerate(said):
@@ -181,7 +187,7 @@ _WEAK = frozenset(
 )
 
 
-def segments(said: list[Token]) -> tuple[Segment, ...]:
+def segments(said: Tokens) -> tuple[Segment, ...]:
     """Cut a sentence at commas, brackets and conjunctions."""
     found: list[Segment] = []
     piece: list[Token] = []

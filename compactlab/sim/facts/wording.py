@@ -21,6 +21,7 @@ from compactlab.sim.facts.quantities import root
 from compactlab.sim.facts.sought import (
     PARTICLES,
     RUN,
+    Bag,
     Names,
     Sought,
     lettered,
@@ -61,6 +62,11 @@ class _Reading:
         said = {word.casefold() for word in words}
         said |= {root(a) + b for a, b in pairwise(words) if b in PARTICLES}
         return frozenset().union(*map(senses, map(root, said)))
+
+    @cached_property
+    def tokens(self) -> Bag:
+        """The tokens of all statements."""
+        return Bag(token for line in self.lines for token in line.flat)
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -188,6 +194,9 @@ class Wording:
         self, sought: Sought, names: Names, *, bare: bool = False, ban: bool = False
     ) -> Spoken:
         key = stated = intact = ordered = wrong = False
+        nameless = not any(names)
+        if nameless and not any(map(self._reading.tokens.may_say, sought.values)):
+            return SILENT  # it would have to be said to be found
         for line in self._reading.lines:
             verdict = line.verdict(sought, names, self._shared, bare=bare)
             if verdict is None or (ban and verdict != "held"):

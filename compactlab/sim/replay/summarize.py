@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import methodcaller
@@ -399,27 +399,31 @@ def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: li
         for word in words:
             where[word].append(number)
     needed = [max(_SHARED, -(-len(words) // 2)) for words in sentences]
+    known, least = frozenset(where), min(needed, default=0)
     # Where it says that it comes from, first: that is where most summaries are found to be sane.
     ids = {source.id for part in parts for source in part.sources}
     first = [part for message in request.messages if message.id in ids for part in message.parts]
     for part in (*first, *given):
         for sentence in _sentences(part.text):
-            shared = [word for word in _words(sentence) if word in where]
-            if len(shared) >= _SHARED:
+            shared = _words(sentence).intersection(known)
+            if len(shared) >= least:
                 hits = Counter(number for word in shared for number in where[word])
                 if any(times >= needed[number] for number, times in hits.items()):
                     return True
     return not sentences
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(text):
-        for start in range(0, len(sentence), _PIECE):
-            yield sentence[start : start + _PIECE]
-
-
 # The same is said again in many summaries, and asked for by many strategies.
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=2**11)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(
+        sentence[start : start + _PIECE]
+        for sentence in _SENTENCE.split(text)
+        for start in range(0, len(sentence), _PIECE)
+    )
+
+
+@lru_cache(maxsize=2**15)
 def _words(text: str) -> frozenset[str]:
     """Words of four letters or more; of scripts without blanks, all pairs of characters."""
     words: set[str] = set()

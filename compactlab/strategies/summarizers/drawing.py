@@ -23,6 +23,7 @@ from compactlab.strategies.summarizers.writer import Knowing, loud
 
 _HEADING = "Simulated summary, round {}: what is kept was drawn"
 _ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
+_WORD = re.compile(r"\w+")
 _LOOKED_AT = 2000  # units that may become filler
 
 
@@ -102,14 +103,20 @@ class Drawing(Knowing):
         return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
 
     @cached_property
-    def _needles(self) -> frozenset[str]:
-        """The names and values of all facts, decoys among them, as texts are compared."""
-        return frozenset(
-            normal(each)
-            for fact in self.ledger.facts
-            for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
-            if each
-        )
+    def _needles(self) -> dict[str, set[str]]:
+        """The names and values of all facts, decoys among them, as texts are compared.
+
+        They are found by the word that they begin with, a whole one wherever they occur; where
+        that is not certain, by "".
+        """
+        needles: dict[str, set[str]] = {}
+        for fact in self.ledger.facts:
+            for each in (fact.key, *fact.aliases, fact.value, *fact.variants):
+                if needle := normal(each):
+                    first = _WORD.match(needle)
+                    whole = first and needle[0].isalnum() and first[0][-1].isalnum()
+                    needles.setdefault(first[0] if first and whole else "", set()).add(needle)
+        return needles
 
     def _filler(
         self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
@@ -123,12 +130,26 @@ class Drawing(Knowing):
 
     def _mute(self, unit: Unit) -> bool:
         """Whether a unit holds no key and no value of a fact."""
-        text = normal(unit.text)
-        if not unit.role or _ROUND.search(unit.text):
+        if not unit.role:
             return False
-        return not any(
+        mute = self._mutes.get(unit.text)
+        if mute is None:
+            mute = self._mutes[unit.text] = not (_ROUND.search(unit.text) or self._names(unit.text))
+        return mute
+
+    @cached_property
+    def _mutes(self) -> dict[str, bool]:
+        """What is known of units, which one strategy after the other asks for."""
+        return {}
+
+    def _names(self, said: str) -> bool:
+        """Whether a key or a value of a fact stands in a text."""
+        text = normal(said)
+        words = self._needles.keys() & {"", *_WORD.findall(text)}
+        return any(
             needle in text and next(occurrences(text, needle), None) is not None
-            for needle in self._needles
+            for word in words
+            for needle in self._needles[word]
         )
 
 

@@ -76,7 +76,11 @@ class Cosines:
         first, last = np.searchsorted(self.rows, (text, text + 1))
         own = np.zeros(self.shape[1])
         own[self.columns[first:last]] = self.weights[first:last]
-        return self._outer(own)
+        # Few words are shared: the others would add nought.
+        shared = np.flatnonzero(own.take(self.columns))
+        inner = own.take(self.columns[shared])
+        outer = np.bincount(self.rows[shared], self.weights[shared] * inner, self.shape[0])
+        return np.asarray(outer, np.float64)
 
     def centroid(self, words: int) -> Vector:
         """The mean TF-IDF vector of all texts; what is not among its heaviest words is nought."""

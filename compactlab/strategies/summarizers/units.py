@@ -129,12 +129,19 @@ def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
     """Pass each text on where it comes first, if there is a word in it."""
     seen: set[str] = set()
     for unit in units:
-        text = unit.text
-        words = " ".join(text.split())
-        key = text if words == text else words  # one string kept, not two
-        if key not in seen and WORD.search(key):
+        key = _told(unit.text)
+        if key and key not in seen:
             seen.add(key)
             yield unit
+
+
+@lru_cache(maxsize=2**15)
+def _told(text: str) -> str:
+    """A text as it is compared with others; "" if there is no word in it."""
+    words = " ".join(text.split())
+    if not WORD.search(words):
+        return ""
+    return text if words == text else words  # one string kept, not two
 
 
 def promising(units: Iterable[Unit], most: int) -> list[Unit]:
@@ -153,9 +160,18 @@ def promising(units: Iterable[Unit], most: int) -> list[Unit]:
 
 
 def _marks(unit: Unit) -> int:
-    joints = unit.text.count("_") + unit.text.count("/") + unit.text.count(".")
-    edge = int(round(_FULL * abs(2 * unit.place - 1), 9))
-    return edge + min(len(unit.text), _FULL) + _FULL * min(joints, 4) // 4
+    return _edge(unit.place) + _worth(unit.text)
+
+
+@lru_cache(maxsize=2**12)
+def _edge(place: float) -> int:
+    return int(round(_FULL * abs(2 * place - 1), 9))
+
+
+@lru_cache(maxsize=2**15)
+def _worth(text: str) -> int:
+    joints = text.count("_") + text.count("/") + text.count(".")
+    return min(len(text), _FULL) + _FULL * min(joints, 4) // 4
 
 
 def quoted(units: Sequence[Unit]) -> tuple[Part, ...]:
