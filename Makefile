@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-goals bench-sweep bench-peers compiled test-compiled bench-compiled profile figures bars validate simulations calibration clean docs picture
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars validate simulations calibration clean docs picture bench-goals profile recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,9 @@ bench-compiled: compiled ## measure how many calls a second it makes under rule 
 	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
 		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
 
+growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json and docs/growth.svg
+	$(BIN)/python examples/growth.py
+
 RECORDED ?= ../shared/recorded
 figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5
 	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
@@ -132,16 +135,36 @@ simulations: $(READY) ## how often intervals hold the truth and advice is wrong:
 calibration: $(READY) ## fit the summariser `calibrated` anew, RECORDED=the recordings' folder
 	$(BIN)/compactlab calibrate $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
 
-picture: $(READY) ## draw the picture of the README anew, from a real run
-	$(BIN)/python examples/picture.py docs/picture.svg
+# Runs are kept in .readme, and made again only where the engine has changed.
+picture: $(READY) ## draw the pictures of the README anew, and measure its figures, by a real run
+	$(BIN)/python examples/readme_figures.py built-in .readme
 
-docs: $(READY) ## write what docs/metrics.md, scenarios.md and store.md have from the code anew
+README_RECORDED ?= entireio-cli pi-mono
+recorded: $(READY) ## measure the figures of the README over recordings, RECORDED=their folder
+	$(BIN)/python examples/readme_figures.py recorded .readme $(addprefix $(RECORDED)/,$(README_RECORDED))
+
+results: $(READY) ## run the suite under all strategies, and write docs/results.md and its data
+	$(BIN)/python examples/results_page.py .results --date $$(date +%F)
+
+site: .venv/site ## build the site into build/site
+	rm -rf build/site .cache
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+.venv/site: $(INSTALLED)
+	@echo "Adding to .venv what the site needs, some 200 MB."
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[site]'
+	@touch $@
+
+
+docs: $(READY) ## write anew what README and pages have from the code and from docs/results
 	$(BIN)/python examples/metrics_page.py
 	$(BIN)/python examples/scenarios_page.py
 	$(BIN)/python examples/store_page.py
+	$(BIN)/python examples/readme_figures.py pages
+	$(BIN)/python examples/results_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv .peers .compiled .figures .lowest .pythons compactlab-out build dist
+	rm -rf .venv .peers .compiled .figures .lowest .pythons .readme .results .cache compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -174,6 +174,17 @@ def picks(every: Sequence[Surveyed], search: Search) -> list[Picked]:
     return [each for each in found if each.chosen and each.window]
 
 
+def _unfit(every: Sequence[Surveyed]) -> str:
+    """Why none of them is replayed."""
+    peaks = [each.peak for each in every if each.window]
+    if not peaks:
+        return "no session has calls of a model whose window is known"
+    return (
+        "no session grows beyond the smallest trigger: "
+        f"the largest prompt has {max(peaks):,} tokens"
+    )
+
+
 def _tokens(value: Any, window: int) -> float:
     """A trigger in tokens."""
     return float(value * window if value <= 1 else value)
@@ -496,9 +507,9 @@ class Tuning(Found):
         """The report as a page, with a chart of each strategy."""
         from compactlab.reports.charts.palette import COLOURS
         from compactlab.reports.render import html
-        from compactlab.reports.tune.report import page
+        from compactlab.reports.tune.report import SCRIPTS, page
 
-        return html.write(page(self), COLOURS)
+        return html.write(page(self), COLOURS, SCRIPTS)
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -528,8 +539,7 @@ def tuned_all(
     check(named, search, asked)
     chosen = picks(every, search)
     if not chosen:
-        reasons = failures or ["no session has calls of a model whose window is known"]
-        raise UsageError("\n  ".join(["there is nothing to tune", *reasons]))
+        raise UsageError("\n  ".join(["there is nothing to tune", *(failures or [_unfit(every)])]))
     with TemporaryDirectory() as spare:
         folder = Path(out) if out is not None else Path(spare)
         found: list[Tuned] = []

@@ -166,7 +166,7 @@ def compare(sizes: Sequence[int]) -> tuple[list[Row], dict[str, str]]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Replayed calls a second, beside other tools.")
-    parser.add_argument("--messages", type=int, nargs="+", default=[200, 2_000])
+    parser.add_argument("--messages", type=int, nargs="+", default=[400, 4_000])
     parser.add_argument("--json", type=Path, help="write the figures to a file")
     options = parser.parse_args(arguments)
     rows, missing = compare(options.messages)

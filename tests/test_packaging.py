@@ -1,4 +1,4 @@
-"""Set-up gives the same everywhere: everything is pinned, and the folder may have any name."""
+"""What is set up and released: pinned, with nothing left open, in a folder of any name."""
 
 import importlib.metadata
 import os
@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import compactlab
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -95,3 +98,81 @@ def test_the_clone_may_have_any_name(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "tests/test_packaging.py::test_the_clone_may_have_any_name" in done.stdout
+
+
+RELEASE = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+JOBS: dict[str, Any] = RELEASE["jobs"]
+STEPS = [step for job in JOBS.values() for step in job["steps"]]
+
+
+def test_actions_are_pinned_to_a_version_and_one_version_each() -> None:
+    used = {each["uses"] for each in [*STEPS, *ACTION["runs"]["steps"]] if "uses" in each}
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@v\d+\.\d+\.\d+", each)] == []
+    assert len({each.partition("@")[0] for each in used}) == len(used)
+
+
+def test_a_job_of_the_release_may_do_what_it_does_and_no_more() -> None:
+    assert RELEASE["permissions"] == {}
+    beyond = {
+        name: job["permissions"]
+        for name, job in JOBS.items()
+        if job["permissions"] != {"contents": "read"}
+    }
+    assert beyond == {"attach": {"contents": "write"}, "publish": {"id-token": "write"}}
+    for name in beyond:  # which run no code of the repository, and only for a tag
+        assert not any("checkout" in step.get("uses", "") for step in JOBS[name]["steps"])
+        assert "github.ref_type == 'tag'" in JOBS[name]["if"]
+    checkouts = [step for step in STEPS if "checkout" in step.get("uses", "")]
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+def test_no_expression_stands_in_a_script_of_the_release() -> None:
+    scripts = [step["run"] for step in STEPS if "run" in step]
+    assert scripts
+    assert [script for script in scripts if "${{" in script] == []
+
+
+def test_what_is_published_was_tested_before() -> None:
+    def before(name: str) -> set[str]:
+        needs = JOBS[name].get("needs", [])
+        names = {needs} if isinstance(needs, str) else set(needs)
+        return names.union(*map(before, names))
+
+    assert before("publish") == {"archive", "test", "wheels", "attach"}
+    assert before("attach") == {"archive", "test", "wheels"}
+
+
+def test_the_release_is_of_all_pythons_that_are_named(pyproject: dict[str, Any]) -> None:
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(pyproject["project"]["classifiers"]))
+    assert JOBS["test"]["strategy"]["matrix"]["python"] == named
+    wheels = pyproject["tool"]["cibuildwheel"]
+    assert wheels["build"] == [f"cp{version.replace('.', '')}-*" for version in named]
+    systems = "".join(JOBS["wheels"]["strategy"]["matrix"]["system"])
+    assert all(system in systems for system in ("ubuntu", "macos", "windows"))
+
+
+def test_the_citation_names_the_version_and_no_person() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["authors"] == [{"name": "the compactlab authors"}]
+    assert citation["version"] == compactlab.__version__
+    # What the format asks for, and what is known; an address and a date come with a release.
+    assert {"message", "title", "type", "license", "abstract"} <= citation.keys()
+    assert citation.keys().isdisjoint({"doi", "identifiers", "contact"})
+
+
+KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_changelog_is_in_the_form_that_it_names() -> None:
+    """Keep a Changelog 1.1.0: versions with their dates, what is not released first."""
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    versions = [line for line in lines if line.startswith("## ")]
+    assert versions[0] == "## [Unreleased]" or compactlab.__version__ in versions[0]
+    for line in versions[versions[0] == "## [Unreleased]" :]:
+        assert re.fullmatch(r"## \[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", line), line
+    assert {line[4:] for line in lines if line.startswith("### ")} <= KINDS
+    for version in "\n".join(lines).split("\n## ")[1:]:
+        kinds = re.findall(r"^### (\w+)", version, re.MULTILINE)
+        assert len(kinds) == len(set(kinds)), version.splitlines()[0]

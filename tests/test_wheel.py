@@ -1,7 +1,10 @@
 """What a stranger installs is whole: the wheel, built from the sdist, renders a report."""
 
+import email
+import email.policy
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -74,6 +77,34 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 @pytest.mark.parametrize("name", ["py.typed", "sim/models/models.toml"])
 def test_the_wheel_holds_the_data(wheel: Path, name: str) -> None:
     assert f"compactlab/{name}" in zipfile.ZipFile(wheel).namelist()
+
+
+# What somebody was to fill in, and did not.
+PLACEHOLDER = re.compile(
+    r"\b(?:OWNER|HOST|COMMIT|USERNAME|TODO|FIXME|TBD|XXX+|PLACEHOLDER|CHANGEME)\b"
+    r"|\bexample\.(?:com|org|net)\b|\byour-[\w-]+|<[a-z]+[ _-](?:name|url|here)>|\{\{|\bUNKNOWN\b"
+)
+
+
+def test_no_placeholder_stands_in_the_metadata(wheel: Path) -> None:
+    """Neither in a field nor in the README, which is the description of the package."""
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (each for each in packed.namelist() if each.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(packed.read(name), policy=email.policy.default)
+    text = metadata.get_content()
+    assert "# compactlab" in text
+    fields = [f"{field}: {value}" for field, value in metadata.items()]
+    assert [line for line in [*fields, *text.splitlines()] if PLACEHOLDER.search(line)] == []
+    assert [field for field, value in metadata.items() if not str(value).strip()] == []
+    # Persons are not named, and an address is one that was decided.
+    assert {"Author-Email", "Maintainer-Email"}.isdisjoint(metadata)
+    urls = [value.partition(", ")[2] for value in metadata.get_all("Project-URL", [])]
+    assert all(url.startswith("https://") for url in urls)
+
+
+@pytest.mark.parametrize("line", ["Project-URL: Home, https://HOST/OWNER/x", "TODO", "{{ name }}"])
+def test_a_placeholder_would_be_found(line: str) -> None:
+    assert PLACEHOLDER.search(line)
 
 
 @pytest.mark.slow

@@ -271,7 +271,11 @@ def audit(
     worst: int,
     lenient: bool,
 ) -> None:
-    """Explain what recorded sessions cost and why, e.g. compactlab audit ~/.claude/projects.
+    """Explain what recorded sessions cost, and why.
+
+    \b
+    compactlab audit
+    compactlab audit ~/.claude/projects --html audit.html
 
     PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
     with recorded usage. Without PATH, the folders of the clients that are here are read
@@ -281,7 +285,7 @@ def audit(
     The audit says what was spent, compares what the cache was expected to do with what it did,
     gives every cache-miss token a cause, and measures how often the client changed its prompt
     unasked (churn).
-    """
+    """  # noqa: D301
     from compactlab.sim.models.pricing import known_models
 
     for name in filter(None, (html, churn_out)):

@@ -274,12 +274,13 @@ def _percent(value: float | None) -> str:
 def calibrate(
     paths: tuple[str, ...], *, out: str | None, date: str, form: str, lenient: bool
 ) -> None:
-    """Measure what recorded summaries keep, and fit the summariser `calibrated` to it.
+    """Measure what recorded summaries keep, and fit a summariser.
 
-    LOG is a transcript of any format or a folder of them. The command compares each summary that
-    a recorded agent wrote with what it was made of: which of the facts that the agent's actions use
-    it keeps, by kind, by how long ago and how often they were said, and by the summary before; how
-    many short messages of the user it quotes; how it shortens paths; and how long it is.
+    The summariser is `calibrated`. LOG is a transcript of any format or a folder of them. The
+    command compares each summary that a recorded agent wrote with what it was made of: which of the
+    facts that the agent's actions use it keeps, by kind, by how long ago and how often they were
+    said, and by the summary before; how many short messages of the user it quotes; how it shortens
+    paths; and how long it is.
 
     The model is fitted to the client with most summaries. It is tried on sessions and on
     repositories (folders of logs) that were left out of the fit: the area under the curve (AUC;

@@ -40,10 +40,10 @@ _MANIFEST = "manifest.json"
 def compare(
     store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str
 ) -> None:
-    """Compare strategies of STORE, or several stores, with the first one named.
+    """Compare strategies of STORE, or several stores, with the first.
 
     \b
-    compactlab compare sweep keep_all codex 'sliding_window*'
+    compactlab compare sweep claude_code codex 'sliding_window*'
     compactlab compare before after --strategies codex
 
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 @click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
 @redact
 def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
-    """Write the figures of the store in DIR as a baseline, for compactlab gate.
+    """Write the figures of the store in DIR as a baseline.
 
-    The baseline is JSON with one line per run, made to be kept in git and reviewed. An incomplete
-    store is refused.
+    The baseline is JSON with one line per run, for compactlab gate; it is made to be kept in git
+    and reviewed. An incomplete store is refused.
     """
     from compactlab.reports.gate.baseline import (
         GATED,
@@ -110,8 +110,7 @@ def _contents(snapshot: Baseline) -> str:
 )
 @file_option(
     "--rules",
-    "Rules in TOML. Without them, no figure may change. compactlab new gate writes a file with "
-    "examples.",
+    "Rules in TOML. Without them, no figure may change. A file with examples: compactlab new gate.",
 )
 @file_option("--junit", "Write JUnit XML to FILE.")
 @file_option("--markdown", "Write Markdown to FILE.")

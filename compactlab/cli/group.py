@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from compactlab import __version__
-from compactlab.cli.disclosing import renaming_notes
+from compactlab.cli.disclosing import renaming_notes, say
 
 # The commands in the order of --help, and the file in which each is: of the name that is given, or
 # of its own. Only the one that is asked for is imported.
@@ -22,6 +22,7 @@ _FILES = {
     "score": "",
     "inspect": "",
     "tune": "",
+    "serve": "",
     "fit": "",
     "calibrate": "",
     "list": "",
@@ -49,7 +50,25 @@ class Commands(click.Group):
         return command
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_COMPLETION = """\b
+Completion of commands and options, in the shell's start file:
+  bash  eval "$(_COMPACTLAB_COMPLETE=bash_source compactlab)"
+  zsh   eval "$(_COMPACTLAB_COMPLETE=zsh_source compactlab)"
+  fish  _COMPACTLAB_COMPLETE=fish_source compactlab | source
+"""
+_NEXT = """\
+a demo (a minute):     compactlab run
+over your own logs:    compactlab run --conversations ~/.claude/projects -o mine
+what they cost, why:   compactlab audit
+all commands: compactlab --help"""
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_COMPLETION,
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
 def cli() -> None:
     """Replay context-compaction strategies of LLM agents over conversations, and measure the cost,
@@ -58,4 +77,7 @@ def cli() -> None:
     Exit codes: 0 success, 1 something failed and is named, 2 wrong usage or input, 70 an error in
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
-    click.get_current_context().with_resource(renaming_notes())
+    context = click.get_current_context()
+    context.with_resource(renaming_notes())
+    if context.invoked_subcommand is None:
+        say(_NEXT)

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 @own_models
 @redact
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
-    """Describe transcripts: format, calls, turns, tokens by role and tool, gaps, compactions,
-    recorded usage and cost. A scenario's spec may stand for a path.
-    """  # noqa: D205
+    """Describe transcripts: format, calls, tokens, compactions, cost.
+
+    Calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost. A
+    scenario's spec may stand for a path.
+    """
     from compactlab.reports.explain.anatomy import anatomy
     from compactlab.sim.models.pricing import known_models
 

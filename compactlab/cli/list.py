@@ -18,6 +18,7 @@ from compactlab.sim.core.errors import UsageError
 if TYPE_CHECKING:
     from compactlab.sim.models.model import Model
     from compactlab.sim.models.pricing import Sheet
+    from compactlab.sim.replay.strategy import Strategy
 
 
 _CLASSES = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
@@ -101,7 +102,7 @@ _COLUMNS = tuple(
     Column(head, words=head in _WORDS, rank=rank)
     for head, rank in {
         "model": 0, "provider": 4, "window": 0, "output": 3, "tokens": 6, "cache": 1, "minimum": 7,
-        "lives": 5, **dict.fromkeys(_PRICES, 0),
+        "lives": 5, **dict.fromkeys(_PRICES, 0), "write 1h": 1,
     }.items()
 )  # fmt: skip
 
@@ -160,17 +161,90 @@ def _legend(row: Listed) -> list[str]:
     ]
 
 
-MODELS = "models"
+MODELS, STRATEGIES = "models", "strategies"
+# When a strategy acts, in the order of a session.
+_MOMENTS = {
+    "before_turn": "turn start",
+    "before_call": "every call",
+    "trigger": "threshold",
+    "background": "background",
+    "after_call": "after a call",
+    "after_turn": "turn end",
+    "on_idle": "silence",
+    "on_overflow": "overflow",
+}
+_ABOUT = (
+    "threshold: when the context has a size, which the parameter trigger sets. background: its "
+    "summary is made beside the work. overflow: when a prompt exceeds the window.",
+    "--parameters adds parameters, --json all details; docs/strategies.md names their systems.",
+)
 Listed = dict[str, object]
 
 
 def _strategies() -> list[Listed]:
     from compactlab.strategies.catalogue import strategies
 
+    made = {name: cls() for name, cls in sorted(strategies().items())}
     return [
-        {**_configured(name, cls()), "breaks": dict(cls().breaks)}
-        for name, cls in sorted(strategies().items())
+        {**_configured(name, it), "breaks": dict(it.breaks), "does": _does(it), "when": _when(it)}
+        for name, it in made.items()
     ]
+
+
+def _does(strategy: Strategy) -> list[str]:
+    """What a strategy's parts declare that they do to the context, in the order of the kinds."""
+    from compactlab.sim.replay.strategy import Act
+
+    declared = {act for part in strategy.parts for act in part.does}
+    return [act.value for act in Act if act in declared]
+
+
+def _when(strategy: Strategy) -> list[str]:
+    """When a strategy's parts act: by the moments at which they ask to be called."""
+    moments = {moment for part in strategy.parts for moment in _moments(part)}
+    return [moment for moment in _MOMENTS.values() if moment in moments]
+
+
+def _moments(part: Strategy) -> Iterator[str]:
+    waits = any(field.name == "trigger" for field in dataclasses.fields(part))  # type: ignore[arg-type]
+    if waits:
+        yield _MOMENTS["trigger"]
+    if part.background:
+        yield _MOMENTS["background"]
+    for phase in part.phases:
+        # What waits for a size is asked before calls and turns only to look at it.
+        if not (waits and phase in ("before_call", "before_turn")):
+            yield _MOMENTS[phase]
+
+
+def strategy_report(listed: Sequence[Listed]) -> Document:
+    """The strategies as a table: what they do to the context, and when."""
+    heads = (
+        Column("strategy", words=True),
+        Column("what it does", words=True),
+        Column("when", words=True),
+        Column("in a sentence", words=True, rank=1),
+    )
+    order = sorted(listed, key=lambda row: (_place(row), str(row["name"])))
+    cells = (
+        [name(str(row["name"])), *map(_joined, (row["does"], row["when"])), str(row["meaning"])]
+        for row in order
+    )
+    return Document((Table(heads, rows(cells)), sentences(_ABOUT)))
+
+
+def _place(row: Listed) -> list[int]:
+    from compactlab.sim.replay.strategy import Act
+
+    kinds = [act.value for act in Act]
+    does = row["does"]
+    assert isinstance(does, list)
+    return [kinds.index(each) for each in does]
+
+
+def _joined(words: object) -> str:
+    assert isinstance(words, list)
+    return ", ".join(words) or "-"
 
 
 def _scenarios() -> list[Listed]:
@@ -244,9 +318,10 @@ _NOTES = {
 @own_models
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List strategies, scenarios, summarisers, metrics, transcript formats or models.
+    """List strategies, scenarios, summarisers, metrics and models.
 
-    One line each; a second line says what is simulated, and --parameters adds the parameters.
+    Strategies are a table by what they do and when they act. Of others, one line each; a second
+    line says what is simulated, and --parameters adds the parameters.
     Metrics stand under their families; --metrics of compactlab run takes names of families, too.
     """
     if models_file and kind != MODELS:
@@ -259,6 +334,9 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
         return
     if kind == MODELS:
         say(terminal.write(model_report(listed)), styled=True)
+        return
+    if kind == STRATEGIES and not parameters:
+        say(terminal.write(strategy_report(listed)), styled=True)
         return
     for line in _lines(listed, parameters):
         say(line)

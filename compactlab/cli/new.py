@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: a strategy, an experiment, rules of a gate."""
+    """Write files to start from: a strategy, an experiment, a gate."""
 
 
 @new.command()
@@ -45,7 +45,7 @@ def strategy(name: str, folder: Path) -> None:
     }
     _write(files, name=name, cls=cls, file=f"{name}.py")
     main, test = files
-    say(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
+    say(f"try it: compactlab run --strategies claude_code --strategies {main}:{cls}")
     say(f"test it: pytest {test}")
 
 

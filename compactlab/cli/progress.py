@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Bar:
     """Shows how much of some work is done; used with ``with``."""
 
+    estimates = True  # whether the bar says how long the rest takes, by what is done
+
     def __init__(self, total: int) -> None:
         self._total = total
         self._bar: Any = None
@@ -35,7 +37,7 @@ class Bar:
             columns = (
                 BarColumn(),
                 MofNCompleteColumn(),
-                TimeRemainingColumn(),
+                *([TimeRemainingColumn()] if self.estimates else []),
                 TextColumn("{task.description}", markup=False),
             )
             self._bar = Drawn(*columns, console=Console(stderr=True), transient=True)
@@ -67,6 +69,8 @@ class Bar:
 
 # Where there is no terminal, a line every so many seconds will do.
 _PAUSE = 2.0
+# From this share of the work on, how long the rest takes can be told.
+_KNOWN = 0.1
 # Of so many rows is shown what they print.
 _PRINTED = 20
 
@@ -74,11 +78,14 @@ _PRINTED = 20
 class Progress(Bar):
     """Shows what is done; used with ``with``, and called with every shard that is."""
 
+    estimates = False  # it says so itself, by work: cells are of all sizes
+
     def __init__(self, todo: Sequence[Shard]) -> None:
         super().__init__(sum(len(shard.cells) for shard in todo))
         self._done = self._failed = self._calls = 0
-        self._left = sum(shard.work for shard in todo)
-        self._work = 0
+        self._left = self._all = sum(shard.work for shard in todo)
+        # When the first shard was there, and what was left then: what came before is a start.
+        self._first: tuple[float, int] | None = None
         self._started = time.monotonic()
         self._shown_at = -_PAUSE
         self._printed = 0
@@ -90,11 +97,10 @@ class Progress(Bar):
         self._failed += done.failed
         self._calls += done.calls
         gone = max(time.monotonic() - self._started, 1e-9)
-        self._work += done.work
         self._left -= done.work
-        left = gone / max(self._work, 1) * self._left
+        self._first = self._first or (gone, self._left)
         state = [f"{self._calls / gone:,.0f} calls/s"]
-        if self._done < self._total:
+        if self._done < self._total and (left := self._lasts(gone)) is not None:
             state.append(f"about {lasting(left)} left")
         if self._failed:
             state.append(f"{self._failed} failed")
@@ -104,6 +110,15 @@ class Progress(Bar):
             self._shown_at = gone
             share = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
             say(clean(f"{share}: {', '.join(state)}"), err=True)
+
+    def _lasts(self, gone: float) -> float | None:
+        """Seconds that the rest takes; None before so much is done that it can be told."""
+        assert self._first is not None
+        start, left = self._first
+        worked = left - self._left
+        if worked < _KNOWN * self._all:
+            return None
+        return (gone - start) / worked * self._left
 
     def _show_printed(self, done: Done) -> None:
         for name, text in done.printed:

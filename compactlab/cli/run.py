@@ -40,7 +40,20 @@ _PAGE = "report.html"
 _TRANSCRIPTS = (".json", ".jsonl")
 
 
-@click.command()
+_EXAMPLES = """\b
+Examples:
+  compactlab run
+  compactlab run --conversations ~/.claude/projects -o mine
+  compactlab run --strategies claude_code --strategies 'sliding_window(keep=9)'
+  compactlab run --conversations suite --model claude-sonnet-4-5 --model gpt-5
+  compactlab new strategy my_idea
+  compactlab run --strategies claude_code --strategies my_idea.py:MyIdea
+  compactlab new experiment
+  compactlab run experiment.toml --dry-run
+"""
+
+
+@click.command(epilog=_EXAMPLES)
 @click.argument("experiment", required=False, type=click.Path())
 @click.option(
     "--conversations",
@@ -130,7 +143,7 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
 def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> None:
-    """Replay strategies over conversations, and write a store and a report.
+    """Replay strategies over conversations, and write a report.
 
     EXPERIMENT is a TOML file with the same settings as the options; options win over it. Results
     that the folder already holds are not run again: a stopped run continues, and an added strategy

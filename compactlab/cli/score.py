@@ -43,7 +43,9 @@ def score(
     form: str,
     facts_out: str | None,
 ) -> None:
-    """Score the context that another product made of a conversation. Nothing is replayed.
+    """Score the context that another product made of a conversation.
+
+    Nothing is replayed.
 
     ORIGINAL is a transcript of any format, or a scenario's spec. Facts are its labels, or those of
     --facts; without either, they are inferred from what its actions use later. COMPACTED is a file

@@ -148,7 +148,7 @@ _CLIENT = "claude_code"
 @click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
 @lenient_option
 def tune(paths: tuple[str, ...], **options: Any) -> None:
-    """Find the size at which to compact, and the line to paste into the client's settings.
+    """Find the size at which to compact, and the setting to paste.
 
     PATH is a transcript, a folder of transcripts or a scenario; without PATH, the usual folders of
     the clients that are here. Sessions are replayed under a row of triggers, then under more of
@@ -157,9 +157,9 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     interval; what it is worth on sessions that had no say in it; and what to paste.
 
     \b
-    compactlab tune                                  all sessions here, for Claude Code
-    compactlab tune ~/.codex/sessions -s codex       Codex's own
-    compactlab tune logs -s claude_code,codex,pi     what if I changed the client
+    compactlab tune
+    compactlab tune ~/.codex/sessions -s codex
+    compactlab tune logs -s claude_code,codex,pi
     compactlab tune logs --over trigger=80000,120000,160000
     compactlab tune logs --over trigger --over files=0,5,10
     compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
@@ -302,13 +302,13 @@ def _finish(found: Found, out: Path, *, as_json: bool) -> None:
     from compactlab.reports.render import html, json, terminal
     from compactlab.reports.render.document import Document
     from compactlab.reports.tune.data import data
-    from compactlab.reports.tune.report import page, report
+    from compactlab.reports.tune.report import SCRIPTS, page, report
 
     # What is rendered, and not what was found: that holds arrays, in which there is no text.
     document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
     figures = json.write(Document((), data=partial(shown, data(found))), indent=1)
     write_file(out / DATA, figures)
-    write_file(out / PAGE, html.write(drawn, COLOURS).encode())
+    write_file(out / PAGE, html.write(drawn, COLOURS, SCRIPTS).encode())
     if as_json:
         print_json(figures)
     else:

@@ -16,7 +16,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, remembered
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, summary_message
@@ -294,6 +294,8 @@ class EventRanges(Strategy):
     event_retention_size
         Newest events that stay then.
     """
+
+    does = (Act.SUMMARISE,)
 
     compaction_interval: Annotated[int, at_least(0)] = 3
     overlap_size: Annotated[int, at_least(0)] = 1

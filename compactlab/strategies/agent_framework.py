@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Message, Part, Source, Weight, plain, re
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.text import holds, one
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
@@ -360,6 +360,8 @@ class ToolGroups(Strategy):
         told and down to which groups are left out; None for its share of what is left beside the
         answer.
     """
+
+    does = (Act.TRUNCATE, Act.CLEAR)
 
     strategy: Literal[
         "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"

@@ -12,7 +12,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, parted, unanswered
 from compactlab.strategies.mechanisms.estimate import is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import (
@@ -76,6 +76,9 @@ class BackgroundCompaction(Strategy):
     place
         ``ready``: it is put in as soon as it is there. ``full``: when the window is.
     """
+
+    does = (Act.SUMMARISE,)
+    background = True
 
     trigger: Trigger = None
     cold_trigger: Trigger = None

@@ -15,7 +15,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.estimate import capped, defaults, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
@@ -211,6 +211,8 @@ class FullSummary(Strategy):
     reinject
         Whether instruction files stand in front again.
     """
+
+    does = (Act.SUMMARISE,)
 
     buffer_tokens: Annotated[int, at_least(0)] = 13_000
     summary_tokens: Annotated[int, at_least(1)] = 20_000

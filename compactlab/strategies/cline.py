@@ -17,7 +17,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import reported_tokens
@@ -284,6 +284,8 @@ class AgenticCompaction(Strategy):
         Tokens at the end that stay.
     """
 
+    does = (Act.SUMMARISE,)
+
     trigger: Trigger = None
     strategy: Literal["agentic", "basic"] = "agentic"
     preserve_recent_tokens: Annotated[int, at_least(0)] = 20_000
@@ -443,6 +445,8 @@ class HalfTruncation(Strategy):
     trigger
         Tokens, or a share of the window, at which it is time; None for the extension's sizes.
     """
+
+    does = (Act.CLEAR, Act.TRUNCATE)
 
     trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})

@@ -12,7 +12,7 @@ from compactlab.sim.core.message import Message, Part, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, unanswered
 from compactlab.strategies.mechanisms.estimate import (
     at_most,
@@ -147,6 +147,8 @@ class UserWords(Strategy):
         Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
         as in the original; without, to see what that is worth.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Trigger = None
     user_tokens: Annotated[int, at_least(0)] = 20_000
@@ -284,6 +286,8 @@ class EndpointCompaction(Strategy):
         Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew,
         as in the original; without, to see what that is worth.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Trigger = None
     item_tokens: Annotated[int, at_least(1)] = ITEM_TOKENS

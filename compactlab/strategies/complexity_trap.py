@@ -12,7 +12,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, parted, starts_turn
 from compactlab.strategies.mechanisms.handover import (
@@ -52,6 +52,8 @@ class TurnCheckpoints(Strategy):
         Whether earlier checkpoints stay before the new one, as they do in the original; else the
         new one stands for them, too.
     """
+
+    does = (Act.SUMMARISE,)
 
     every: Annotated[int, at_least(1)] = 21
     keep: Annotated[int, at_least(0)] = 10

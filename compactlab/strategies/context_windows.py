@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Message, Part, frame
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.mechanisms.estimate import at_most, is_little
@@ -82,6 +82,8 @@ class ContextWindows(Strategy):
     passage_chars
         Length of the passages that a search finds.
     """
+
+    does = (Act.TRUNCATE, Act.NOTE, Act.RETRIEVE)
 
     trigger: Trigger = None
     reminder_tokens: Annotated[int, at_least(0)] = REMINDER_TOKENS

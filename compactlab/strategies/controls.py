@@ -12,7 +12,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.recording import compacted
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.trace import Recorded
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, unasked
 
@@ -36,6 +36,8 @@ class KeepNone(Strategy):
     Whatever a table shows for this one is what an empty memory is worth.
     """
 
+    does = (Act.TRUNCATE,)
+
     def compact(self, view: View, host: Host) -> View:
         """Cut before the last message that a person typed."""
         return view.with_messages(tail(view.messages, current_turn(view.messages)))
@@ -53,6 +55,8 @@ class RandomKeep(Strategy):
     share
         Probability that an exchange is kept, 0 to 1.
     """
+
+    does = (Act.TRUNCATE,)
 
     share: Annotated[float, between(0, 1)] = 0.5
     phases = frozenset({Phase.BEFORE_TURN})
@@ -103,6 +107,8 @@ class Oracle(Strategy):
     When the prompt is too large, only the words of the user and the newest exchange of the
     current turn are kept for their own sake.
     """
+
+    does = (Act.TRUNCATE,)
 
     phases = frozenset({Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
     sees_future = True

@@ -10,7 +10,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.hermes import threshold_tokens
 from compactlab.strategies.mechanisms.cut import after_results
 from compactlab.strategies.mechanisms.notice import told_by_rule
@@ -125,6 +125,8 @@ class DescribedResults(Strategy):
     trigger
         Tokens, or a share of the window, at which it acts; None for Hermes' rule (see threshold).
     """
+
+    does = (Act.CLEAR, Act.TRUNCATE)
 
     threshold: Annotated[float, between(0, 1)] = 0.5
     tail_ratio: Annotated[float, between(0, 1)] = 0.2

@@ -16,7 +16,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
@@ -202,6 +202,8 @@ class FractionSplit(Strategy):
     verify
         Whether the second request is made.
     """
+
+    does = (Act.SUMMARISE, Act.OFFLOAD)
 
     trigger: Trigger = _TRIGGER
     preserve: Annotated[float, above(0, below=1)] = 0.3

@@ -14,7 +14,7 @@ from compactlab.sim.core.message import SUMMARY, Message, Part, Role, frame, pla
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results
 from compactlab.strategies.mechanisms.estimate import estimate_system
@@ -348,6 +348,8 @@ class MiddleSummary(Strategy):
     abort_on_summary_failure
         Whether nothing is done if no summary comes back.
     """
+
+    does = (Act.CLEAR, Act.SUMMARISE)
 
     trigger: Trigger = None
     threshold: Annotated[float, between(0, 1)] = 0.5

@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import open_call, parted
 from compactlab.strategies.mechanisms.estimate import known_tokens
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
@@ -136,6 +136,8 @@ class IdleCompaction(Strategy):
     summary_tokens
         Tokens that a summary may have.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Trigger = None
     margin: Annotated[float, above(0)] = 60.0

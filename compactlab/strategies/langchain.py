@@ -17,7 +17,7 @@ from compactlab.sim.core.message import Message, Part, Source, Weight, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import (
@@ -207,6 +207,8 @@ class TrimMessages(Strategy):
     start_on, end_on
         Types of message that the rest must begin or end with: ``human``, ``ai``, ``tool``.
     """
+
+    does = (Act.TRUNCATE,)
 
     max_tokens: Annotated[int, at_least(1)] = 20_000
     strategy: Literal["first", "last"] = "last"
@@ -452,6 +454,8 @@ class RollingSummary(Strategy):
     rides
         How the request is built: ``fresh`` or ``live``.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: tuple[Any, ...] | int | float | None = OWN
     keep: tuple[str, float] = ("messages", 20)

@@ -14,7 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import glued
@@ -81,6 +81,8 @@ class LogRetrieval(Strategy):
     passage_chars
         Length of a passage.
     """
+
+    does = (Act.TRUNCATE, Act.RETRIEVE)
 
     trigger: Trigger = None
     keep_tokens: Annotated[int, at_least(0)] = 20_000

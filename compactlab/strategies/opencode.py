@@ -13,7 +13,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, current_turn, parted
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, reported_tokens
@@ -111,6 +111,8 @@ class PruneThenSummarize(Strategy):
     trigger
         Tokens, or a share of the window, at which it summarises; None for what is usable.
     """
+
+    does = (Act.CLEAR, Act.SUMMARISE)
 
     prune: bool = True
     protect_tokens: Annotated[int, at_least(0)] = 40_000

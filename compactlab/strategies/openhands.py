@@ -15,7 +15,7 @@ from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.stub import (
     Result,
@@ -89,6 +89,8 @@ class RecentEvents(Strategy):
         Whether no message is sent twice.
     """
 
+    does = (Act.TRUNCATE,)
+
     keep_first: Annotated[int, at_least(0)] = 1
     max_events: int = 100
     mended: bool = True
@@ -128,6 +130,8 @@ class AmortizedForgetting(Strategy):
     keep_first
         How many at the front stay; fewer than half of ``max_size``.
     """
+
+    does = (Act.TRUNCATE,)
 
     max_size: Annotated[int, at_least(1)] = 100
     keep_first: int = 1
@@ -340,6 +344,8 @@ class ObservationMasking(Strategy):
     system
         Which system is followed.
     """
+
+    does = (Act.CLEAR,)
 
     n: Annotated[int, at_least(0)] = 5
     polling: Annotated[int, at_least(1)] = 1

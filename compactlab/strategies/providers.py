@@ -16,7 +16,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximate
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
 from compactlab.strategies.mechanisms.stub import (
@@ -286,6 +286,8 @@ class ClearToolResults(Strategy):
         Who is followed.
     """
 
+    does = (Act.CLEAR,)
+
     trigger: Annotated[int | float | None, _EDIT] = _CLEARS
     trigger_type: Literal["input_tokens", "tool_uses"] = "input_tokens"
     keep: Annotated[int, at_least(0)] = 3
@@ -387,6 +389,8 @@ class ServerCompaction(Strategy):
     opaque
         Whether the block's text is hidden.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Annotated[Trigger, _PASS] = _COMPACTS
     instructions: str = ""

@@ -13,7 +13,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.claude_code import known_files
 from compactlab.strategies.gemini_cli import ACKNOWLEDGED, SYSTEM, FractionSplit
 from compactlab.strategies.mechanisms.cut import unasked
@@ -94,6 +94,8 @@ class MicroCompaction(Strategy):
     total_chars
         Characters of all outputs above which they are cleared without a pause; -1 for none.
     """
+
+    does = (Act.CLEAR,)
 
     minutes: Annotated[int, at_least(-1)] = MINUTES
     keep: Annotated[int, at_least(1)] = KEEP
@@ -201,6 +203,8 @@ class HistorySummary(Strategy):
     files
         How many files are embedded again, at most.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Trigger = None
     threshold: Annotated[float, between(0, 1)] = SHARE

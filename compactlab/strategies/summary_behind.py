@@ -12,7 +12,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import parted, unanswered
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
@@ -70,6 +70,8 @@ class SummaryBehind(Strategy):
     mark
         Whether the end of the front is marked.
     """
+
+    does = (Act.SUMMARISE,)
 
     trigger: Trigger = None
     front_tokens: Annotated[int, at_least(0)] = 10_000

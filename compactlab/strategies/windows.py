@@ -15,7 +15,7 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.text import changed_to, holds, with_parts
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
@@ -34,6 +34,8 @@ class SlidingWindow(Strategy):
         How many messages; fewer where the first would be a result without its call, and more
         where there would be nothing but results.
     """
+
+    does = (Act.TRUNCATE,)
 
     keep: Annotated[int, at_least(1)] = 20
 
@@ -215,6 +217,8 @@ class PairSafeWindow(Strategy):
         Tokens, or a share of the window, from which on the front is cut off before a call; None
         for never, as by default in the original, whose ``proactive_compression=True`` is 0.7.
     """
+
+    does = (Act.TRUNCATE, Act.CLEAR)
 
     window_size: Annotated[int, at_least(0)] = 40
     pin_first: Annotated[int, at_least(0)] = 0

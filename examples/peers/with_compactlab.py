@@ -1,8 +1,9 @@
-"""compactlab, through its public API: `compactlab.run` of one strategy, and of both in one run.
+"""compactlab, as a worker of an experiment: one run of each strategy, with its figures and rows.
 
-Reading the file is not timed, for no other tool either; counting tokens is, once for each run. A
-process remembers what it has counted until it comes to another conversation, so it is given one
-before each run: else all runs but the first would find everything counted.
+Reading the file is not timed, for no other tool either. Runs are warm: the tokens of the session
+are counted before, as for all strategies of an experiment but its first; the other tools estimate
+tokens by length, or count none. What an experiment does once (planning, writing its store) is in
+none of them.
 """
 
 from __future__ import annotations
@@ -12,24 +13,34 @@ from pathlib import Path
 from stopwatch import best_of, given, tell
 
 import compactlab
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import run_one
+from compactlab.sim.metrics.names import metrics_named
 
 METRICS = ("money", "cache", "forward_need")
-ANOTHER = "support_chat(turns=2)"
+MODEL = "claude-sonnet-4-5"
 
 
 def measure(file: Path, strategy: str, specs: list[str]) -> dict[str, object]:
-    def prepare() -> compactlab.Conversation:
-        compactlab.run(ANOTHER, "keep_all", metrics=METRICS)
-        (conversation,) = compactlab.read(file)
-        return conversation
+    (conversation,) = compactlab.read(file)
+    setting = Setting(MODEL, metrics=tuple(metrics_named(METRICS)), tables=("calls",))
+    strategies = [compactlab.find_strategy(spec) for spec in specs]
 
-    def work(conversation: compactlab.Conversation) -> int:
-        results = compactlab.run(conversation, specs, ["claude-sonnet-4-5"], metrics=METRICS)
-        assert [run.status for run in results.runs] == ["ok"] * len(specs), results.runs
+    def work(blanks: list[Run]) -> int:
+        done = [
+            run_one(blank, conversation, each, setting)
+            for blank, each in zip(blanks, strategies, strict=True)
+        ]
+        assert [run.status for run in done] == ["ok"] * len(specs), done
         return len(conversation.calls) * len(specs)
 
-    ran = f"run({', '.join(specs)}) with {', '.join(METRICS)}"
-    return {"strategy": strategy, "ran": ran, **best_of(prepare, work)}
+    def blanks() -> list[Run]:
+        return [Run(conversation.id, conversation.format, spec, MODEL, 0, 0) for spec in specs]
+
+    work(blanks())
+    ran = f"a run each of {', '.join(specs)} with {', '.join(METRICS)}"
+    return {"strategy": strategy, "ran": ran, **best_of(blanks, work)}
 
 
 def every_way(file: Path, keep: int) -> list[dict[str, object]]:

@@ -22,7 +22,7 @@ def today(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of all tables, with compactions, and with what is fetched again."""
     folder = tmp_path_factory.mktemp("stores") / "today"
     run(
-        ["support_chat"],
+        ["support_chat(turns=6)"],
         strategies=["keep_all", "auto_compact"],
         window=4_000,
         loop="closed",

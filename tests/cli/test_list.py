@@ -22,7 +22,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted(NAMES.keys() - {"metrics"}))
+@pytest.mark.parametrize("kind", sorted(NAMES.keys() - {"metrics", "strategies"}))
 def test_each_has_a_line_with_its_meaning(compactlab, kind):
     done = compactlab("list", kind)
     lines = [line.split(maxsplit=1) for line in done.out.splitlines() if line[0] != " "]
@@ -81,8 +81,23 @@ def test_the_specs_of_a_list_can_be_typed(compactlab):
         assert find_summarizer(row["spec"]).spec == row["spec"]
 
 
-def test_without_more_being_asked_for_there_is_a_line_each(compactlab):
-    assert len(compactlab("list", "strategies").out.splitlines()) == len(NAMES["strategies"])
+def test_strategies_are_a_table_of_what_they_do_and_when(compactlab, monkeypatch):
+    """A row each, those that do the same together; a narrow terminal leaves the sentence out."""
+    told = compactlab("list", "strategies").out
+    table, about = told.split("\n\n")
+    rows = {line.split()[0]: " ".join(line.split()) for line in table.splitlines()[2:]}
+    assert rows.keys() == NAMES["strategies"]
+    assert rows["opencode"].startswith(
+        "opencode clear, summarise threshold, turn end, overflow OpenCode: "
+    )
+    assert rows["keep_all"].startswith("keep_all - every call Send everything")
+    order = [*rows]
+    assert order.index("keep_none") + 1 == order.index("oracle") < order.index("clear_tool_results")
+    assert about.startswith("threshold: when the context has a size")
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = compactlab("list", "strategies").out
+    assert "Too narrow for: in a sentence." in narrow
+    assert max(map(len, narrow.split("\n\n")[0].splitlines())) <= 80
 
 
 def test_parameters_stand_below_with_their_defaults(compactlab):

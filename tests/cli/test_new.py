@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -93,3 +94,15 @@ def test_who_replaces_what_is_new_has_acted(compactlab, tmp_path, monkeypatch):
     done = compactlab("run", "--conversations", session, "--strategies", small)
     assert done.code == 0
     assert "Never acted" not in done.said
+
+
+def test_strategies_to_start_from_run_nothing_at_import(compactlab, tmp_path, root):
+    """A file of a strategy is loaded by every worker: it holds imports and classes alone."""
+    assert compactlab("new", "strategy", "my_idea", "--dir", tmp_path).code == 0
+    allowed = (ast.Import, ast.ImportFrom, ast.ClassDef)
+    for file in (tmp_path / "my_idea.py", root / "examples" / "own_strategy.py"):
+        docstring, *others = ast.parse(file.read_text("utf-8")).body
+        assert isinstance(docstring, ast.Expr)
+        assert all(isinstance(each, allowed) for each in others)
+        (cls,) = [each for each in others if isinstance(each, ast.ClassDef)]
+        assert ast.unparse(cls.decorator_list[0]) == "dataclass(frozen=True)"

@@ -49,7 +49,7 @@ def test_figures_and_page_lie_in_the_folder(tuned):
     assert strategy["sessions"] == ["research_assistant-0", "research_assistant-1"]
     page = (out / "tune.html").read_text("utf-8")
     assert "At what size to compact" in page
-    assert page.count("<svg") == 1
+    assert page.count("<figure") == 1
     assert f"page: {out / 'tune.html'}" in err
 
 

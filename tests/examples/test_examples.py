@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from compactlab.api import Plan
 from compactlab.cli.experiment import ExperimentSettings
+from compactlab.strategies.catalogue import LINE_UP
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -34,11 +33,10 @@ def test_an_own_strategy_runs_beside_the_built_in_ones(root: Path, tmp_path: Pat
     assert "stepwise" in said
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_the_readmes_python_runs(root: Path, tmp_path: Path, number: int) -> None:
-    page = (root / "README.md").read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "block.py").write_text(blocks[number], encoding="utf-8")
+def test_the_python_of_the_how_to_runs(root: Path, tmp_path: Path) -> None:
+    page = (root / "docs" / "how-to" / "my-own-strategy.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "block.py").write_text(block, encoding="utf-8")
     assert run("block.py", cwd=tmp_path)
 
 
@@ -56,17 +54,23 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
     assert "keep_none" in run("-m", "compactlab", "report", "my-results", cwd=tmp_path)
 
 
-def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
+def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
     settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
     planned = Plan(
-        settings.conversations,
-        settings.strategies,
-        settings.models,
-        summarizer=settings.summarizer,
-        window=settings.window,
-        seeds=settings.seeds,
+        settings.conversations, window=settings.window, seeds=settings.seeds
     ).experiment()
-    assert (len(planned.sources), len(planned.conditions)) == (40, 48)
+    assert (len(planned.sources), len(planned.conditions)) == (20, len(LINE_UP))
+
+
+def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:
+    said = run(str(root / "examples" / "claude_session.py"), "logs/session.jsonl", cwd=tmp_path)
+    assert said == "wrote logs/session.jsonl\n"
+    told = run("-m", "compactlab", "inspect", "logs", cwd=tmp_path)
+    assert "claude-code" in told
+    assert "lines skipped      0" in told
+    audit = run("-m", "compactlab", "audit", "logs", cwd=tmp_path)
+    assert "claude-sonnet-4-5" in audit
+    assert "ttl_expired" in audit
 
 
 def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
-from compactlab.reports.page.brief import LINES, brief, brief_markdown, picks
+from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.tables import LAG_TABLE
@@ -62,10 +62,13 @@ def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(
         "careful", "forgetful", "keen",
     ]  # fmt: skip
     first, second, *_, last = verdict(only(many(40)))
-    assert first.startswith("Pareto front, cheapest first: forgetful (")
+    assert first.startswith(
+        "Trade-off: 3 of 3 usable strategies are on the Pareto front. Its knee, beyond which "
+        "recall costs more, is careful (0.14 USD, recall 97.6%)."
+    )
     assert first.endswith(
-        "Recall is the share of needed facts that the prompt holds, of those last stated 20,000 "
-        "tokens ago or earlier."
+        "Recall: needed facts that the prompt holds, of those last stated 20,000 tokens ago or "
+        "earlier."
     )
     assert second.startswith("Choose careful: ")
     assert "recall 97.6% (keep_all: 100%; difference -13.8 to +9.6 points)" in second
@@ -85,6 +88,9 @@ def test_what_is_not_shown_is_not_recommended(
     assert (advice.advised is not None) == shown
     sentences = verdict(only(many(40, careful=0.12, keen=0.5)))
     assert sentences[1].startswith(
+        "In these 40 conversations, the cheapest usable strategy that recalls at least 80% is "
+    )
+    assert sentences[2].startswith(
         "No strategy is recommended: no usable strategy is shown to recall at least 80%"
     )
 
@@ -92,10 +98,15 @@ def test_what_is_not_shown_is_not_recommended(
 def test_few_conversations_recommend_nothing_and_say_how_many_would(
     many: Callable[..., Results],
 ) -> None:
-    _, second, *_, last = verdict(only(many(5, 0.0, 0.0)))
+    _, here, second, *_, last = verdict(only(many(5, 0.0, 0.0)))
+    assert here == (
+        "In these 5 conversations, the cheapest usable strategy that recalls at least 80% is "
+        "careful: 0.015 USD, 17% less than keep_all, recall 99.6% (keep_all: 100%)."
+    )
     assert second == (
-        "No strategy is recommended: 5 conversations with facts needed 20,000 tokens later cannot "
-        "show it. For 3 usable strategies it takes at least 28, or fewer strategies."
+        "No strategy is recommended: other conversations may differ. To show which of 3 usable "
+        "strategies recall at least 80% takes 28 or more conversations with facts needed 20,000 "
+        "tokens later (here: 5), or fewer strategies."
     )
     assert Advice(only(many(27, 0.0, 0.0))).advised is None
     assert "too few for confidence intervals" in last
@@ -193,7 +204,8 @@ def test_who_only_asked_and_never_compacted_is_no_candidate(make: Make, store: S
 
 def test_one_conversation_tells_nothing_of_others(many: Callable[..., Results]) -> None:
     sentences = verdict(only(many(1)))
-    assert sentences[1].startswith("No strategy is recommended: 1 conversation with facts")
+    assert sentences[1].startswith("In this one conversation, the cheapest usable strategy that")
+    assert sentences[2].startswith("No strategy is recommended: other conversations may differ.")
     assert (
         sentences[-1]
         == "These figures describe this one conversation only; they do not generalise."
@@ -201,9 +213,10 @@ def test_one_conversation_tells_nothing_of_others(many: Callable[..., Results]) 
 
 
 def test_the_cheapest_and_the_best_are_named(many: Callable[..., Results]) -> None:
-    sentences = verdict(only(many(12, careful=0.1, keen=0.08)))
-    assert sentences[2].startswith("The cheapest usable strategy is forgetful")
-    assert sentences[3].startswith("The usable strategy with the highest recall is keen")
+    roles = {row.label: role for row, role in picks(Advice(only(many(12, careful=0.1, keen=0.08))))}
+    assert roles["forgetful"] == "cheapest"
+    assert roles["keen"] == "highest recall"
+    assert roles["careful"] == "cheapest \N{GREATER-THAN OR EQUAL TO}80%"
 
 
 def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> None:
@@ -231,15 +244,15 @@ def test_the_verdict_has_twenty_lines(many: Callable[..., Results]) -> None:
     lines = text.splitlines()
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= 110
-    assert re.search(r"careful +choose +0.14 +-1\d% \(-1\d", text)
+    assert re.search(r"careful +choose, knee +0.14 +-1\d% \(-1\d", text)
     assert any(line.startswith("Choose careful") for line in lines)
     shown = brief_markdown(many(40))
-    assert "| `careful` | choose | " in shown
+    assert "| `careful` | choose, knee | " in shown
     assert "- Choose `careful`: " in shown
 
 
 def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) -> None:
-    """Of a long front, steps are left out of the table before that is."""
+    """Of a long front, the table has five steps."""
     runs = []
     for place in range(8):
         name, size = f"talk-{place}", 1 + 0.05 * place
@@ -263,7 +276,8 @@ def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) ->
     results = store(*runs)
     named = [row.label for row, _ in picks(Advice(only(results)))]
     text = brief(results)
-    assert any(f"\n{label} " not in text for label in named)
+    assert len(named) <= ROWS
+    assert sum(label.startswith("step(") for label in named) == 5
     assert len(text.splitlines()) <= LINES
     assert "Too few conversations for significance" in " ".join(text.split())
 
@@ -272,7 +286,7 @@ def test_those_who_decide_are_picked_with_their_parts(many: Callable[..., Result
     roles = {row.label: role for row, role in picks(Advice(only(many(40))))}
     assert roles == {
         "forgetful": "cheapest",
-        "careful": "choose",
+        "careful": "choose, knee",
         "keen": "highest recall",
         "keep_all": "reference",
         "keep_none": "control",
@@ -341,8 +355,8 @@ def test_nothing_is_advised_that_costs_more_than_the_reference(make: Make, store
     assert [row.label for row in advice.proven] == ["sound"]
     assert advice.advised is None
     assert verdict(only(store(*runs)))[1].startswith(
-        "No strategy is recommended: cost and recall are a trade-off. The cheapest usable strategy "
-        "that is shown to recall at least 80% is sound: "
+        "No strategy is recommended: the cheapest usable strategy that is shown to recall at least "
+        "80% costs more than keep_all. It is sound: "
     )
 
 

@@ -10,10 +10,11 @@ from itertools import combinations, product
 import numpy as np
 
 from compactlab.reports.analysis.betting import p_at_least
-from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
-from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row
+from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.preservation import Preservation, preservation
 from compactlab.reports.analysis.tests import ALPHA, holm
+from compactlab.reports.analysis.trade_off import knee
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, enumerated, listed
 
@@ -30,7 +31,8 @@ CEILING = 0.8
 class Advice:
     """The strategies that a reader has to know of, and the one that a rule recommends.
 
-    Recommended is the cheapest choice that costs no more than the reference and is *shown* to meet
+    The reference is a bill that could be had (:attr:`~.comparison.Comparison.reference`).
+    Recommended is the cheapest choice that costs no more than it and is *shown* to meet
     at least :data:`~.comparison.ENOUGH` of the needs at a long lag. If it summarises, it must also
     be shown that its summaries preserve half of what a summary without content loses: else nobody
     knows whether these conversations could have told a good summary from none. Both are tested for
@@ -43,15 +45,10 @@ class Advice:
 
     comparison: Comparison
 
-    @cached_property
-    def reference(self) -> Row | None:
-        """What the others are compared with."""
-        return reference_of(self.comparison)
-
     @property
-    def no_reference(self) -> bool:
-        """Whether nothing was run that forgets no more than it must."""
-        return self.reference is None or self.reference.name not in WHOLE
+    def reference(self) -> Row | None:
+        """What the others are compared with; where there is a choice, there is one."""
+        return self.comparison.reference
 
     @cached_property
     def _against(self) -> Mapping[tuple[str, str], Contrast]:
@@ -102,6 +99,23 @@ class Advice:
         for row in self.comparison.front:
             by_share.setdefault(round(row.recall or 0.0, 3), row)
         return list(by_share.values())
+
+    @cached_property
+    def knee(self) -> Row | None:
+        """Where the front bends most: beyond it recall costs more; None if it does not bend."""
+        costs = [row.value(COST) for row in self.steps]
+        place = knee(costs, [1 - (row.recall or 0.0) for row in self.steps]) if costs else None
+        return None if place is None else self.steps[place]
+
+    @cached_property
+    def enough(self) -> Row | None:
+        """The cheapest choice that recalls enough in these conversations, as a plain figure.
+
+        None where no choice does, and where these conversations do not tell what enough is.
+        """
+        if self.silent not in ("", "few"):
+            return None
+        return next((row for row in self.choices if (row.recall or 0.0) >= ENOUGH), None)
 
     # The rule.
 
@@ -163,11 +177,11 @@ class Advice:
     def advised(self) -> Row | None:
         """The cheapest of these, if it costs no more than the reference: else it is a trade."""
         best, reference = next(iter(self.proven), None), self.reference
-        if best is None or reference is None or self.no_reference or self.idle is not None:
+        if best is None or reference is None or self.idle is not None:
             return None
-        return best if self._no_more_expensive(best, reference) else None
+        return best if self.no_more_expensive(best, reference) else None
 
-    def _no_more_expensive(self, row: Row, other: Row) -> bool:
+    def no_more_expensive(self, row: Row, other: Row) -> bool:
         """Whether a cost is no higher than another, as far as the replay can tell."""
         return row.value(COST) <= other.value(COST) * (1 + self.comparison.deviation)
 
@@ -190,7 +204,7 @@ class Advice:
             if row is keep_all or not (row.control or row.as_recorded or row.acted)
         )
         sound = (row for row in still if row.usable)
-        return next((r for r in sound if best and self._no_more_expensive(r, best)), None)
+        return next((r for r in sound if best and self.no_more_expensive(r, best)), None)
 
     @property
     def nearest(self) -> Row | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 from statistics import fmean, median
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.parquet import NO_ROWS
+from compactlab.sim.experiment.results import StoredMetrics
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.lag import LAGS
@@ -30,7 +32,8 @@ def column(run: Run, name: str) -> list[Any]:
 
 def total(run: Run, *names: str) -> int:
     """The sum of columns."""
-    return sum(int(run.calls.array(name).sum()) for name in names) if len(run.calls) else 0
+    calls = run.calls
+    return sum(map(calls.total, names)) if len(calls) else 0
 
 
 def cache_misses(run: Run) -> list[int]:
@@ -56,7 +59,7 @@ def bills(run: Run) -> list[float]:
 
 def prompt_tokens(run: Run) -> int:
     """Prompt tokens of all calls together."""
-    return int(_sum(run, _ALL).sum())
+    return total(run, *_ALL)
 
 
 def same_sizes(run: Run, other: Run) -> bool:
@@ -167,7 +170,7 @@ def replays(runs: Iterable[Run]) -> list[list[Run]]:
 def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
     """The figures of a strategy, from its runs: of each conversation first, then of all."""
     groups = replays(runs)
-    figures = _alone(runs[0]) if len(runs) == 1 else _together(runs, groups)
+    figures = _alone(runs[0]) if len(runs) == 1 else _together(groups)
     figures["prefix_reuse"] = _reuse(groups)
     calls = figures["calls"]
     figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
@@ -180,20 +183,37 @@ def _alone(run: Run) -> dict[str, float | None]:
     return {name: None if value is None else float(value) for name, value in known.items()}
 
 
-def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
+def _together(groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
     figures: dict[str, float | None] = {}
-    computed = {name for run in runs for name in run.metrics}
-    for metric in METRICS:
-        if metric not in computed:
-            figures[metric] = None
-            continue
+    starts = np.cumsum([0, *map(len, groups)]).tolist()
+    numbers = values_of([run for group in groups for run in group], METRICS)
+    for metric, column in zip(METRICS, numbers.T, strict=True):
         rule = rule_of(metric)
         inner = _RULES[rule] if rule in EXTREMES else fmean
-        samples = [[v for run in group if (v := run.metrics.get(metric)) is not None]
-                 for group in groups]  # fmt: skip
-        values = [float(inner(each)) for each in samples if each]
+        known = ~np.isnan(column)
+        if len(column) == len(groups):
+            values = column[known].tolist()
+        else:
+            samples = (
+                column[start:end][known[start:end]].tolist() for start, end in pairwise(starts)
+            )
+            values = [float(inner(each)) for each in samples if each]
         figures[metric] = _RULES[rule](values) if values else None
     return figures
+
+
+def values_of(runs: Sequence[Run], metrics: Collection[str]) -> NDArray[np.float64]:
+    """Runs by metrics; NaN where there is no value."""
+    held = [run.metrics for run in runs if isinstance(run.metrics, StoredMetrics)]
+    if held and len(held) == len(runs):
+        first = held[0]
+        if all(each.columns is first.columns for each in held):
+            places = np.array([each.row for each in held])
+            nothing = np.full(len(runs), np.nan)
+            columns = (first.columns.get(name) for name in metrics)
+            return np.stack([nothing if c is None else c[places] for c in columns], axis=1)
+    rows = [[run.metrics.get(name) for name in metrics] for run in runs]
+    return np.array(rows, np.float64).reshape(len(runs), len(metrics))
 
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:

@@ -19,7 +19,7 @@ OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED = "○", "◇", "□", "☆", "‡", 
 
 @dataclass(frozen=True)
 class FigureColumn:
-    """A column of figures: of a metric, ``of_keep_all`` or ``of_as_recorded``."""
+    """A column of figures: of a metric, or ``of_reference``."""
 
     key: str
     title: str
@@ -44,8 +44,7 @@ def _metric(key: str, title: str, rank: int) -> FigureColumn:
 
 COLUMNS = (
     _metric("cost_usd", "cost", 0),
-    FigureColumn("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
-    FigureColumn("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
+    FigureColumn("of_reference", f"{TIMES}reference", "ratio", "lower", 2),
     _metric("cost_with_recovery_usd", "with recovery", 3),
     FigureColumn("recall", "recall", "share", "higher", 1),
     FigureColumn("preserved", "preserved", "share", "higher", 3),
@@ -92,21 +91,17 @@ MEMORY = (
 
 def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:
     """The columns that say something: relations need what they relate to, shares their whole."""
-    useful = {
-        "of_keep_all": comparison.row("keep_all") is not None,
-        "of_as_recorded": comparison.recorded,
-    }
     keys = {
         column.key
         for column in choice
         if any(row.figures[column.key] is not None for row in comparison.rows)
     }
     lag = f"\N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
-    named = (
-        replace(each, title=f"recall {lag}") if each.key == "recall" else each for each in choice
-    )
-    chosen = [each for each in named if each.key in keys and useful.get(each.key, True)]
-    return [each for each in chosen if each.key != comparison.headline]
+    titles = {"recall": f"recall {lag}"}
+    if comparison.reference is not None:
+        titles["of_reference"] = f"{TIMES}{comparison.reference.name}"
+    named = (replace(each, title=titles.get(each.key, each.title)) for each in choice)
+    return [each for each in named if each.key in keys and each.key != comparison.headline]
 
 
 def marks(row: Row) -> str:

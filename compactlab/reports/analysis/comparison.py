@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from statistics import fmean
 
@@ -17,6 +19,7 @@ from compactlab.reports.analysis.aggregate import (
     models,
     replays,
 )
+from compactlab.reports.analysis.trade_off import front
 from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.experiment.results import Results
@@ -25,6 +28,9 @@ from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue, built_in
 
 Figures = Mapping[str, float | None]
+
+# A clock that stands at its beginning tells no date.
+_A_YEAR = 365 * 86_400.0
 
 # Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
 _MOST_TORN = 0.5
@@ -42,7 +48,7 @@ def usual(figures: Mapping[str, Figures]) -> float:
     return shares.get("keep_all", min(_MOST_TORN, *shares.values()))
 
 
-# Strategies that forget no more than they must: what others are compared with.
+# Strategies that forget no more than they must.
 WHOLE = ("keep_all", "as_recorded")
 
 # What must be known of every run to say which strategies one could use.
@@ -98,13 +104,14 @@ class Row:
     spec: str
     label: str  # the short name for tables
     runs: tuple[Run, ...]  # one a case
-    figures: Figures  # by metric, and its cost over that of keep_all and of as_recorded
+    figures: Figures  # by metric, and its cost over that of the reference
     sees_future: bool
     breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
     faulty: bool  # whether a provider would reject more of its calls than of keep_all's
     acted: int  # conversations in which it sent something else than keep_all
     # Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
     caps: Mapping[str, int] = field(default_factory=dict)
+    own: bool = False  # whether it is not built in: the user's own, or another package's
 
     @property
     def name(self) -> str:
@@ -210,6 +217,7 @@ class Comparison:
     lag: int = _LAG
     wanted_lag: int = _LAG
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
+    named: tuple[str, ...] = ()  # specs in the order in which the experiment names them
 
     @property
     def headline(self) -> str:
@@ -240,6 +248,39 @@ class Comparison:
         """The row of a strategy, by its name without fields."""
         return next((row for row in self.rows if row.name == name), None)
 
+    @cached_property
+    def reference(self) -> Row | None:
+        """What the others are compared with: a bill that could be had.
+
+        What was recorded; else ``keep_all``, if it stays within the window everywhere, for then a
+        system does nothing; else the client of the model's provider; else the first usable
+        candidate in the order of the experiment. None if nothing is usable.
+        """
+        played, whole = self.row("as_recorded"), self.row("keep_all")
+        if played is not None and self.recorded and (played.usable or self._as_it_was):
+            return played
+        if whole is not None and whole.usable:
+            return whole
+        places = {spec: place for place, spec in enumerate(self.named)}
+        candidates = [r for r in self.rows if r.usable and not (r.control or r.as_recorded)]
+        candidates.sort(key=lambda row: places.get(row.spec, len(places)))
+        default = next((row for row in candidates if row.name in self.clients), None)
+        return default or next(iter(candidates), None)
+
+    @property
+    def _as_it_was(self) -> bool:
+        """Whether calls go to the recorded models, and no window is narrowed."""
+        return self.model == "recorded" and not self.window
+
+    @property
+    def clients(self) -> frozenset[str]:
+        """The strategies of the clients that belong to the models' providers."""
+        clients = set()
+        for each in self.models or {self.model: 0}:
+            with suppress(ModelError):
+                clients.add(self.catalogue.find(each).client)
+        return frozenset(clients)
+
     @property
     def recorded(self) -> bool:
         """Whether ``as_recorded`` says more than ``keep_all``."""
@@ -262,12 +303,9 @@ class Comparison:
     @property
     def front(self) -> tuple[Row, ...]:
         """Choices that no other one beats in cost and in what is remembered at once."""
-        front: list[Row] = []
-        for row in self.rows:
-            best = max((other.recall or 0.0 for other in front), default=-1.0)
-            if row.choice and (row.recall or 0.0) > best:
-                front.append(row)
-        return tuple(front)
+        choices = [row for row in self.rows if row.choice]
+        costs = [row.value("cost_usd") for row in choices]
+        return tuple(choices[n] for n in front(costs, [-(row.recall or 0.0) for row in choices]))
 
 
 def comparisons(results: Results) -> list[Comparison]:
@@ -300,7 +338,6 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
         common = _common(cases, done, compared)
     within = set(common)
     figures = {spec: figures_of([done[spec][case] for case in common]) for spec in compared}
-    _relate(figures)
     keep_all = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
     rows = [
         _row(results, spec, tuple(done[spec][c] for c in common), figures, keep_all)
@@ -309,22 +346,26 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
     model, window, summarizer = kind
     wanted = _wanted_lag(rows, window, results.catalogue)
     lag = _lag(rows, wanted)
-    return Comparison(
-        model,
-        window,
-        tuple(
-            sorted(
-                (_at(row, lag) for row in rows), key=lambda row: (row.value("cost_usd"), row.label)
-            )
-        ),
-        tuple(common),
-        tuple(case for case in cases if case not in within),
-        tuple(label(results, spec) for spec in done if spec not in compared),
-        summarizer,
-        _written_by(results, summarizer),
-        lag,
-        wanted,
-        results.catalogue,
+    return _related(
+        Comparison(
+            model,
+            window,
+            tuple(
+                sorted(
+                    (_at(row, lag) for row in rows),
+                    key=lambda row: (row.value("cost_usd"), row.label),
+                )
+            ),
+            tuple(common),
+            tuple(case for case in cases if case not in within),
+            tuple(label(results, spec) for spec in done if spec not in compared),
+            summarizer,
+            _written_by(results, summarizer),
+            lag,
+            wanted,
+            results.catalogue,
+            tuple(dict.fromkeys([*results.manifest.get("strategies", {}), *done])),
+        )
     )
 
 
@@ -398,15 +439,18 @@ def _row(
             any(acted(run, keep_all.get(case_of(run))) for run in group) for group in replays(runs)
         ),
         results.manifest.get("caps", {}).get(spec, {}),
+        spec in results.manifest.get("own_strategies", ()),
     )
 
 
-def _relate(figures: dict[str, dict[str, float | None]]) -> None:
-    for reference in WHOLE:
-        costs = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
-        cost = costs[0] if costs else None
-        for own in figures.values():
-            own[f"of_{reference}"] = (own["cost_usd"] or 0.0) / cost if cost else None
+def _related(comparison: Comparison) -> Comparison:
+    """The same, with the cost of each strategy over that of the reference."""
+    base = comparison.reference.value("cost_usd") if comparison.reference else 0.0
+    rows = []
+    for row in comparison.rows:
+        share = row.value("cost_usd") / base if base else None
+        rows.append(replace(row, figures={**row.figures, "of_reference": share}))
+    return replace(comparison, rows=tuple(rows))
 
 
 def _name(spec: str) -> str:
@@ -493,14 +537,18 @@ def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
     return windows
 
 
-def case_title(case: Case) -> str:
-    """What a conversation is called, and in which replay, in words.
+def title_of(run: Run) -> str:
+    """What a conversation is called: by its first prompt and its date, else by its id."""
+    if not run.title:
+        return named_by_id(run)
+    start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
+    details = [f"{datetime.fromtimestamp(start, UTC):%Y-%m-%d}"] if start > _A_YEAR else []
+    details += [f"seed {run.seed}"] if run.seed else []
+    about = f" ({', '.join(details)})" if details else ""
+    return f"{clean(run.title)}{about}"
 
-    Examples
-    --------
-    >>> case_title(("pi", "talk", 0)), case_title(("made", "", 3))
-    ('talk (pi)', '(no name) (made, seed 3)')
-    """
-    scenario, conversation, seed = case
-    name = clean(conversation) or "(no name)"
-    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
+
+def named_by_id(run: Run) -> str:
+    """A conversation by its id and its format, and in which replay."""
+    name = clean(run.conversation) or "(no name)"
+    return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"

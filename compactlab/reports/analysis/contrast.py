@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from compactlab.reports.analysis import betting, bootstrap
 from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
-from compactlab.reports.analysis.comparison import ENOUGH, RECALL, WHOLE, Comparison, Row
+from compactlab.reports.analysis.comparison import ENOUGH, RECALL, Comparison, Row
 from compactlab.reports.analysis.sample import (
     SAME,
     Flags,
@@ -283,10 +283,7 @@ class Contrast:
 
 def reference_of(comparison: Comparison) -> Row | None:
     """What the others are compared with, if nobody says so."""
-    for name in WHOLE:
-        if (row := comparison.row(name)) is not None:
-            return row
-    return next((row for row in comparison.rows if not row.control), None)
+    return comparison.reference
 
 
 def contrasts(

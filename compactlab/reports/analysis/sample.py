@@ -9,7 +9,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis.aggregate import EXTREMES, read_and_missed, replays, rule_of
+from compactlab.reports.analysis.aggregate import (
+    EXTREMES,
+    read_and_missed,
+    replays,
+    rule_of,
+    values_of,
+)
 from compactlab.reports.analysis.comparison import Case, Row, case_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import UsageError
@@ -102,10 +108,7 @@ def _check(rows: Sequence[Row]) -> None:
 
 def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
     """Conversations by metrics; of replays the mean, or the largest or smallest."""
-    raw = np.array(
-        [[run.metrics.get(name) for name in metrics] for group in groups for run in group],
-        np.float64,
-    ).reshape(-1, len(metrics))
+    raw = values_of([run for group in groups for run in group], metrics)
     sizes = [len(group) for group in groups]
     if max(sizes, default=1) == 1:
         return raw

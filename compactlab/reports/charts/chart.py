@@ -181,6 +181,7 @@ class Chart:
     kind: str = ""  # the same in every comparison: pareto, session, ...
     subject: str = ""  # what it is of, where there are several of a kind: a conversation
     scope: str = ""  # what was compared, in a line, for those who see the chart alone
+    narrow: Figure | None = field(default=None, repr=False, compare=False)  # for small screens
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -189,6 +190,10 @@ class Chart:
     def markup(self) -> str:
         """An SVG element for a page, in the page's colours and font; foreign text is escaped."""
         return svg(self.figure, self.name, self.title)
+
+    def narrow_markup(self) -> str:
+        """The same for a small screen; "" where there is no such drawing."""
+        return svg(self.narrow, f"{self.name}-narrow", self.title) if self.narrow else ""
 
     def save(self, folder: Path) -> list[Path]:
         """Write ``NAME.svg`` in light colours and ``NAME.png``, each whole or not at all.

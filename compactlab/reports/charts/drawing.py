@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from compactlab.reports.analysis.comparison import NULLS, Comparison, comparisons
 from compactlab.reports.charts.palette import COLOURS, HUES, light
+from compactlab.reports.render.text import clean
 from compactlab.sim.experiment.results import Results
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def strategy_colours(
     colours = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
     candidates = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
     if len(candidates) > len(HUES):
-        candidates = _spread(_on_front(comparisons(results) if compared is None else compared))
+        front = _on_front(comparisons(results) if compared is None else compared)
+        own = [spec for spec in own_specs(results) if spec in candidates][: len(HUES)]
+        others = [spec for spec in front if spec not in own]
+        candidates = [*own, *_spread(others, len(HUES) - len(own))]
     colours |= zip(candidates, HUES, strict=False)
     return {spec: colours.get(spec, "grey") for spec in specs}
 
@@ -57,12 +61,17 @@ def _on_front(compared: Sequence[Comparison]) -> list[str]:
     return [spec for spec, _ in times.most_common()]
 
 
-def _spread(specs: list[str]) -> list[str]:
-    """As many as there are hues, from the first to the last."""
-    last = len(HUES) - 1
-    if len(specs) <= last + 1:
-        return specs
-    return [specs[round(n * (len(specs) - 1) / last)] for n in range(last + 1)]
+def own_specs(results: Results) -> list[str]:
+    """The specs of strategies that are not built in: the user's own, or another package's."""
+    own: list[str] = results.manifest.get("own_strategies", [])
+    return own
+
+
+def _spread(specs: list[str], most: int) -> list[str]:
+    """At most so many, from the first to the last."""
+    if len(specs) <= most or most < 2:
+        return specs[:most]
+    return [specs[round(n * (len(specs) - 1) / (most - 1))] for n in range(most)]
 
 
 def _name(spec: str) -> str:
@@ -88,9 +97,24 @@ _POINT = re.compile(r"([MLz])(?: ([-.\de]+) ([-.\de]+))?")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
 
+# What stands between the lines of what a place tells: no text and no attribute holds it.
+_BREAK = "\N{LINE SEPARATOR}"
+_CLASS, _TIP = "class:", "tip:"
+_CLASSED = re.compile(rf'<g id="{_CLASS}(\w+)"')
+_TIPPED = re.compile(rf'<g id="{_TIP}([0-9a-f]*)">\s*<path d="([^"]*)"[^>]*/>\s*</g>')
+
+
 def tidied(text: str) -> str:
     """An SVG element without what a page does not need, its colours as names."""
+    text = _CLASSED.sub(r'<g class="\1"', _TIPPED.sub(_with_title, text))
     return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, _DROPPED.sub("", text)))).strip()
+
+
+def _with_title(tip: re.Match[str]) -> str:
+    """A place that tells something: without a script as a title, which a browser shows."""
+    look = 'class="tip" fill="none" pointer-events="all"'
+    text = html.escape(bytes.fromhex(tip[1]).decode())
+    return f'<path {look} d="{tip[2]}"><title>{text}</title></path>'
 
 
 def _ungrouped(text: str) -> str:
@@ -186,8 +210,8 @@ _STYLE = {
     "ytick.color": light("grid"),
     "xtick.labelcolor": light("muted"),
     "ytick.labelcolor": light("muted"),
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
 }
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
@@ -224,6 +248,23 @@ def in_points(drawn: Figure) -> Transform:
     from matplotlib.transforms import Affine2D
 
     return Affine2D().scale(1 / 72) + drawn.dpi_scale_trans
+
+
+def classed(name: str) -> str:
+    """The id of an artist, which on a page is the class of its group."""
+    return f"{_CLASS}{name}"
+
+
+def tip(drawn: Figure, box: Box, *lines: str) -> None:
+    """Let a place of a figure, in points, tell something to who points at it."""
+    from matplotlib.patches import Rectangle
+
+    left, low, right, high = box
+    place = Rectangle((left, low), right - left, high - low, transform=in_points(drawn))
+    # An id of digits is an id in whichever quotes it is put.
+    text = _BREAK.join(map(clean, lines)).encode().hex()
+    place.set(facecolor="none", edgecolor="none", gid=_TIP + text)
+    drawn.add_artist(place)
 
 
 @cache

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import (
     Case,
     Comparison,
+    Row,
     case_of,
-    case_title,
     comparisons,
     scope,
+    title_of,
     told_apart,
 )
 from compactlab.reports.charts.chart import Chart, stem
-from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.drawing import own_specs, strategy_colours
 from compactlab.reports.charts.kit import Colours
 from compactlab.reports.charts.lines import by_lag, by_round, cumulative
 from compactlab.reports.charts.pareto import pareto
@@ -33,6 +35,8 @@ from compactlab.sim.experiment.run import Run
 
 # So many conversations have charts of their own: the largest.
 SESSIONS = 6
+# So many strategies have a row, a line or a panel in a chart; the tables have all.
+ROWS = 20
 
 
 def gallery(
@@ -41,27 +45,33 @@ def gallery(
     colours: Colours,
     name: str,
     cases: Sequence[Case] | None = None,
+    *,
+    most: int = ROWS,
 ) -> list[Chart]:
     """All charts of a comparison for which there are figures, in the order in which they are read.
 
     Their names begin with the name. Those of single conversations come last, of the given cases or
-    of the largest, the largest first, and have a ``subject``.
+    of the largest, the largest first, and have a ``subject``. But for the first one, charts have
+    room for some strategies, see :func:`drawn`.
     """
+    own = own_specs(results)
+    some = replace(comparison, rows=tuple(drawn(comparison, own, most)))
     charts = [
-        pareto(comparison, colours, f"{name}-pareto"),
-        classes(comparison, f"{name}-classes"),
-        breakdown(comparison, f"{name}-causes"),
-        spikes(comparison, f"{name}-spikes"),
-        thrash(comparison, f"{name}-thrash"),
-        by_lag(comparison, colours, f"{name}-lag"),
-        by_type(comparison, f"{name}-type"),
-        by_round(comparison, colours, f"{name}-survival"),
-        occupancy(comparison, f"{name}-states"),
-        continuity(comparison, f"{name}-continuity"),
-        loops(comparison, f"{name}-loops"),
+        pareto(comparison, colours, f"{name}-pareto", own),
+        classes(some, f"{name}-classes"),
+        breakdown(some, f"{name}-causes"),
+        spikes(some, f"{name}-spikes"),
+        thrash(some, f"{name}-thrash"),
+        by_lag(some, colours, f"{name}-lag"),
+        by_type(some, f"{name}-type"),
+        by_round(some, colours, f"{name}-survival"),
+        occupancy(some, f"{name}-states"),
+        continuity(some, f"{name}-continuity"),
+        loops(some, f"{name}-loops"),
     ]
-    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
-        title, rows = case_title(case), [row for row in comparison.rows if row.spec in runs]
+    for number, runs in enumerate(_largest(some, cases), 1):
+        rows = [row for row in some.rows if row.spec in runs]
+        title = title_of(runs[rows[0].spec])
         panels = [
             Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
         ]
@@ -70,6 +80,22 @@ def gallery(
             cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title),
         ]
     return [chart for chart in charts if chart]
+
+
+def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -> list[Row]:
+    """The strategies that charts have room for, in order: those that matter, then the cheapest.
+
+    The front, what is advised, the reference, controls and one's own matter, whichever they are.
+    """
+    advice = Advice(comparison)
+    first = [*comparison.front, advice.advised, advice.reference]
+
+    def matters(row: Row) -> bool:
+        return row.control or row.as_recorded or row.spec in own or row in first
+
+    order = sorted(comparison.rows, key=lambda row: (not matters(row), not row.choice))
+    shown = {row.spec for row in order[:most]}
+    return [row for row in comparison.rows if row.spec in shown]
 
 
 def save_charts(
@@ -108,9 +134,7 @@ def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> 
         yield replace(ranks, name=stem(ranks.kind, "", "", taken))
 
 
-def _largest(
-    comparison: Comparison, cases: Sequence[Case] | None
-) -> list[tuple[Case, dict[str, Run]]]:
+def _largest(comparison: Comparison, cases: Sequence[Case] | None) -> list[dict[str, Run]]:
     """The runs by spec of the conversations with the largest prompts, in their first replay."""
     replays: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
     for row in comparison.rows:
@@ -121,7 +145,7 @@ def _largest(
             first, runs = replays.setdefault(case[:2], (case, {}))
             if first == case:
                 runs[row.spec] = run
-    return sorted(replays.values(), key=lambda each: -_peak(each[1]))[:SESSIONS]
+    return sorted((runs for _, runs in replays.values()), key=lambda runs: -_peak(runs))[:SESSIONS]
 
 
 def _peak(runs: Mapping[str, Run]) -> float:

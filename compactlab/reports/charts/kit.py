@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Row
-from compactlab.reports.charts.drawing import Box, Point, draw_pattern, figure, in_points, width_of
+from compactlab.reports.charts.drawing import (
+    Box,
+    Point,
+    draw_pattern,
+    figure,
+    in_points,
+    tip,
+    width_of,
+)
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import dollars, show
@@ -29,7 +37,7 @@ Colours = Mapping[str, str]
 # A sheet: a figure that everything is placed on in points, with its key at the top.
 
 WIDTH = 662.0  # points; a page shows as many pixels and a third more
-_LEFT, _LINE, _KEY_SIZE = 4.0, 15.0, 8.5
+_LEFT, _LINE, KEY_SIZE = 4.0, 15.0, 8.5
 _SWATCH, _GAP, _BETWEEN = 18.0, 5.0, 16.0
 PALE = 0.28
 
@@ -44,10 +52,9 @@ class KeyEntry(NamedTuple):
     # A marker of matplotlib's; "" for the colour's own. A hollow one ends with "-".
     mark: str = ""
 
-    @property
-    def width(self) -> float:
-        """Points that it takes."""
-        return _SWATCH + _GAP + width_of(self.text, _KEY_SIZE)
+    def in_letters(self, size: float) -> float:
+        """Points that it takes in letters of a size."""
+        return _SWATCH + _GAP + width_of(self.text, size)
 
 
 class Sheet:
@@ -65,8 +72,9 @@ class Sheet:
         below: float = 6.0,
         beside: float = 8.0,
         width: float = WIDTH,
+        letters: float = KEY_SIZE,
     ) -> None:
-        lines = _flowed(key, width - beside)
+        lines = _flowed(key, width - beside, letters)
         self.width = width
         self.height = body + (above + _LINE * len(lines) + below if key else 0)
         self.figure = figure(width / 72, self.height / 72)
@@ -75,8 +83,8 @@ class Sheet:
             x, y = _LEFT, self.height - above - _LINE * (number + 0.5)
             for entry in entries:
                 self._sign(entry, x, y)
-                self.text((x + _SWATCH + _GAP, y), entry.text, size=_KEY_SIZE)
-                x += entry.width + _BETWEEN
+                self.text((x + _SWATCH + _GAP, y), entry.text, size=letters)
+                x += entry.in_letters(letters) + _BETWEEN
 
     def axes(self, left: float, low: float, width: float, height: float) -> Axes:
         """Axes at a place."""
@@ -90,7 +98,7 @@ class Sheet:
         colour: str = "ink",
         align: Align = "left",
         *,
-        size: float = 7.5,
+        size: float = 8.5,
         upright: Literal["center_baseline", "baseline"] = "center_baseline",
     ) -> None:
         """Write a line of text."""
@@ -136,15 +144,16 @@ class Sheet:
         )
 
 
-def _flowed(entries: Sequence[KeyEntry], width: float) -> list[list[KeyEntry]]:
+def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list[KeyEntry]]:
     lines: list[list[KeyEntry]] = []
     room = 0.0
     for entry in entries:
-        if not lines or entry.width > room:
+        own = entry.in_letters(size)
+        if not lines or own > room:
             lines.append([])
             room = width
         lines[-1].append(entry)
-        room -= entry.width + _BETWEEN
+        room -= own + _BETWEEN
     return lines
 
 
@@ -190,18 +199,24 @@ def percent_tick(value: float) -> str:
 
 
 class Unit(NamedTuple):
-    """How numbers are written along an axis, and how many at most."""
+    """A unit of metrics, how round numbers are written along an axis, and how many at most."""
 
+    name: str
     written: Callable[[float], str]
     across: int = 6
     upright: int = 6
 
+    def full(self, value: float) -> str:
+        """A figure with its unit."""
+        text = show(value, self.name)
+        return f"{text} {self.name}" if self.name in ("USD", "tokens", "calls") else text
 
-TOKENS = Unit(tokens_tick, upright=4)
-USD = Unit(dollars_tick, across=7)
-PERCENT = Unit(percent_tick)
-CALLS = Unit("{:,.0f}".format)
-TIMES = Unit("{:,g}".format)
+
+TOKENS = Unit("tokens", tokens_tick, upright=4)
+USD = Unit("USD", dollars_tick, across=7)
+PERCENT = Unit("share", percent_tick)
+CALLS = Unit("calls", "{:,.0f}".format)
+TIMES = Unit("ratio", "{:,g}".format)
 
 
 def measure(axes: Axes, which: Which, unit: Unit, title: str) -> None:
@@ -270,11 +285,20 @@ def rows(
     return sheet, axes
 
 
+def row_tips(axes: Axes, texts: Sequence[Sequence[str]]) -> None:
+    """Let every row tell its lines, over the whole width of the sheet."""
+    drawn = axes.figure.get_figure(root=True)
+    width = 72 * drawn.get_figwidth()
+    for number, lines in enumerate(texts):
+        _, middle = axes.transData.transform((1.0, number))
+        tip(drawn, (0.0, middle - ROW / 2, width, middle + ROW / 2), *lines)
+
+
 def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
     """Write a figure beside a row, its end so many points right of the axes."""
     axes.annotate(
         text, (1, row), xycoords=axes.get_yaxis_transform(), xytext=(across, 0),
-        textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
+        textcoords="offset points", ha="right", va="center_baseline", fontsize=8.5,
         color=light("muted"), annotation_clip=False,
     )  # fmt: skip
 
@@ -324,7 +348,14 @@ def bars(
     for piece, container in zip(pieces, axes.containers, strict=True):
         boxes = [_box(axes, bar) for bar in container if bar.get_width()]
         draw_pattern(sheet.figure, boxes, piece.pattern)
+    row_tips(axes, [_told(name, pieces, row, unit) for row, name in enumerate(names)])
     return sheet.figure
+
+
+def _told(name: str, pieces: Sequence[Piece], row: int, unit: Unit) -> list[str]:
+    """What a bar is made of."""
+    own = [(piece.name, piece.values[row]) for piece in pieces if piece.values[row]]
+    return [name, *(f"{part}: {unit.full(value)}" for part, value in own if part)]
 
 
 def _box(axes: Axes, bar: Rectangle) -> Box:

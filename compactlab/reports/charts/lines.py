@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, bills, reca
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.drawing import canvas, tip
 from compactlab.reports.charts.kit import (
     CALLS,
     PERCENT,
@@ -21,6 +22,7 @@ from compactlab.reports.charts.kit import (
     Colours,
     KeyEntry,
     Sheet,
+    Unit,
     measure,
     recall,
 )
@@ -52,6 +54,11 @@ class Curve:
     ys: Sequence[float]
     band: Sequence[tuple[float, float]] = ()
 
+    def at(self, x: float) -> float:
+        """Its value at the point that is nearest from the left; no number beyond its ends."""
+        place = bisect_right(self.xs, x) - 1
+        return self.ys[place] if place >= 0 and x <= self.xs[-1] else math.nan
+
 
 def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
     """Lines with a mark at every point or at some; grey ones lie below and share a key entry."""
@@ -66,6 +73,29 @@ def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
     for number, curve in enumerate(given):
         _draw(axes, curve, number, marks)
     return sheet.figure, axes
+
+
+# A place of a chart of curves tells so many of them, and there are so many places at most.
+_TOLD, _PLACES = 14, 24
+
+
+def tell(axes: Axes, given: Sequence[Curve], heads: Mapping[float, str], unit: Unit) -> None:
+    """Let each place along the axis tell its head and what the curves are there, loud ones first.
+
+    Call it when the axes are what they will be.
+    """
+    first = sorted(given, key=lambda curve: curve.colour == "grey")[:_TOLD]
+    places = list(heads)[:: -(-len(heads) // _PLACES) or 1]
+    middles = [float(axes.transData.transform((x, 0.0))[0]) for x in places]
+    ends = axes.transAxes.transform([(0, 0), (1, 1)])
+    (left, low), (right, high) = ends.tolist()
+    edges = [left, *((a + b) / 2 for a, b in pairwise(middles)), right]
+    for at, x in enumerate(places):
+        known = [(curve.label, curve.at(x)) for curve in first]
+        lines = [f"{label}: {unit.full(y)}" for label, y in known if not math.isnan(y)]
+        more = [f"and {len(given) - _TOLD} more"] if len(given) > _TOLD else []
+        box = (edges[at], low, edges[at + 1], high)
+        tip(axes.figure.get_figure(root=True), box, heads[x], *lines, *more)
 
 
 def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
@@ -93,7 +123,7 @@ def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
 # What a conversation has cost up to each of its calls: a line a strategy.
 
 # So many points say where a line goes: those that stand out have more.
-_LOUD, _QUIET = 160, 50
+_LOUD, _QUIET = 100, 40
 _CAPTION = (
     "The cost of the conversation up to and including each call, in dollars, with side calls. A "
     "jump is a call with a large prompt that missed the cache, or the request for a summary."
@@ -117,6 +147,9 @@ def cumulative(
         axes.set_ylim(bottom=0)
         measure(axes, "x", CALLS, "call number")
         measure(axes, "y", USD, "cumulative cost, USD")
+        last = int(max(line.xs[-1] for line in lines))
+        calls = dict.fromkeys(round(last * (n + 1) / _PLACES) for n in range(_PLACES))
+        tell(axes, lines, {n: f"up to call {n:,}" for n in calls if n}, USD)
     return Chart(name, "Cumulative cost", _CAPTION, drawn, "cumulative", subject)
 
 
@@ -202,6 +235,7 @@ def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str 
         axes.set_xlabel(title)
         axes.set_ylim(0, 1.02)
         measure(axes, "y", PERCENT, what)
+        tell(axes, lines, {n: f"{title}: {names[n]}" for n in range(last)}, PERCENT)
     return drawn
 
 

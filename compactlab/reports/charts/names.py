@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from compactlab.reports.charts.drawing import Box, Point, in_points, width_of
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.charts.drawing import Box, Point, classed, in_points, width_of
 from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import shorten
 
@@ -77,235 +80,202 @@ def _with_number(text: str, number: int, size: int) -> str:
     return shorten(text, size - len(mark)) + mark
 
 
-# Where the names of dots are put, so that none covers another.
+# Where the names of some dots are put: a name covers nothing, and is nearer to its dot than others.
 
-_NEAR = 7.0
-_DOT = 5.0
-_GAP = 4.0
-# Up to here, a place that is nearest to its own dot is better than one that is nearer to it.
-_CLEAR = 50.0
-_DISTANCES = (_NEAR, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140)
+Floats = NDArray[np.float64]
+
+# Half a mark, what a name keeps from another one, and how far from a dot its name may be.
+_DOT, _GAP = 5.0, 4.0
+_DISTANCES = (7.0, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140, 170)
 # Right, left, above, below, and what is between.
-_ANGLES = (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240, 75, 105, -75, 255)
+_ANGLES = (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240, 75, 105, 285, 255)
+# A name farther away than this gets a line to its dot, which is looked at in steps of so much.
+_LEAD, _STEP = 9.0, 2.0
+_TRIES = 4
 
 
 def place(
     dots: Sequence[Point],
     sizes: Sequence[Point],
     frame: Box,
+    marks: Sequence[Point] = (),
     drawn: Sequence[Point] = (),
-    *,
-    crossed: bool = False,
-) -> list[Point]:
-    """The lower left corner of the name of every dot: all in points, one after the other.
+) -> list[Point | None]:
+    """The lower left corner of the name of every dot, in points; None where there is no room.
 
-    Names stay within the frame and keep off what is drawn besides. Where lines go through the
-    dots, from left to right and upright, names stand between these first. A place that is nearer
-    to another dot comes last. Without a free place with a free line to the dot, it is the one that
-    covers least, and of these the one whose line crosses least.
+    Names stay within the frame, and keep off all marks and what is drawn besides. A name, or the
+    line to it, is nearest to its dot; without a line, its dot is the nearest mark, too. What finds
+    no room goes first at the next try; at the last one, lines may cross marks.
 
     Examples
     --------
     >>> place([(50, 50)], [(30, 10)], (0, 0, 200, 100))
     [(57.0, 45.0)]
     """
-    angles = sorted(_ANGLES, key=lambda angle: angle % 90 == 0) if crossed else _ANGLES
-    taken = [_square(dot, _DOT) for dot in dots]
-    obstacles = [_square(point, 1) for point in drawn]
-    places: list[Point] = []
-    for dot, size in zip(dots, sizes, strict=True):
-        boxes = [box for box in _around(dot, size, angles) if _within(box, frame)]
-        clear = [box for box in boxes if not any(_touch(box, each) for each in obstacles)]
-        own = [box for box in clear if _far(box, dot) < _CLEAR and not strayed(box, dot, dots)]
-        free = (box for box in (*own, *clear, *boxes) if _free(box, dot, taken))
-        box = next(free, None) or _least(boxes, dot, taken) or _beside(dot)
-        with_gap = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
-        taken += [with_gap, *_line(dot, box)]
-        places.append((box[0], box[1]))
+    best: list[Point | None] = []
+    order = list(range(len(dots)))
+    for number in range(_TRIES):
+        strict = number < _TRIES - 1
+        places = _placed(order, dots, sizes, frame, (marks, drawn), strict=strict)
+        if not best or places.count(None) < best.count(None):
+            best = places
+        if None not in places:
+            break
+        order.sort(key=lambda number: places[number] is not None)
+    return best
+
+
+def _placed(
+    order: Sequence[int],
+    dots: Sequence[Point],
+    sizes: Sequence[Point],
+    frame: Box,
+    besides: tuple[Sequence[Point], Sequence[Point]],
+    *,
+    strict: bool,
+) -> list[Point | None]:
+    """Places in an order; a strict line to a dot crosses no mark, any line crosses no name."""
+    own, marks = _points(dots), _points([*dots, *besides[0]])
+    taken = np.concatenate([_squares(marks, _DOT), _squares(_points(besides[1]), 1)])
+    free = 0 if strict else len(taken)
+    # How far the nearest name is from each dot that is to be named, and its own: a line is near.
+    nearest, of_own = np.full(len(own), np.inf), np.zeros(len(own))
+    places: list[Point | None] = [None] * len(own)
+    for number in order:
+        boxes = _around(dots[number], sizes[number], frame)
+        far = _distances(boxes, own)
+        lead = far[:, number] > _LEAD
+        closest = _distances(boxes, marks).min(axis=1) >= far[:, number] - 1e-9
+        # A dot that has a name keeps it as the nearest, and no other name is nearer to this one.
+        settled = np.array([n for n in order if places[n] is not None], dtype=np.int64)
+        fits = lead | (closest & (far[:, number] < nearest[number]))
+        fits &= ~_touched(boxes, taken) & (far[:, settled] > of_own[settled]).all(axis=1)
+        for at in np.flatnonzero(fits):
+            line = _line(dots[number], boxes[at])
+            if not lead[at] or not _touched(line, taken[free:]).any():
+                left, low, right, high = map(float, boxes[at])
+                places[number] = (left, low)
+                of_own[number] = 0.0 if lead[at] else far[at, number]
+                nearest = np.minimum(nearest, far[at])
+                with_gap = np.array([[left - _GAP, low, right + _GAP, high]])
+                taken = np.concatenate([taken, with_gap, *([line] if lead[at] else [])])
+                break
     return places
 
 
-def nearest(box: Box, dot: Point) -> Point:
+def _points(points: Sequence[Point]) -> Floats:
+    return np.array(points, np.float64).reshape(-1, 2)
+
+
+def _squares(points: Floats, half: float) -> Floats:
+    return np.concatenate([points - half, points + half], axis=1)
+
+
+def _around(dot: Point, size: Point, frame: Box) -> Floats:
+    """Boxes around a dot that lie within the frame, the nearest first."""
+    distance, angle = (a.ravel() for a in np.meshgrid(_DISTANCES, _ANGLES, indexing="ij"))
+    x = dot[0] + distance * np.cos(np.radians(angle))
+    y = dot[1] + distance * np.sin(np.radians(angle))
+    upright, level = np.isin(angle, (90, 270)), np.isin(angle, (0, 180))
+    beside = np.where((angle > 90) & (angle < 270), x - size[0], x)
+    left = np.where(upright, x - size[0] / 2, beside)
+    left = np.clip(left, frame[0], max(frame[0], frame[2] - size[0]))
+    low = np.where(level, y - size[1] / 2, np.where(angle % 360 < 180, y, y - size[1]))
+    boxes = np.stack([left, low, left + size[0], low + size[1]], axis=1)
+    within = (boxes[:, :2] >= frame[:2]).all(axis=1) & (boxes[:, 2:] <= frame[2:]).all(axis=1)
+    return boxes[within]
+
+
+def nearest_in(box: Sequence[float], dot: Point) -> Point:
     """The point of a name that is nearest to its dot: there a line between them ends."""
     return max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
 
 
-def strayed(box: Box, dot: Point, dots: Sequence[Point], slack: float = 0.0) -> bool:
-    """Whether a name stands nearer to another dot than to its own, or nearly so by some slack."""
-    limit = _far(box, dot) + slack - 1e-9
-    return any(_far(box, other) < limit for other in dots if other != dot)
+def _distances(boxes: Floats, points: Floats) -> Floats:
+    """How far each point is from each box."""
+    corners = boxes[:, None, :]
+    past = np.maximum(corners[..., :2] - points, points - corners[..., 2:])
+    distances: Floats = np.hypot(*np.moveaxis(np.maximum(past, 0), -1, 0))
+    return distances
 
 
-def _far(box: Box, dot: Point) -> float:
-    return math.dist(nearest(box, dot), dot)
+def _touched(boxes: Floats, others: Floats) -> NDArray[np.bool_]:
+    """Which boxes touch any of the others."""
+    a, b = boxes[:, None, :], others[None, :, :]
+    both = (a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:])
+    return np.asarray(np.any(np.all(both, axis=-1), axis=1), np.bool_)
 
 
-def _around(dot: Point, size: Point, angles: Sequence[int]) -> Iterator[Box]:
-    """Places around a dot, the nearest first."""
-    width, height = size
-    for distance in _DISTANCES:
-        for angle in angles:
-            x = dot[0] + distance * math.cos(math.radians(angle))
-            y = dot[1] + distance * math.sin(math.radians(angle))
-            left = x - width / 2 if angle in (90, 270) else x - width if 90 < angle < 270 else x
-            low = y - height / 2 if angle in (0, 180) else y if angle % 360 < 180 else y - height
-            yield left, low, left + width, low + height
-
-
-def _least(boxes: Sequence[Box], dot: Point, taken: Sequence[Box]) -> Box | None:
-    """Of those that cover least the first whose line to the dot crosses least."""
-    covered = [round(sum(_overlap(box, other) for other in taken), 9) for box in boxes]
-    best = [box for box, area in zip(boxes, covered, strict=True) if area == min(covered)]
-    return min(best, key=lambda box: _crossings(box, dot, taken), default=None)
-
-
-def _crossings(box: Box, dot: Point, taken: Sequence[Box]) -> int:
-    line = _line(dot, box)
-    return sum(any(_touch(step, other) for step in line) for other in taken)
-
-
-def _beside(dot: Point) -> Box:
-    return dot[0] + _NEAR, dot[1], dot[0] + _NEAR, dot[1]
-
-
-def _overlap(a: Box, b: Box) -> float:
-    """The area that two boxes share."""
-    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return width * height if width > 0 and height > 0 else 0.0
-
-
-def _free(box: Box, dot: Point, taken: Sequence[Box]) -> bool:
-    """Whether a place covers nothing, and neither does the line from it to its dot."""
-    if any(_touch(box, other) for other in taken):
-        return False
-    return not any(_touch(step, other) for step in _line(dot, box) for other in taken)
-
-
-def _line(dot: Point, box: Box) -> list[Box]:
+def _line(dot: Point, box: Floats) -> Floats:
     """Small squares on the line between a dot and its name, from where the dot ends."""
-    x, y = nearest(box, dot)
-    length = math.hypot(x - dot[0], y - dot[1])
+    end = np.array(nearest_in(box.tolist(), dot))
+    start = np.array(dot)
+    length = float(np.hypot(*(end - start)))
     first = _DOT + 1.5
-    shares = [(first + 2 * step) / length for step in range(math.ceil((length - first) / 2))]
-    return [
-        _square((dot[0] + (x - dot[0]) * share, dot[1] + (y - dot[1]) * share), 1)
-        for share in shares
-    ]
-
-
-def _square(middle: Point, half: float) -> Box:
-    return middle[0] - half, middle[1] - half, middle[0] + half, middle[1] + half
-
-
-def _within(box: Box, frame: Box) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
-
-
-def _touch(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    shares = np.arange(first, max(length, first), _STEP) / max(length, first)
+    return _squares(start + shares[:, None] * (end - start), 1)
 
 
 # Names beside dots, with a line to the dot where there is no room right beside it.
 
-_LOUD, _QUIET = 9.0, 7.5
-_LINE = 1.2
-# A name farther away than this gets a line to its dot.
-_LEAD = 9.0
-# Another dot that is farther from a name than its own by less than this could be taken for its.
-_DOUBT = 5.0
+_SIZE, _HIGH = 10.0, 1.2
 # A line ends so far from the letters.
 _SHORT = 1.5
-# Dots nearer than this lie on each other.
+# Dots nearer than this lie on each other: one name is written of all.
 _SAME = 2.0
-# So many names of dots that lie on each other are written; then how many more there are.
-_MOST = 4
-# Characters that there is room for in a name.
-_LETTERS = 44
-
-
-class _Labels:
-    """The names of a dot, in lines, and the colour of the first loud one; "" if none is loud."""
-
-    def __init__(self, dot: Point, labels: Sequence[str], loud: Mapping[str, str]) -> None:
-        self.dot = dot
-        most = len(labels) if len(labels) <= _MOST + 1 else _MOST
-        self.lines = [(label, _LOUD if label in loud else _QUIET) for label in labels[:most]]
-        self.colour = next((loud[label] for label, _ in self.lines if label in loud), "")
-        if most < len(labels):
-            self.lines.append((f"and {len(labels) - most} more", _QUIET))
-        width = max(width_of(text, size) for text, size in self.lines)
-        self.size = width, sum(size * _LINE for _, size in self.lines)
+# Characters that there is room for in a name, for every so many points of the axes.
+_LETTER = 16
 
 
 def write_names(
     axes: Axes,
     named: Mapping[str, Point],
-    loud: Mapping[str, str],
+    marks: Sequence[Point],
     drawn: Sequence[Point],
-    *,
-    crossed: bool,
 ) -> None:
     """Write names beside dots, in axes of a figure of which a point is a pixel.
 
-    The loud ones are placed first, and written larger and darker; a line in the colour of such a
-    dot goes to it where another dot is nearer. Names keep off the points that are drawn, which are
-    those of the figure. Lines go through the dots, if they are crossed.
+    Names keep off all marks and off the points that are drawn besides, which are those of the
+    figure.
     """
-    first = [*(n for n in named if n in loud), *(n for n in named if n not in loud)]
-    dots = [(float(x), float(y)) for x, y in axes.transData.transform([named[n] for n in first])]
-    labels = distinct_labels(first, _LETTERS)
-    colours = {label: loud[name] for label, name in zip(labels, first, strict=True) if name in loud}
-    blocks = [_Labels(dot, each, colours) for dot, each in _by_dot(dots, labels).items()]
+    dots: dict[Point, str] = {}
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    frame, of_names = (left + 2, low + 2, right, high), [block.dot for block in blocks]
-    places = place(of_names, [block.size for block in blocks], frame, drawn, crossed=crossed)
-    for block, (x, y) in zip(blocks, places, strict=True):
-        box = (x, y, x + block.size[0], y + block.size[1])
-        _lead(axes, block, box, strayed=strayed(box, block.dot, of_names, _DOUBT))
-        _write(axes, block, box)
+    labels = distinct_labels(list(named), max(12, int((right - left) / _LETTER)))
+    for label, dot in zip(labels, _on_sheet(axes, list(named.values())), strict=True):
+        if all(math.dist(dot, other) >= _SAME for other in dots):
+            dots[dot] = label
+    frame = (left + 2, low + 2, right + 6, high)
+    sizes = [(width_of(label, _SIZE), _SIZE * _HIGH) for label in dots.values()]
+    places = place(list(dots), sizes, frame, _on_sheet(axes, marks), drawn)
+    for (dot, label), size, at in zip(dots.items(), sizes, places, strict=True):
+        if at is not None:
+            _write(axes, dot, label, (*at, at[0] + size[0], at[1] + size[1]))
 
 
-def _by_dot(dots: Sequence[Point], labels: Sequence[str]) -> dict[Point, list[str]]:
-    """Names by dot; strategies whose dots lie on each other share one."""
-    groups: dict[Point, list[str]] = {}
-    for dot, label in zip(dots, labels, strict=True):
-        same = next((other for other in groups if math.dist(dot, other) < _SAME), dot)
-        groups.setdefault(same, []).append(label)
-    return groups
+def _on_sheet(axes: Axes, points: Sequence[Point]) -> list[Point]:
+    """Places of data, in points of the figure."""
+    if not points:
+        return []
+    return [(float(x), float(y)) for x, y in axes.transData.transform(points)]
 
 
-def _lead(axes: Axes, block: _Labels, box: Box, *, strayed: bool) -> None:
-    """A line from a dot to its name, where one might take the name for another dot's."""
+def _write(axes: Axes, dot: Point, label: str, box: Box) -> None:
+    """A name, anchored where it is next to its dot: a page's font may be narrower than ours."""
+    whole = in_points(axes.figure.get_figure(root=True))
     left, low, right, high = box
-    end = nearest((left, low + 1, right, high - 1), block.dot)
-    if math.dist(block.dot, end) <= _LEAD and not (strayed and block.colour):
-        return
-    share = 1 - _SHORT / max(math.dist(block.dot, end), _SHORT)
-    xs, ys = ([a, a + (b - a) * share] for a, b in zip(block.dot, end, strict=True))
-    # Over quiet dots, so that it is seen where there are many.
-    look: dict[str, Any] = (
-        {"linewidth": 1.1, "zorder": 3.2} if block.colour else {"linewidth": 0.5, "zorder": 2}
-    )
-    whole = in_points(axes.figure.get_figure(root=True))
-    axes.plot(xs, ys, transform=whole, color=light(block.colour or "grey"), **look)
-
-
-def _write(axes: Axes, block: _Labels, box: Box) -> None:
-    whole = in_points(axes.figure.get_figure(root=True))
-    # Anchored where it is next to its dot, because the page's font may be narrower than ours.
-    share, anchor = _anchor(block.dot[0], box[0], block.size[0])
-    x, y = box[0] + block.size[0] * share, box[1]
-    for text, size in reversed(block.lines):
-        axes.text(
-            x, y + 0.25 * size, text, transform=whole, ha=anchor, va="baseline", fontsize=size,
-            color=light("ink" if size == _LOUD else "muted"), zorder=4,
+    end = nearest_in((left, low + 1, right, high - 1), dot)
+    if math.dist(dot, end) > _LEAD:
+        share = 1 - _SHORT / math.dist(dot, end)
+        xs, ys = ([a, a + (b - a) * share] for a, b in zip(dot, end, strict=True))
+        axes.plot(
+            xs, ys, transform=whole, color=light("muted"), linewidth=0.7, zorder=2,
+            gid=classed("lead"),
         )  # fmt: skip
-        y += size * _LINE
-
-
-def _anchor(
-    dot: float, left: float, width: float
-) -> tuple[float, Literal["left", "center", "right"]]:
-    if left + width < dot:
-        return 1.0, "right"
-    return (0.5, "center") if abs(left + width / 2 - dot) < 1 else (0.0, "left")
+    x, anchor = (
+        (right, "right") if right < dot[0] else (left, "left") if left > dot[0]
+        else ((left + right) / 2, "center")
+    )  # fmt: skip
+    axes.text(
+        x, low + 0.25 * _SIZE, label, transform=whole, ha=anchor, va="baseline", fontsize=_SIZE,
+        color=light("ink"), zorder=4, gid=classed("name"),
+    )  # fmt: skip

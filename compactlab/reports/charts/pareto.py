@@ -3,93 +3,158 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas
+from compactlab.reports.charts.drawing import Point, canvas, classed, tip
 from compactlab.reports.charts.kit import (
     PERCENT,
+    STEPS,
     USD,
-    WIDTH,
     Colours,
     KeyEntry,
     Sheet,
+    Unit,
     mark,
     measure,
-    measure_powers,
 )
 from compactlab.reports.charts.names import write_names
 from compactlab.reports.charts.palette import light
+from compactlab.reports.render.text import dollars, show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.ticker import LogLocator
+    from matplotlib.figure import Figure
 
-_HEIGHT = 350.0
-_LEFT, _RIGHT, _BELOW = 50.0, 18.0, 36.0
+# Width, height, and points left of the axes: beside a table, and on a small screen.
+_WIDE, _NARROW = (560.0, 330.0), (350.0, 380.0)
+_LEFT, _RIGHT, _BELOW = 44.0, 14.0, 34.0
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
-# If one costs so many times what is usual, dollars are drawn on an axis of powers.
-_FAR = 4.0
 # The axis of fact recall begins here at the latest.
 _MOST = 0.95
-_KEY = (
-    KeyEntry("usable", "muted", "mark", mark="o"),
-    KeyEntry("exceeds the context window on some calls", "muted", "mark", mark="o-"),
-    KeyEntry("invalid prompts", "muted", "mark", mark="s"),
-    KeyEntry("control", "muted", "mark", mark="D"),
-    KeyEntry("Pareto front", "muted", "line"),
-)
+# The size of letters, which a screen shows as they are.
+_LETTERS = 10.0
+# A mark is as wide for who points at it.
+_REACH = 7.0
 _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
     "better. Fact recall is the share of the needed facts that the prompt holds, of those last "
     "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
-    "usable strategies that compacted at least once; controls and as_recorded are excluded. "
+    "usable strategies that compacted at least once; controls and as_recorded are excluded. Named "
+    "are the front, the reference and strategies of one's own; the table has all. "
 )
+_BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = (
-    "Bars are 95 % confidence intervals, paired by conversation with {reference}: horizontal, of "
-    "the ratio of costs times the cost of {reference}; vertical, of the difference in fact recall, "
-    "for any distribution of losses. They compare a strategy with {reference}, not two other "
-    "strategies with each other."
+    "Bars of the named ones are 95 % confidence intervals, paired by conversation with "
+    "{reference}: horizontal, of the ratio of costs times the cost of {reference}; vertical, of "
+    "the difference in fact recall, for any distribution of losses. They compare a strategy with "
+    "{reference}, not two other strategies with each other."
 )
-_COST = "cost of all conversations, USD (less is better"
+_COST = "cost of all conversations, USD (less is better)"
+_RECALL = "fact recall, % (more is better)"
 _NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."
 
 # Ends from left to right and from bottom to top; None where there is no interval.
 _Bar = tuple[Point | None, Point | None]
 
 
-def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw cost and fact recall; None if nothing is needed."""
+class _Subject(NamedTuple):
+    """What is drawn: strategies with their intervals, and the names of some."""
+
+    rows: Sequence[Row]
+    front: Sequence[Row]
+    intervals: Mapping[str, _Bar]
+    colours: Colours
+    named: Sequence[Row]
+
+
+def pareto(
+    comparison: Comparison, colours: Colours, name: str, own: Collection[str] = ()
+) -> Chart | None:
+    """Draw cost and fact recall, and name those of one's own too; None if nothing is needed."""
     rows = [row for row in comparison.rows if row.recall is not None]
     if not rows:
         return None
     intervals, reference = _intervals(comparison, rows)
-    caption = _CAPTION.format(lag=comparison.lag) + (
-        _BARS.format(reference=reference) if intervals else _NO_BARS
-    )
+    front = comparison.front
+    basis = reference_of(comparison)
+    named = [row for row in rows if row in front or row is basis or row.spec in own]
+    # Sixty crosses would hide the marks.
+    bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
+    subject = _Subject(rows, front, bars, colours, named)
     with canvas():
-        sheet = Sheet(_BELOW + _HEIGHT, _KEY, above=2)
-        axes = sheet.axes(_LEFT, _BELOW, WIDTH - _LEFT - _RIGHT, _HEIGHT)
-        _frame(axes, rows, intervals)
-        front = [_place(row) for row in comparison.front]
-        axes.step(
-            [x for x, _ in front], [y for _, y in front], where="post", color=light("muted"),
-            linewidth=1, linestyle=(0, (4, 3)), zorder=1,
-        )  # fmt: skip
-        for row in rows:
-            colour = colours[row.spec]
-            _bars(axes, row, intervals.get(row.spec), colour)
-            _dot(axes, row, colour, 3 + 0.4 * (colour != "grey") + 0.2 * (row in comparison.front))
-        # The most expensive first: to their right there is nothing yet, so lines seldom cross.
-        named = {row.label: _place(row) for row in reversed(rows)}
-        loud = {row.label: each for row in rows if (each := colours[row.spec]) != "grey"}
-        write_names(axes, named, loud, _stepped(axes, front), crossed=bool(intervals))
-    return Chart(name, "Cost and fact recall", caption, sheet.figure, "pareto")
+        (wide, broken), (narrow, _) = (_drawn(subject, size) for size in (_WIDE, _NARROW))
+    caption = (
+        _CAPTION.format(lag=comparison.lag)
+        + (_BROKEN if broken else "")
+        + (_BARS.format(reference=reference) if intervals else _NO_BARS)
+    )
+    title = "Cost and fact recall"
+    return Chart(name, title, caption, wide, "pareto", narrow=narrow)
+
+
+def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
+    """The drawing at a size, and whether an axis of it is broken."""
+    width, height = size
+    sheet = Sheet(height, _key(subject.rows), above=2, width=width, letters=_LETTERS)
+    axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - _RIGHT, height - _BELOW)
+    broken = _frame(axes, subject.rows, subject.intervals)
+    axes.tick_params(labelsize=_LETTERS)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_fontsize(_LETTERS)
+    front = [_place(row) for row in subject.front]
+    axes.step(
+        [x for x, _ in front], [y for _, y in front], where="post", color=light("muted"),
+        linewidth=1, linestyle=(0, (4, 3)), zorder=1,
+    )  # fmt: skip
+    for row in subject.rows:
+        colour = subject.colours[row.spec]
+        _bars(axes, row, subject.intervals.get(row.spec), colour)
+        _dot(axes, row, colour, 3 + 0.4 * (colour != "grey") + 0.2 * (row in subject.front))
+    marks = [_place(row) for row in subject.rows]
+    named = {row.label: _place(row) for row in subject.named}
+    write_names(axes, named, marks, _stepped(axes, front))
+    for row, (x, y) in zip(subject.rows, axes.transData.transform(marks).tolist(), strict=True):
+        tip(sheet.figure, (x - _REACH, y - _REACH, x + _REACH, y + _REACH), *_told(row))
+    return sheet.figure, broken
+
+
+def _key(rows: Sequence[Row]) -> list[KeyEntry]:
+    """What the marks that are there mean."""
+    entries = (
+        (any(row.exceeds_window for row in rows), "exceeds the window", "mark", "o-"),
+        (any(row.faulty for row in rows), "invalid prompts", "mark", "s"),
+        (any(row.control for row in rows), "control", "mark", "D"),
+        (True, "Pareto front", "line", ""),
+    )
+    return [
+        KeyEntry("usable", "muted", "mark", mark="o"),
+        *(KeyEntry(text, "muted", kind, mark=sign) for there, text, kind, sign in entries if there),  # type: ignore[arg-type]
+    ]
+
+
+def _told(row: Row) -> list[str]:
+    """What a mark tells: the strategy with its figures."""
+    faults = [
+        (row.exceeds_window, "exceeds the context window on some calls"),
+        (row.faulty, "a provider would reject some calls"),
+        (row.sees_future, "sees future messages"),
+        (row.control, "control"),
+    ]
+    return [
+        row.label,
+        f"cost: {dollars(row.value('cost_usd'))} USD",
+        f"fact recall: {show(row.recall, 'share')}",
+        *(text for is_so, text in faults if is_so),
+    ]
 
 
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
@@ -114,7 +179,7 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
     if cost.low is not None and cost.high is not None and cost.kind == "ratio":
         across = cost.low * dollars, cost.high * dollars
     if need.low is not None and need.high is not None:
-        upright = met + need.low, met + need.high
+        upright = met + need.low, min(1.0, met + need.high)
     return (across, upright) if across or upright else None
 
 
@@ -122,32 +187,102 @@ def _place(row: Row) -> Point:
     return row.value("cost_usd"), row.recall or 0.0
 
 
-def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> None:
+# Axes, which are broken where a few strategies would squeeze all others.
+
+# Outliers are what is so many times as far from the best as three of four strategies are; the part
+# of the axis that is theirs is so large.
+_FAR, _THEIRS = 1.25, 0.2
+
+Floats = NDArray[np.float64]
+
+
+def seam(distances: Sequence[float]) -> float | None:
+    """Up to which distance from the best an axis is drawn in full; None for all of them.
+
+    Examples
+    --------
+    >>> seam([1, 2, 3, 4, 20]), seam([1, 2, 3, 4, 5])
+    (4, None)
+    """
+    ordered = sorted(distances)
+    usual = _FAR * ordered[math.ceil(0.75 * len(ordered)) - 1]
+    near = max(each for each in ordered if each <= max(usual, ordered[0]))
+    return near if len(ordered) > 4 and 0 < 1.8 * near < ordered[-1] else None
+
+
+def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> bool:
+    """Set both axes, and say whether one of them is broken."""
     costs, met = zip(*map(_place, rows), strict=True)
-    across = [ends for ends, _ in intervals.values() if ends]
-    upright = [ends for _, ends in intervals.values() if ends]
-    highest = max(*costs, *(high for _, high in across), 0.0) or 1.0
-    least = max(0.0, min(*met, *(low for low, _ in upright), _MOST))
-    low, high = max(least - 0.1 * (1 - least), -0.03), 1 + 0.14 * (1 - least)
-    cheapest, median = min(costs), sorted(costs)[len(costs) // 2]
-    if highest > _FAR * median > 0 and cheapest > 0:
-        start = max(min([*costs, *(left for left, _ in across)]), cheapest / 2) / 1.25
-        measure_powers(axes, USD, _ticks(), f"{_COST}; logarithmic)")
-        axes.set_xlim(start, highest * 1.25)
-    else:
-        measure(axes, "x", USD, f"{_COST})")
-        axes.set_xlim(0, highest * 1.06)
-    axes.set_ylim(low, high)
-    measure(axes, "y", PERCENT, "fact recall, % (more is better)")
-    # Above 100 % there is room for names, and nothing to measure.
-    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1 + 1e-9])
+    across = [high for ends, _ in intervals.values() if ends for high in ends]
+    upright = [low for _, ends in intervals.values() if ends for low in ends]
+    highest = max(*costs, *across, 0.0) or 1.0
+    least = max(0.0, min(*met, *upright, _MOST))
+    measure(axes, "x", USD, _COST)
+    axes.set_xlim(0, highest * 1.06)
+    measure(axes, "y", PERCENT, _RECALL)
+    axes.set_ylim(max(least - 0.1 * (1 - least), -0.03), 1 + 0.1 * (1 - least))
+    wide, high = seam(costs), seam([1 - share for share in met])
+    if wide is not None:
+        _break(axes, "x", (0.0, wide * 1.04, highest * 1.06), USD)
+    if high is not None:
+        # From the top, so that what is lost is measured; and there is room for names above 100 %.
+        _break(axes, "y", (1 + 0.16 * high, 1 - high * 1.04, least - 0.06), PERCENT)
+    # Above 100 % there is nothing to measure.
+    low, top = axes.get_ylim()
+    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= min(top, 1 + 1e-9)])
+    return wide is not None or high is not None
 
 
-def _ticks() -> LogLocator:
-    """As many as fit."""
-    from matplotlib.ticker import LogLocator
+def _break(axes: Axes, which: str, ends: tuple[float, float, float], unit: Unit) -> None:
+    """Draw an axis in full from its good end to a seam, and compressed from there to its other."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-    return LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=20)
+    best, at, worst = ends
+    sign = 1.0 if worst > best else -1.0
+    values = np.array([best, at, worst]) * sign
+    shares = np.array([0.0, 1 - _THEIRS, 1.0]) * sign
+    order = slice(None, None, int(sign))
+    to, back = _through(values * sign, shares, order), _through(shares, values * sign, order)
+    getattr(axes, f"set_{which}scale")("function", functions=(to, back))
+    getattr(axes, f"set_{which}lim")(*((best, worst) if sign > 0 else (worst, best)))
+    most = unit.across - 2 if which == "x" else unit.upright
+    near = MaxNLocator(most, steps=STEPS).tick_values(*sorted((best, at)))
+    far = MaxNLocator(2, steps=STEPS).tick_values(*sorted((at, worst)))
+    beyond = at + 0.25 * (worst - at)
+    ticks = [tick for tick in near if min(best, at) <= tick <= max(best, at)]
+    ticks += [tick for tick in far if min(beyond, worst) <= tick <= max(beyond, worst)]
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: unit.written(value)))
+    share = 1 - _THEIRS if sign > 0 else _THEIRS
+    _strokes(axes, which, share)
+
+
+def _through(given: Floats, wanted: Floats, order: slice) -> Callable[[Floats], Floats]:
+    """A function through pairs of values, straight between them and beyond."""
+    xs, ys = given[order], wanted[order]
+    first, last = (ys[1] - ys[0]) / (xs[1] - xs[0]), (ys[-1] - ys[-2]) / (xs[-1] - xs[-2])
+
+    def through(values: Floats) -> Floats:
+        inner = np.interp(values, xs, ys)
+        below, above = np.minimum(values - xs[0], 0) * first, np.maximum(values - xs[-1], 0) * last
+        return np.asarray(inner + below + above)
+
+    return through
+
+
+def _strokes(axes: Axes, which: str, share: float) -> None:
+    """The double stroke across an axis, and a pale line where it is broken."""
+    look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False, "zorder": 5}
+    level = [share, share] if which == "x" else [0, 1], [0, 1] if which == "x" else [share, share]
+    axes.plot(*level, color=light("muted"), linewidth=0.6, linestyle=(0, (1, 3)), **look)
+    for shift in (-0.006, 0.006):
+        along, across = [share + shift - 0.006, share + shift + 0.006], [-0.016, 0.016]
+        xs, ys = (along, across) if which == "x" else (across, along)
+        axes.plot(xs, ys, color=light("muted"), linewidth=1.1, **look)
+
+
+# Marks, and the line of the front.
 
 
 def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
@@ -165,7 +300,8 @@ def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
     marker = "D" if row.control else "s" if row.faulty else "o"
     face = light("paper" if row.exceeds_window else colour)
     look = {"markerfacecolor": face, "markeredgewidth": 1.5, "clip_on": False, "zorder": level}
-    mark(axes, [_place(row)], marker, colour, 7 if marker == "o" else 5.5, **look)
+    size = 7 if marker == "o" else 5.5
+    mark(axes, [_place(row)], marker, colour, size, gid=classed("dot"), **look)
 
 
 def _stepped(axes: Axes, corners: Sequence[Point]) -> list[Point]:

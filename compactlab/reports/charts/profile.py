@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compactlab.reports.analysis.columns import ARROWS
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.drawing import canvas, tip
 from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names
 from compactlab.reports.render.text import MINUS, percent
 from compactlab.sim.metrics import METRICS
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # Tables that are looked at: a row a strategy, a column a figure, the better the darker.
 
 _HEAD = 12.0
-_SIZE = 8.0
-_HEADING = 7.5
+_SIZE = 8.5
+_HEADING = 8.5
 _WIDEST = 92.0
 # Ink can be read on the darkest of them, on light paper and on dark.
 SHADES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -48,6 +48,11 @@ def shaded_table(names: Sequence[str], columns: Sequence[ShadedColumn]) -> Figur
     for number, column in enumerate(columns):
         _draw(sheet, column, (left + width * number, width, top))
     sheet.line([(4, top), (left + width * len(columns), top)], "muted", 0.8)
+    for row, name in enumerate(names):
+        cells = ((" ".join(c.heading).replace("- ", ""), c.texts[row]) for c in columns)
+        low = top - ROW * (row + 1)
+        lines = [name, *(f"{head}: {text}" for head, text in cells if text)]
+        tip(sheet.figure, (0, low, WIDTH, low + ROW), *lines)
     return sheet.figure
 
 

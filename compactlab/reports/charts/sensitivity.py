@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas, width_of
+from compactlab.reports.charts.drawing import Point, canvas, tip, width_of
 from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import clean, counted, shorten
 
 _PANELS = {"cost_usd": "rank by cost, USD", "recall": "rank by recall, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
-_LETTERS, _SIZE = 30, 8.0
+_LETTERS, _SIZE = 28, 8.5
 # Points that a letter of a column's name takes.
-_LETTER = 4.6
+_LETTER = 5.4
 _KEY = (
     KeyEntry("changes rank", "ink", "line", mark="o"),
     KeyEntry("keeps its rank", "grey", "line", mark="."),
@@ -143,7 +143,11 @@ def _panel(
         ]
         y, strong, colour = points[0][1], spec in changed, shared.colours.get(spec, "grey")
         sheet.text((left - 24, y), name, "ink" if strong else "muted", "right", size=_SIZE)
-        sheet.text((left - 8, y), f"{by_comparison[0][spec]}", "muted", "right", size=6.5)
+        sheet.text((left - 8, y), f"{by_comparison[0][spec]}", "muted", "right")
+        ranked = zip(shared.columns, by_comparison, strict=True)
+        told = (f"{column or 'rank'}: {own[spec]}" for column, own in ranked)
+        box = (start, y - _ROW / 2, start + width, y + _ROW / 2)
+        tip(sheet.figure, box, shared.labels[spec], *told)
         if strong:
             colour = "muted" if colour == "grey" else colour
             sheet.line(points, colour, 1.8, marker="o", markersize=4.5, zorder=3)
@@ -159,4 +163,4 @@ def _heads(sheet: Sheet, corner: Point, step: float, columns: Sequence[str]) -> 
         room = (1.7 if align == "center" else 0.95) * step
         text = shorten(column, max(6, int(room / _LETTER)))
         at = (corner[0] + step * number, corner[1] - 18 - 10 * (number % 2))
-        sheet.text(at, text, "muted", align, size=7)
+        sheet.text(at, text, "muted", align)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compactlab.reports.analysis.aggregate import binned, cache_misses, column, sizes
 from compactlab.reports.analysis.comparison import windows_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas, in_points
+from compactlab.reports.charts.drawing import Point, canvas, in_points, tip
 from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, tokens_tick
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
@@ -143,6 +143,8 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
             _scales(drawing, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
             _draw(drawing, frame, panel)
             _head(drawing.sheet, frame, label, panel.run)
+            box = (left, low - _UNDER, left + wide, low + _HIGH + _OVER)
+            tip(drawing.sheet.figure, box, panel.label, *_told(panel.run))
         drawing.finish()
     figure = drawing.sheet.figure
     return Chart(name, "Context size by call", _CAPTION, figure, "session", subject)
@@ -195,10 +197,20 @@ def _draw(drawing: _Drawing, frame: _Frame, panel: Panel) -> None:
             drawing.line(colour, [(x, low), (x, low + 4)])
 
 
+def _told(run: Run) -> list[str]:
+    """What a panel tells."""
+    return [
+        f"{show(run.metrics.get('cost_usd'), 'USD')} USD",
+        counted(len(run.calls), "call"),
+        counted(sum(column(run, "compaction")), "compaction"),
+        f"prompts of at most {show(max(sizes(run)), 'tokens')} tokens",
+    ]
+
+
 def _head(sheet: Sheet, frame: _Frame, label: str, run: Run) -> None:
     cost = show(run.metrics.get("cost_usd"), "USD")
     text = f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
     if (peak := max(sizes(run))) > frame.top:
         text += f", up to {show(peak, 'tokens')}"
-    sheet.text((frame.left, frame.high + 27), label, size=8.0)
+    sheet.text((frame.left, frame.high + 27), label)
     sheet.text((frame.left, frame.high + 17), text, "muted")

@@ -25,12 +25,13 @@ from compactlab.reports.charts.kit import (
     mark,
     measure,
     measure_powers,
+    row_tips,
     rows,
     spread,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
-from compactlab.reports.render.text import MINUS, dollars, percent
+from compactlab.reports.render.text import MINUS, counted, dollars, percent
 from compactlab.sim.experiment.parquet import NO_ROWS
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         write_beside(axes, -1, "recovery adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         measure(axes, "x", USD, "cost of all conversations, USD")
+        row_tips(axes, list(map(_loops, closed)))
     return Chart(name, "Cost with recovery", _LOOPS_CAPTION, sheet.figure, "loops")
 
 
@@ -85,6 +87,12 @@ def _bills(axes: Axes, closed: Sequence[Row]) -> None:
     mark(axes, in_open, "o", "ink", 7.0, clip_on=False, markerfacecolor=light("paper"))
     best = [(row.value(_BEST), n) for n, row in enumerate(closed)]
     mark(axes, best, "o", "blue", 4.5, clip_on=False)
+
+
+def _loops(row: Row) -> list[str]:
+    """What a row tells: the cost in each loop."""
+    shown = {"open loop": _OPEN, "closed loop, best case": _BEST, "worst case": _worst(row)}
+    return [row.label, *(f"{key}: {USD.full(row.value(m))}" for key, m in shown.items())]
 
 
 def _worst(row: Row) -> str:
@@ -142,6 +150,15 @@ class _Compactions:
         """The share that does not break even before the next one or the end."""
         return 1 - len(self.break_even) / self.number
 
+    def told(self, label: str) -> list[str]:
+        """What its row tells."""
+        lines = [label, counted(self.number, "compaction")]
+        if len(self.ratios):
+            lines.append(f"spike, median: {float(np.median(self.ratios)):.1f} times")
+        if len(self.break_even):
+            lines.append(f"break-even, median: {float(np.median(self.break_even)):,.0f} calls")
+        return [*lines, f"no break-even: {percent(self.never_even)}%"]
+
 
 def spikes(comparison: Comparison, name: str) -> Chart | None:
     """Draw what compactions cost at once, and when they break even; None without compactions."""
@@ -164,6 +181,7 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         for place, (_, each) in enumerate(shown):
             _write_counts(right, place, f"{each.number:,}", f"{percent(each.never_even)}%")
         _write_counts(right, -1, "number", "no break-even")
+        row_tips(left, [each.told(label) for label, each in shown])
     return Chart(
         name, "Cache-miss spike and break-even of compactions", _CAPTION, sheet.figure, "spikes"
     )

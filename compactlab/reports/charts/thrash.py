@@ -21,12 +21,13 @@ from compactlab.reports.charts.kit import (
     KeyEntry,
     measure,
     measure_powers,
+    row_tips,
     rows,
     spread,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
-from compactlab.reports.render.text import NONE, percent
+from compactlab.reports.render.text import NONE, counted, percent
 from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.metrics.thrash import SMALL
 
@@ -68,6 +69,15 @@ class _Compactions:
     small: float
     again: float | None
 
+    def told(self, label: str) -> list[str]:
+        """What its row tells."""
+        lines = [label, counted(len(self.gains), "compaction")]
+        if len(self.intervals):
+            lines.append(f"calls to the next, median: {float(np.median(self.intervals)):,.0f}")
+        if len(self.gains):
+            lines.append(f"gain, median: {percent(float(np.median(self.gains)))}%")
+        return lines
+
 
 def thrash(comparison: Comparison, name: str) -> Chart | None:
     """Draw intervals and gains; None unless a strategy compacted a conversation twice."""
@@ -92,6 +102,7 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
                 write_beside(right, place, text, across)
         for title, across in _COLUMNS:
             write_beside(right, -1, title, across)
+        row_tips(left, [each.told(label) for label, each in shown])
     return Chart(
         name, "Compaction after compaction: interval and gain", _CAPTION, sheet.figure, "thrash"
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
 from compactlab.reports.analysis.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
 from compactlab.reports.analysis.comparison import (
+    ENOUGH,
     REJECTED,
     Comparison,
     Row,
@@ -15,7 +16,14 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import NOTHING, capped, inferred_models, unfinished, unused
+from compactlab.reports.page.notes import (
+    NOTHING,
+    capped,
+    inferred_models,
+    unfinished,
+    unusable,
+    unused,
+)
 from compactlab.reports.page.verdict import recorded, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
@@ -32,11 +40,18 @@ from compactlab.reports.render.text import NONE, capitalised, counted, show
 from compactlab.sim.experiment.results import Results
 
 LINES = 20
+# So many rows matter at most, besides those of the user's own; so few are all shown.
+ROWS, FEW = 8, 12
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
-_HEADS = ("strategy", "", "USD", "vs {}", "recall", "with recovery USD")
+_HEADS = ("strategy", "role", "USD", "vs {}", "recall", "with recovery USD")
+_CLOSED = "cost_with_recovery_usd"
+# Where room is scarce, columns with a high rank go first.
+_RANKS = (0, 1, 0, 0, 0, 2)
 _LEFT = 2
 _STEPS = 5
+_LEADING = 3
+_PLAIN = ("control", "Pareto front")
 _MARKS = {
     OVER: "exceeds the context window on some calls",
     NULL: "control",
@@ -51,19 +66,20 @@ def brief(results: Results) -> str:
     """Write the verdict for a terminal, in twenty lines.
 
     What is advised, and how far that carries, stands there in any case: a narrow terminal takes
-    more lines. Of several comparisons the first is shown, and whether the others agree.
+    more lines, and so do strategies of the user's own. Of several comparisons the first is shown,
+    and whether the others agree.
     """
     compared = comparisons(results)
     if not compared:
         return NOTHING
     advice = Advice(compared[0])
     sentences, may = _sentences(results, compared, advice)
-    for steps in range(_STEPS, -1, -1):
-        text = terminal.write(_document(advice, steps, sentences))
+    for steps in range(_STEPS, 1, -1):
+        text = terminal.write(_document(advice, sentences, steps))
         if _fits(text):
             break
     for sentence in may:
-        more = terminal.write(_document(advice, steps, [*sentences, sentence]))
+        more = terminal.write(_document(advice, [*sentences, sentence], steps))
         if _fits(more):
             sentences, text = [*sentences, sentence], more
     return text
@@ -76,20 +92,28 @@ def brief_markdown(results: Results) -> str:
         return NOTHING
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
-    return markdown.write(_document(advice, _STEPS, [*must, *may]))
+    return markdown.write(_document(advice, [*must, *may]))
 
 
 def _fits(text: str) -> bool:
     return len(text.splitlines()) <= LINES
 
 
-def _document(advice: Advice, steps: int, lines: Sequence[str]) -> Document:
+def _document(advice: Advice, lines: Sequence[str], steps: int = _STEPS) -> Document:
     comparison, reference = advice.comparison, advice.reference
     title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
-    against = name(reference.label) if reference else "all"
-    heads = [Column(head.format(against), words=n < _LEFT) for n, head in enumerate(_HEADS)]
-    chosen = picks(advice, steps)
-    cells = [TableRow(tuple(_cells(advice, row, role)), _tone(row, role)) for row, role in chosen]
+    against = name(reference.name) if reference else "all"
+    # The last column is of the closed loop, which may not have been run.
+    closed = any(row.figures[_CLOSED] is not None for row in comparison.rows)
+    size = len(_HEADS) if closed else len(_HEADS) - 1
+    heads = [
+        Column(head.format(against), words=n < _LEFT, rank=_RANKS[n])
+        for n, head in enumerate(_HEADS[:size])
+    ]
+    cells = [
+        TableRow(tuple(_cells(advice, row, role)[:size]), _tone(row, role))
+        for row, role in shown(advice, steps)
+    ]
     table = Table(tuple(heads), tuple(cells))
     blocks: list[Block] = [title, table, sentences(lines)] if cells else [title, sentences(lines)]
     return Document(tuple(blocks), width=_WIDTH, dense=True)
@@ -99,25 +123,66 @@ def _tone(row: Row, role: str) -> Tone:
     return "strong" if role.startswith("choose") else "quiet" if row.control else ""
 
 
+def shown(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
+    """The rows of the verdict: all where there are few, else those that matter."""
+    rows = advice.comparison.rows
+    if len(rows) > FEW:
+        return picks(advice, steps)
+    roles = {row.spec: role for row, role in picks(advice)}
+    return [(row, roles.get(row.spec, "")) for row in rows]
+
+
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
-    """The strategies that decide, each with what it is; the cheapest first."""
+    """The rows that matter, each with what it is, the cheapest first.
+
+    At most eight, of which so many are steps of the Pareto front; and all of the user's own.
+    """
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
-    played = comparison.row("as_recorded") if comparison.recorded else None
-    for row, role in (
-        (advice.advised, "choose"),
-        (advice.cheapest, "cheapest"),
-        (advice.best_recall, "highest recall"),
-        (None if advice.choices else advice.nearest, "nearest"),
-        (advice.reference, "reference"),
-        (played, "as recorded"),
-        (comparison.row("keep_none"), "control"),
-        (comparison.row("random_keep"), "control"),
-        *((row, "Pareto front") for row in advice.steps[:steps]),
-    ):
-        if row is not None and (role not in ("control", "Pareto front") or row.spec not in roles):
+    for row, role in _roles(advice, steps):
+        if row is None or (role in _PLAIN and row.spec in roles):
+            continue
+        if row.spec in roles or len(roles) < ROWS:
             roles.setdefault(row.spec, []).append(role)
+    for row in comparison.rows:
+        if row.own:
+            roles[row.spec] = [*roles.get(row.spec, ()), "yours"]
     return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
+
+
+def _roles(advice: Advice, steps: int) -> Iterator[tuple[Row | None, str]]:
+    """What rows are, the most important first."""
+    comparison = advice.comparison
+    yield advice.advised, "choose"
+    yield advice.reference, "reference"
+    yield (comparison.row("as_recorded") if comparison.recorded else None), "as recorded"
+    yield advice.cheapest, "cheapest"
+    yield (
+        advice.enough if advice.advised is None else None,
+        f"cheapest \N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}",
+    )
+    yield advice.knee, "knee"
+    yield advice.best_recall, "highest recall"
+    yield (None if advice.choices else advice.nearest), "nearest"
+    yield comparison.row("keep_none"), "control"
+    yield from ((row, "Pareto front") for row in _spread(advice, steps))
+
+
+def _spread(advice: Advice, steps: int) -> list[Row]:
+    """So many steps of the front: its ends, its knee, what recalls enough, and between these."""
+    first = [advice.cheapest, advice.best_recall, advice.knee, advice.enough]
+    chosen = [row for row in advice.steps if row in first]
+    others = [row for row in advice.steps if row not in first]
+    while others and len(chosen) < steps:
+        far = max(others, key=lambda row: _gap(row, chosen))
+        others.remove(far)
+        chosen.append(far)
+    return chosen
+
+
+def _gap(row: Row, chosen: Sequence[Row]) -> float:
+    """How far the recall of a row is from that of the nearest that is chosen."""
+    return min((abs((row.recall or 0.0) - (each.recall or 0.0)) for each in chosen), default=0.0)
 
 
 def _sentences(
@@ -126,20 +191,24 @@ def _sentences(
     """What always stands below the table, and what may, the most important first."""
     failed = len(results.failed)
     lines = verdict(compared[0], advice)
+    rows, few = shown(advice), len(compared[0].rows) <= FEW
     must = [
         _legend(advice),
         unfinished(results),
         *inferred_models(compared[0]),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
-        # The trade-off, what is recommended, and how far that carries.
-        *dict.fromkeys((*lines[:2], *recorded(compared[0]), lines[-1])),
+        # The trade-off, the choice here, what is recommended, and how far that carries.
+        *dict.fromkeys((*lines[:_LEADING], *recorded(compared[0]), lines[-1])),
+        *unusable([row for row, _ in rows if row.own or few]),
         *advised_alike(compared),
     ]
     may = [
+        *lines[_LEADING:-1][:1],
+        *unusable([row for row, _ in rows if not (row.own or few)]),
         *unused(compared[0]),
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *(line for line in lines[2:-1] if line not in must),
+        *(line for line in lines[_LEADING + 1 : -1] if line not in must),
         *capped(compared[0]),
     ]
     return [sentence for sentence in must if sentence], may
@@ -158,7 +227,7 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
 
 
 def _legend(advice: Advice) -> str:
-    carried = "".join(marks(row) for row, _ in picks(advice))
+    carried = "".join(marks(row) for row, _ in shown(advice))
     return "; ".join(f"{mark} {meaning}" for mark, meaning in _MARKS.items() if mark in carried)
 
 
@@ -171,7 +240,8 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
         name(f"{row.label} {marks(row)}".strip()),
         role,
         show(row.figures["cost_usd"], "USD"),
-        (signed(cost) if cost else "") or NONE,
+        # What cannot be had saves nothing.
+        (signed(cost) if cost and row.usable else "") or NONE,
         recall,
-        show(row.figures["cost_with_recovery_usd"], "USD"),
+        show(row.figures[_CLOSED], "USD"),
     ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,22 +16,24 @@ from compactlab.reports.analysis.comparison import (
     Case,
     Comparison,
     case_of,
-    case_title,
     compare,
     kind_of,
     label,
+    named_by_id,
+    title_of,
     window_of_models,
     windows_of,
 )
 from compactlab.reports.page.figures import STRATEGY, best_of, cells_of, head_of, row_of
 from compactlab.reports.render.document import Block, Cell, Key, Table, TableRow
+from compactlab.reports.render.html import in_script
 from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
-# Of one conversation, as_recorded is a row like the others.
-_COLUMNS = tuple(column for column in COLUMNS if column.key != "of_as_recorded")
+# One conversation alone may have another reference.
+_COLUMNS = tuple(column for column in COLUMNS if column.key != "of_reference")
 _HEADS = tuple(map(head_of, _COLUMNS))
 
 # So many names are suggested where the one that was asked for is not there.
@@ -51,10 +53,13 @@ class Conversation:
         """Tokens of the largest prompt of all its runs."""
         return max((run.metrics.get("prompt_tokens_peak") or 0 for run in self.runs), default=0)
 
+    alike: bool = False  # whether another one has the same title
+
     @property
     def title(self) -> str:
-        """What it is called."""
-        return case_title(self.case)
+        """What it is called: by its first prompt, and by its id where that is not enough."""
+        run = self.runs[0]
+        return f"{title_of(run)} · {named_by_id(run)}" if self.alike else title_of(run)
 
     @property
     def about(self) -> str:
@@ -64,7 +69,9 @@ class Conversation:
         names = listed([clean(name) for name in used])
         peak = show(self.peak, "tokens")
         size = f"{counted(len(longest.calls), 'call')}, prompts of at most {peak} tokens"
-        return f"{size}; {names}; {window_of_models(used, self.comparison)}"
+        text = f"{size}; {names}; {window_of_models(used, self.comparison)}"
+        own = named_by_id(longest)
+        return text if own in self.title else f"{own}; {text}"
 
     @property
     def windows(self) -> list[tuple[int, int]]:
@@ -89,6 +96,8 @@ def conversations(
         for case, runs in by_case.items()
         if any(run.status == "ok" for run in runs)
     ]
+    times = Counter(each.title for each in listing)
+    listing = [replace(each, alike=times[each.title] > 1) for each in listing]
     return sorted(listing, key=lambda each: (each.case[1] != wanted, -each.peak, each.case))
 
 
@@ -111,9 +120,12 @@ def figures_of(
     return pairs
 
 
-def table_of(results: Results, each: Conversation, colours: Mapping[str, str]) -> Table:
-    """The figures of a conversation."""
-    rows = tuple(row for _, row in figures_of(results, each, colours))
+def table_of(
+    results: Results, each: Conversation, colours: Mapping[str, str], chief: Collection[str]
+) -> Table:
+    """The figures of a conversation under the strategies that are drawn at first."""
+    runs = figures_of(results, each, colours)
+    rows = tuple(row for run, row in runs if run.strategy in chief)
     return Table((STRATEGY, *_HEADS), rows, ordered="cost_usd")
 
 
@@ -134,15 +146,13 @@ def must_be_there(results: Results, wanted: str | None) -> None:
 
 # The data that the page's script draws from: many conversations in little room.
 
-BINS = 80
-# Characters of all blocks of a page together: it shall stay under 5 MB with its charts.
-BUDGET = 2_500_000
+BINS = 48
+# Characters of all blocks of a page together: it shall stay under 1 MB with its charts.
+BUDGET = 220_000
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _MOST = 4_095
 _PAIRS = np.array([a + b for a in _DIGITS for b in _DIGITS], dtype="S2")
-# What could end the script element, begin another, or is a line break in JavaScript alone.
-_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -172,7 +182,7 @@ def pane(
     specs = _specs(listing)
     texts: list[str] = []
     for each in listing:
-        text = written(_conversation(results, each, colours, specs))
+        text = in_script(_conversation(results, each, colours, specs))
         budget -= len(text)
         if texts and budget < 0:
             break
@@ -182,7 +192,7 @@ def pane(
         for spec in specs
     ]
     heads = [[head.title, head.key, head.better] for head in _HEADS]
-    head = f'{{"strategies":{written(strategies)},"heads":{written(heads)},"conversations":['
+    head = f'{{"strategies":{in_script(strategies)},"heads":{in_script(heads)},"conversations":['
     text = f"{head}{','.join(texts)}]}}"
     left_out = len(listing) - len(texts)
     first = listing[0]
@@ -234,18 +244,7 @@ def _written_cell(cell: Cell | str) -> list[Any]:
 
 def _short(value: float) -> float:
     """A value as exact as sorting needs it."""
-    return int(value) if float(value).is_integer() else float(f"{value:.7g}")
-
-
-def written(data: Any) -> str:
-    r"""Write JSON that an HTML parser takes for nothing else.
-
-    Examples
-    --------
-    >>> written(["</script>", "\u2028"])
-    '["\\u003c/script\\u003e","\\u2028"]'
-    """
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
+    return int(value) if float(value).is_integer() else float(f"{value:.4g}")
 
 
 def series(values: Sequence[float]) -> tuple[float, str]:

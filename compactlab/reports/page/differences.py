@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from compactlab.reports.analysis.columns import COLUMNS, MEMORY
 from compactlab.reports.analysis.comparison import Comparison
@@ -12,6 +13,7 @@ from compactlab.reports.analysis.contrast import (
     contrasts,
     reference_of,
 )
+from compactlab.reports.analysis.tests import conversations_needed
 from compactlab.reports.page.figures import STRATEGY, row_of
 from compactlab.reports.render.document import (
     Block,
@@ -23,7 +25,7 @@ from compactlab.reports.render.document import (
     name,
     sentences,
 )
-from compactlab.reports.render.text import MINUS, NONE, exact, plain, show
+from compactlab.reports.render.text import MINUS, NONE, counted, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
 Write = Callable[[Contrast], Iterator[Cell]]
@@ -51,27 +53,49 @@ _READING = (
     "would detect, before Holm; the verdict states it for the strategy that it advises, or else "
     "for the cheapest usable strategy.",
 )
+_NOTHING_ELSE = "No other figure differs significantly (5%, after Benjamini and Hochberg)."
 _EXPLORED = (
+    "Shown are the figures with a significant difference, of the strategies that charts show. "
     "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
-    "significant at 5%, after Benjamini and Hochberg over all figures and strategies of this "
-    "table. Costs are in percent, shares in points, all other figures in their own unit for one "
+    "significant at 5%, after Benjamini and Hochberg over all figures of these strategies. "
+    "Costs are in percent, shares in points, all other figures in their own unit for one "
     "conversation: the mean, and of write spikes the median."
 )
 
 
+# With fewer conversations no difference can be significant, whatever it is.
+LEAST = 6
+
+
+def few(comparison: Comparison) -> str:
+    """Why there are no differences to show; "" where there are some."""
+    number, others = comparison.conversations, len(comparison.rows) - 1
+    if number >= LEAST or others < 1 or reference_of(comparison) is None:
+        return ""
+    needed = conversations_needed(others)
+    takes = f"; for {counted(others, 'strategy')} it takes at least {needed}" if needed else ""
+    return (
+        f"Differences are not tested: with {counted(number, 'conversation')} none can be "
+        f"statistically significant{takes}."
+    )
+
+
 def differences(
-    comparison: Comparison, colours: Mapping[str, str], anchor: str = ""
+    comparison: Comparison, colours: Mapping[str, str], among: Collection[str] = ()
 ) -> Iterator[Block]:
-    """Set the differences to the reference; nothing where there are no two strategies."""
+    """Set the differences to the reference; nothing where they would say nothing.
+
+    Those that were not declared are shown of some strategies, by spec, or of all.
+    """
     reference = reference_of(comparison)
-    if reference is None or len(comparison.rows) < 2:
+    if reference is None or len(comparison.rows) < 2 or few(comparison):
         return
     keys = dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))
     titles = {"cost_usd": "Cost", comparison.headline: f"Recall from {comparison.lag:,} tokens on"}
     known = [name for name in (*titles, *keys) if name in METRICS and _known(comparison, name)]
     explored = [name for name in known if name not in titles]
     declared = [name for name in titles if name in known]
-    estimates = contrasts(comparison, reference, [*declared, *explored])
+    estimates = contrasts(comparison, reference, declared)
     rows = [row for row in comparison.rows if row is not reference]
 
     def table(heads: Iterable[Column], metrics: list[str], write: Write) -> Table:
@@ -83,18 +107,37 @@ def differences(
             ),
         )
 
-    title = f"Differences to {name(reference.label)}, and their statistical significance"
-    yield Heading(title, anchor=anchor, label="Differences")
     for metric in declared:
         yield Heading(f"{titles[metric]}, compared with {name(reference.label)}", 4)
         bounds = any(estimates[row.spec, metric].low is not None for row in rows)
-        yield table(_heads(metric, bounds), [metric], _cells)
+        yield from _informative(table(_heads(metric, bounds), [metric], _cells))
     yield sentences(_READING, "quiet", bullets=False)
+    # Of the others, only what differs: a hundred rows of chance tell nothing.
+    some = [row for row in comparison.rows if not among or row.spec in among or row is reference]
+    estimates = contrasts(replace(comparison, rows=tuple(some)), reference, explored)
+    rows = [row for row in some if row is not reference]
+    explored = [m for m in explored if any(estimates[row.spec, m].determined for row in rows)]
+    rows = [row for row in rows if any(estimates[row.spec, m].determined for m in explored)]
     if explored:
         heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
         about = sentences([_EXPLORED], "quiet", bullets=False)
         blocks = (about, table(heads, explored, _brief))
-        yield Folded("Differences in all other figures: exploratory", blocks)
+        yield Folded("Differences in other figures: exploratory", blocks)
+    else:
+        yield sentences([_NOTHING_ELSE], "quiet", bullets=False)
+
+
+def _informative(table: Table) -> Iterator[Block]:
+    """A table without the columns that read the same in every row, and what these read."""
+    columns = list(zip(*(row.cells for row in table.rows), strict=True))
+    texts = [{cell.text for cell in cells if isinstance(cell, Cell)} for cells in columns]
+    alike = [n for n, own in enumerate(texts) if n > 1 and len(own) == 1 and len(table.rows) > 1]
+    kept = [n for n in range(len(texts)) if n not in alike]
+    rows = (replace(row, cells=tuple(row.cells[n] for n in kept)) for row in table.rows)
+    yield replace(table, columns=tuple(table.columns[n] for n in kept), rows=tuple(rows))
+    same = [f"{table.columns[n].title}: {texts[n].pop()}" for n in alike]
+    if same:
+        yield sentences([f"The same in every row: {'; '.join(same)}."], "quiet", bullets=False)
 
 
 def _known(comparison: Comparison, metric: str) -> bool:
@@ -165,11 +208,14 @@ def _difference(contrast: Contrast) -> Cell:
 
 
 def _brief(contrast: Contrast) -> Iterator[Cell]:
-    """A difference of a metric that was not declared: bold where it is significant."""
+    """A difference of a metric that was not declared: bold, and with its p, if significant."""
     cell = _difference(contrast)
-    chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
+    if not contrast.determined:
+        yield Cell(cell.text, value=cell.value)
+        return
+    chance = f"p {_probability(contrast.adjusted)}"
     text = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"
-    yield Cell(cell.text, text, cell.value, best=contrast.determined)
+    yield Cell(cell.text, text, cell.value, best=True)
 
 
 def _writer(contrast: Contrast) -> Callable[[float], str]:

@@ -19,8 +19,7 @@ _UNRANKED = frozenset({"write_spike"})
 _MOST = 0.5
 _ALWAYS = frozenset({"cost_usd", "recall"})
 _MEANINGS = {
-    "of_keep_all": "cost over that of keep_all on the same conversations",
-    "of_as_recorded": "cost over that of as_recorded on the same conversations",
+    "of_reference": "cost over that of the reference on the same conversations",
     "recall": "share of needed facts that the prompt holds, of those last stated so many tokens "
     "ago or earlier (mean over conversations)",
     "exposure": "share of these that is missed with summaries without content: the strategy's loss",

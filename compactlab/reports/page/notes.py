@@ -110,10 +110,36 @@ def notes(comparison: Comparison) -> list[str]:
         *_inferred(comparison),
         *_failed_summaries(comparison),
         *_heard(comparison),
+        *unusable(comparison.rows),
         *_idle(comparison),
         *unused(comparison),
         *capped(comparison),
     ]
+
+
+def unusable(rows: Sequence[Row]) -> Iterator[str]:
+    """Say of rows why nobody can use them, or that one's own did nothing, and what tells more."""
+    bad = [row for row in rows if not (row.usable or row.control)]
+    if bad:
+        reasons = [f"{name(row.label)} ({_fault(row)})" for row in bad]
+        yield (f"Not usable (`compactlab explain` shows the calls): {listed(reasons)}.")
+    still = [name(row.label) for row in rows if row.own and not row.acted]
+    if still:
+        yield (
+            f"Never compacted, so no prompt was changed: {listed(still)}. `compactlab explain` "
+            "shows the size of each prompt."
+        )
+
+
+def _fault(row: Row) -> str:
+    """Why nobody can use a strategy, in words."""
+    if row.sees_future:
+        return "sees future messages"
+    if row.exceeds_window:
+        share = show(row.figures["over_window"], "share")
+        return f"{share} of its calls exceed the context window"
+    share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
+    return f"a provider would reject {share} of its calls"
 
 
 def unused(comparison: Comparison) -> Iterator[str]:

@@ -164,7 +164,7 @@ def _quoted(word: Any) -> str:
 # The page itself.
 
 # In the order in which they stand on the page: a later one uses what an earlier one defines.
-_SCRIPTS = ("report.js", "drawing.js", "conversation.js")
+_SCRIPTS = ("report.js", "tips.js", "drawing.js", "conversation.js", "explorer.js")
 # So many conversations and strategies are named of an error; the JSON and the CSV have all.
 _NAMED = 20
 _INTRODUCTION = (
@@ -179,8 +179,8 @@ _NO_PAIR = (
     "summariser. So it is unknown whether the recommendation depends on them."
 )
 _RATIOS = (
-    f"“{TIMES}keep_all” and “{TIMES}as_recorded” are costs over the cost of that strategy on the "
-    "same conversations."
+    f"“{TIMES}” before the name of a strategy is the cost over the cost of that strategy, the "
+    "reference, on the same conversations."
 )
 
 
@@ -197,15 +197,16 @@ def write(results: Results, path: Path) -> None:
 
 def document(results: Results, conversation: str | None = None) -> Document:
     """All comparisons, with all that is known of where they come from."""
-    return Document(tuple(_blocks(results, conversation)))
+    blocks = tuple(_blocks(results, conversation))
+    # The parts of a single comparison stand below it, closed, and are contents enough.
+    several = sum(isinstance(block, Heading) and block.level == 2 for block in blocks) > 2
+    return Document(blocks, contents=several)
 
 
 def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
     compared = comparisons(results)
     colours = strategy_colours(results, compared)
     yield Heading("Context compaction compared", 1)
-    yield sentences([_INTRODUCTION], "important", bullets=False)
-    yield Terms(tuple(facts(results, compared)))
     if results.failed:
         failed = counted(len(results.failed), "run")
         note = "Strategies are compared only on conversations where all of them succeeded."
@@ -228,8 +229,10 @@ def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
             budget=BUDGET // len(compared),
         )
     yield from _failed(results)
-    yield from _meanings()
-    yield from _provenance(results)
+    yield Heading("About these results", 2, "about")
+    yield sentences([_INTRODUCTION], "quiet", bullets=False)
+    yield _meanings()
+    yield _provenance(results, compared)
 
 
 def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Iterator[Block]:
@@ -257,19 +260,25 @@ def _failed(results: Results) -> Iterator[Block]:
         ))  # fmt: skip
 
 
-def _meanings() -> Iterator[Block]:
-    yield Heading("What the figures mean", 2, "meaning")
+def _meanings() -> Folded:
     heads = _words("figure", "unit", "better", "meaning", "of a run", "of a strategy")
-    yield Table(heads, rows(
+    table = Table(heads, rows(
         [f"`{key}`", m.unit, f"{m.better} {ARROWS[m.better]}", m.meaning, m.of_run,
          combined_by(key)]
         for key, m in METRICS.items()
     ))  # fmt: skip
-    yield sentences([_RATIOS], "quiet", bullets=False)
+    blocks = (table, sentences([_RATIOS], "quiet", bullets=False))
+    about = "the definition of every figure"
+    return Folded("What the figures mean", blocks, "meaning", about)
 
 
-def _provenance(results: Results) -> Iterator[Block]:
-    yield Heading("Provenance", 2, "provenance")
+def _provenance(results: Results, compared: Sequence[Comparison]) -> Folded:
+    about = "versions, prices, settings, digests, and the command to run this again"
+    blocks = (Terms(tuple(facts(results, compared))), *_origins(results))
+    return Folded("Provenance", blocks, "provenance", about)
+
+
+def _origins(results: Results) -> Iterator[Block]:
     yield Terms(tuple(origin(results)))
     if not (known := _specs(results)):
         return
@@ -277,9 +286,12 @@ def _provenance(results: Results) -> Iterator[Block]:
         _words("label", "spec"), rows([name(label(results, spec)), name(spec)] for spec in known)
     )
     yield Folded("Strategies with all settings", (table,))
-    seen = {(run.conversation, run.scenario): run.digest for run in results.runs if run.strategy}
-    cells = rows([name(each), name(form), name(digest)] for (each, form), digest in seen.items())
-    table = Table(_words("conversation", "format", "digest"), cells)
+    seen = {(run.conversation, run.scenario): run for run in results.runs if run.strategy}
+    cells = rows(
+        [name(each), name(form), name(run.title), name(run.digest)]
+        for (each, form), run in seen.items()
+    )
+    table = Table(_words("conversation", "format", "first prompt", "digest"), cells)
     yield Folded("Conversations and their digests", (table,))
     yield Heading("Command to run this again", 4)
     yield Code(tuple(command(results).splitlines()))

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import MEMORY, columns
 from compactlab.reports.analysis.comparison import Comparison, Row, scope
+from compactlab.reports.analysis.contrast import reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.gallery import gallery
+from compactlab.reports.charts.drawing import own_specs
+from compactlab.reports.charts.gallery import ROWS, drawn, gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.conversations import BUDGET, Pane, conversations, pane, table_of
-from compactlab.reports.page.differences import differences
-from compactlab.reports.page.figures import figures, telling
+from compactlab.reports.page.brief import picks
+from compactlab.reports.page.conversations import (
+    BUDGET,
+    Conversation,
+    conversations,
+    pane,
+    table_of,
+)
+from compactlab.reports.page.differences import differences, few
+from compactlab.reports.page.explorer import explorer
+from compactlab.reports.page.figures import (
+    STRATEGY,
+    best_of,
+    cells_of,
+    figures,
+    head_of,
+    row_of,
+    telling,
+)
 from compactlab.reports.page.notes import notes
 from compactlab.reports.page.preserved import preserved
 from compactlab.reports.page.verdict import verdict
@@ -34,7 +53,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.document import Chart as Drawing
-from compactlab.reports.render.text import capitalised, clean, show
+from compactlab.reports.render.text import capitalised, clean, counted, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.results import Results
 
@@ -73,10 +92,34 @@ _COMPACTIONS = (
     "compaction. Right: the prompt that was sent. Facts stand beside the message that stated them; "
     "✕ marks facts that a later call needed and did not have."
 )
+# What each part answers.
+_ALL = "every figure; a click on a column sorts"
+_TESTED = "interval, adjusted p and non-inferiority, conversation by conversation"
+_COST = "what the money is paid for, and why tokens missed the cache"
+_SPIKES = "the cache-miss spike, its break-even, and how soon the next compaction comes"
+_RECALL = "by lag, by type and by number of compactions, and what missed facts cost"
+_CALLS = "One conversation, call by call"
+_CONVERSATION = "the context of any conversation, its cumulative cost and its figures"
+_COMPACTION = "message by message: what was kept and cut, and which facts were lost"
+# So many sentences of the verdict are seen at once, besides its first one.
+_SAID = 2
+# So many strategies are drawn at least.
+_LEAST_DRAWN = 8
+# The first screen has so many rows, and so many columns.
+_ROWS, _MOST_STEPS = 8, 8
+_DECIDING = ("cost_usd", "recall", "of_keep_all", "of_as_recorded", "cost_with_recovery_usd")
 _ALONE = (
     "Unknown: only one model and one summariser were run. With several (`--model` and "
     "`--summarizer`, both repeatable) this page says which findings reverse between them."
 )
+
+
+@dataclass(frozen=True)
+class Front:
+    """The first screen of a comparison: what matters as a table, and beside it the main chart."""
+
+    table: Table
+    chart: Drawing | None
 
 
 def section(
@@ -91,53 +134,111 @@ def section(
     wanted: str | None = None,
     budget: int = BUDGET,
 ) -> Iterator[Block]:
-    """Everything about one comparison; alone if the page has no other."""
+    """Everything about one comparison; alone if the page has no other.
+
+    The verdict, what matters and the main chart are seen at once; all else is opened.
+    """
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
-    first_drawn = chief(advice)
-    charts: dict[str, list[Drawing]] = {}
-    for chart in gallery(results, comparison, colours, anchor, [c.case for c in listing[:1]]):
+    # Pages with many comparisons have room for fewer strategies in each.
+    most = max(_LEAST_DRAWN, ROWS * budget // BUDGET)
+    shown_specs = {row.spec for row in drawn(comparison, own_specs(results), most)}
+    first = [each.case for each in listing[:1]]
+    charts: dict[str, list[Block]] = {}
+    for chart in gallery(results, comparison, colours, anchor, first, most=most):
         charts.setdefault(place(chart.kind), []).append(drawing(chart))
     yield Heading(capitalised(scope(comparison)), 2, anchor, label)
-    yield sentences(verdict(comparison, advice), "strong", bullets=False)
-    yield from charts.get("front", ())
+    said, *others = verdict(comparison, advice) or [""]
+    yield sentences([said, *others[:_SAID]], "strong", bullets=False)
+    if others[_SAID:]:
+        yield Folded("More of the verdict", (sentences(others[_SAID:], bullets=False),))
     if comparison.rows:
+        front = next(iter(charts.pop("front", ())), None)
+        main = front if isinstance(front, Drawing) else None
+        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), main))
+    if comparison.rows:
+        yield from explorer(comparison, colours, results.catalogue, anchor)
         yield from _strategies(comparison, colours, advice, anchor, legend)
-        yield from differences(comparison, colours, f"{anchor}-differences")
-        yield Heading("Cost", anchor=f"{anchor}-cost")
-    yield from charts.get("cost", ())
-    yield from _causes(comparison)
-    yield from charts.get("spikes", ())
-    yield from _memory(comparison, colours, advice, anchor)
-    yield from charts.get("memory", ())
-    if alone and comparison.rows:
-        yield Heading("What depends on the model and the summariser")
-        yield sentences([_ALONE], "important", bullets=False)
+        yield from _tested(comparison, colours, anchor, shown_specs)
+    yield from _part("Cost", _COST, (*charts.get("cost", ()), *_causes(comparison)), anchor, "cost")
+    title = "What a compaction costs at once"
+    yield from _part(title, _SPIKES, charts.get("spikes", ()), anchor, "spikes")
+    memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
+    yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
-        still = (
-            *charts.get("conversation", ()),
-            Heading("Figures of this conversation", 4),
-            table_of(results, listing[0], colours),
+        panes = tuple(charts.get("conversation", ()))
+        yield from _conversation(
+            results, listing, colours, advice, charts=panes, budget=budget, anchor=anchor
         )
-        data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
-        yield from _conversation(data)
-        shown = _views(results, comparison, listing[0].case, first_drawn, budget)
-        yield from _compactions(shown, anchor)
+    if alone and comparison.rows:
+        yield sentences([_ALONE], "quiet", bullets=False)
 
 
-def _conversation(data: Pane) -> Iterator[Block]:
-    title = "One conversation, call by call"
-    yield Heading(title, anchor=f"{data.name}-conversation", label="One conversation")
-    yield sentences([_PANES], "quiet", bullets=False)
-    yield Custom("conversation.html.j2", data)
+def _conversation(
+    results: Results,
+    listing: Sequence[Conversation],
+    colours: Colours,
+    advice: Advice,
+    *,
+    charts: tuple[Block, ...],
+    budget: int,
+    anchor: str,
+) -> Iterator[Block]:
+    """Any conversation, call by call, and compactions message by message."""
+    first_drawn = chief(advice)
+    heading = Heading("Figures of this conversation", 4)
+    table = table_of(results, listing[0], colours, first_drawn)
+    # Of one conversation, the table of all strategies has the same figures.
+    still = (*charts, *((heading, table) if len(listing) > 1 else ()))
+    data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
+    about = (sentences([_PANES], "quiet", bullets=False), Custom("conversation.html.j2", data))
+    yield from _part(_CALLS, _CONVERSATION, about, anchor, "conversation")
+    shown = _views(results, advice.comparison, listing, first_drawn, budget)
+    yield from _compactions(shown, anchor)
+
+
+def _part(
+    title: str, about: str, blocks: Iterable[Block], anchor: str, name: str
+) -> Iterator[Block]:
+    """A part that is closed at first; nothing where there is nothing in it."""
+    if held := tuple(blocks):
+        yield Folded(title, held, f"{anchor}-{name}", about)
+
+
+def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
+    """The strategies that matter, with the figures that decide."""
+    steps = next((n for n in range(_MOST_STEPS, 0, -1) if len(picks(advice, n)) <= _ROWS), 0)
+    chosen = picks(advice, steps)[:_ROWS]
+    known = [c for c in columns(comparison) if c.key in _DECIDING]
+    shown = sorted(known, key=lambda column: _DECIDING.index(column.key))
+    best = best_of(shown, comparison.rows)
+    rows = [
+        row_of(row, colours, cells_of(shown, row, best), [role] if role else [])
+        for row, role in chosen
+    ]
+    return Table((STRATEGY, *map(head_of, shown)), tuple(rows), ordered="cost_usd")
+
+
+def _tested(
+    comparison: Comparison, colours: Colours, anchor: str, among: Collection[str]
+) -> Iterator[Block]:
+    """The differences to the reference, or in a sentence why there are none."""
+    reference = reference_of(comparison)
+    if reference is not None and (why := few(comparison)):
+        yield sentences([why], "quiet", bullets=False)
+    elif reference is not None:
+        title = f"Differences to {name(reference.label)}, and their statistical significance"
+        yield from _part(
+            title, _TESTED, differences(comparison, colours, among), anchor, "differences"
+        )
 
 
 def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
     if shown.shown:
+        about = sentences([_COMPACTIONS], "quiet", bullets=False)
+        blocks = (about, Custom("compactions.html.j2", shown))
         title = "One compaction, before and after"
-        yield Heading(title, anchor=f"{anchor}-compaction", label="One compaction")
-        yield sentences([_COMPACTIONS], "quiet", bullets=False)
-        yield Custom("compactions.html.j2", shown)
+        yield from _part(title, _COMPACTION, blocks, anchor, "compaction")
 
 
 # The part of a comparison that a chart belongs to, by its kind; a new kind belongs to memory.
@@ -159,7 +260,8 @@ def place(kind: str) -> str:
 
 def drawing(chart: Chart) -> Drawing:
     """Set a chart."""
-    return Drawing(chart.title, chart.markup(), chart.caption, chart.kind)
+    markup, narrow = chart.markup(), chart.narrow_markup()
+    return Drawing(chart.title, markup, chart.caption, chart.kind, narrow=narrow)
 
 
 def _strategies(
@@ -171,19 +273,21 @@ def _strategies(
 ) -> Iterator[Block]:
     """The table of all strategies, how to read it, and which rules they break."""
     shown, left_out = telling(columns(comparison), comparison)
-    yield Heading("All strategies", anchor=f"{anchor}-strategies")
-    yield figures(comparison, colours, shown, roles(advice))
     empty = f"Columns without figures for most strategies are left out: {', '.join(left_out)}. "
     missing = [f"{empty}CSV and JSON have them."] if left_out else []
-    yield sentences([*notes(comparison), *legend, *missing, *_READING])
+    table = figures(comparison, colours, shown, roles(advice))
+    reading = sentences([*notes(comparison), *legend, *missing, *_READING])
     broken = {row.label: row.breaks for row in comparison.rows if row.breaks}
+    rules: tuple[Block, ...] = ()
     if broken:
         pairs = tuple(
             (name(label), ". ".join(f"{clean(r)}: {clean(why)}" for r, why in sorted(own.items())))
             for label, own in sorted(broken.items())
         )
         title = f"Rules of the contract that strategies break on purpose: {len(pairs)} strategies"
-        yield Folded(title, (Terms(pairs),))
+        rules = (Folded(title, (Terms(pairs),)),)
+    title = f"All {counted(len(comparison.rows), 'strategy')}"
+    yield from _part(title, _ALL, (table, reading, *rules), anchor, "strategies")
 
 
 def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
@@ -196,16 +300,14 @@ def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
     return by_spec
 
 
-def _memory(
-    comparison: Comparison, colours: Colours, advice: Advice, anchor: str
-) -> Iterator[Block]:
+def _memory(comparison: Comparison, colours: Colours, advice: Advice) -> Iterator[Block]:
     shown, _ = telling(columns(comparison, MEMORY), comparison)
-    if shown:
-        title = "Fact recall and recovery"
-        yield Heading(title, anchor=f"{anchor}-memory", label="Fact recall")
-        yield figures(comparison, colours, shown, roles(advice))
-        yield sentences([_RECOVERY], "quiet", bullets=False)
-        yield from preserved(comparison, colours)
+    if shown and comparison.rows:
+        table = figures(comparison, colours, shown, roles(advice))
+        about = sentences([_RECOVERY], "quiet", bullets=False)
+        yield Folded("Figures of recall and recovery", (table, about))
+    if kept := tuple(preserved(comparison, colours)):
+        yield Folded("What summaries preserve", kept)
 
 
 def _causes(comparison: Comparison) -> Iterator[Block]:
@@ -224,7 +326,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
 def _views(
     results: Results,
     comparison: Comparison,
-    first: tuple[str, str, int],
+    listing: Sequence[Conversation],
     first_drawn: Collection[str],
     budget: int,
 ) -> Compactions:
@@ -234,7 +336,8 @@ def _views(
     """
     rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in first_drawn))
     runs = [run for row in rows for run in row.runs]
-    return views(results, runs, first, ROOM * budget // BUDGET)
+    titles = {each.case: each.title for each in listing}
+    return views(results, runs, listing[0].case, ROOM * budget // BUDGET, titles)
 
 
 def chief(advice: Advice) -> Collection[str]:

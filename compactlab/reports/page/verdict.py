@@ -16,8 +16,8 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
 
-# So many strategies are named one by one, and so many steps of the front.
-_LISTED, _STEPS = 4, 6
+# So many strategies are named one by one.
+_LISTED = 4
 
 
 def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
@@ -32,24 +32,24 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
 
 def tokens_and_money(comparison: Comparison) -> Iterator[str]:
     """Say what a sliding window saves in tokens, and what in money, where both are known."""
-    keep_all, slid = comparison.row("keep_all"), comparison.row("sliding_window")
-    if keep_all is None or slid is None or not keep_all.value("cost_usd"):
+    other, slid = comparison.reference, comparison.row("sliding_window")
+    if other is None or slid is None or slid is other or not other.value("cost_usd"):
         return
-    everything = _prompts(keep_all)
+    everything = _prompts(other)
     if not everything:
         return  # The table of calls was not written.
     tokens = _prompts(slid) / everything
-    money = slid.value("cost_usd") / keep_all.value("cost_usd")
-    pairs = zip(replays(slid.runs), replays(keep_all.runs), strict=True)
+    money = slid.value("cost_usd") / other.value("cost_usd")
+    pairs = zip(replays(slid.runs), replays(other.runs), strict=True)
     costs = [(_cost(a), _cost(b)) for a, b in pairs]
     less, more = sum(a < b for a, b in costs), sum(a > b for a, b in costs)
     opposite, number = ("more", more) if money < 1 else ("less", less)
     where = f" (but {opposite} in {number} of {len(costs)} conversations)" if number else ""
     yield (
-        f"{name(slid.label)} sent {times(tokens, 'prompt tokens')} keep_all and cost "
+        f"{name(slid.label)} sent {times(tokens, 'prompt tokens')} {name(other.label)} and cost "
         f"{times(money)} it{where}. It read {show(slid.figures['prefix_reuse'], 'share')} of its "
-        "prompt tokens from the cache, and keep_all "
-        f"{show(keep_all.figures['prefix_reuse'], 'share')}."
+        f"prompt tokens from the cache, and {name(other.label)} "
+        f"{show(other.figures['prefix_reuse'], 'share')}."
     )
 
 
@@ -82,7 +82,6 @@ class _Verdict:
     def sentences(self) -> Iterator[str]:
         if cheapest := self.advice.cheapest:
             yield from self.choice(cheapest)
-            yield from self.not_usable(cheapest)
             yield from self.summaries()
             yield from self.closed_loop(self.advice.choices)
         elif not self.candidates:
@@ -114,38 +113,77 @@ class _Verdict:
             yield self.recommendation()
             yield f"The cheapest usable strategy is {self.price(cheapest)}."
             return
-        yield self.front(cheapest)
+        yield self.front()
+        if self.advice.silent in ("", "few") and not self.advice.proven:
+            yield self.here()
         yield self.recommendation()
+        yield from self.about_reference()
         yield from self.alike()
-        best = self.advice.best_recall
-        if cheapest is not self.advice.advised:
-            yield f"The cheapest usable strategy is {self.offer(cheapest)}."
-        if best is not None and best not in (self.advice.advised, cheapest):
-            yield f"The usable strategy with the highest recall is {self.offer(best)}."
 
-    def front(self, cheapest: Row) -> str:
-        """What more money buys: the Pareto front."""
-        steps = [
-            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD{self.recall_of(row)})"
-            for row in self.advice.steps
-        ]
+    def front(self) -> str:
+        """What more money buys: how many are on the Pareto front, and where it bends."""
+        steps, knee = self.advice.steps, self.advice.knee
         about = self.about_recall()
-        if len(steps) > 1:
-            return f"Pareto front, cheapest first: {enumerated(steps, _STEPS)}.{about}"
-        return f"No usable strategy recalls more than the cheapest, {steps[0]}.{about}"
+        if len(steps) < 2:
+            return (
+                "Trade-off: no usable strategy recalls more than the cheapest, "
+                f"{self.step(steps[0])}.{about}"
+            )
+        choices = counted(len(self.advice.choices), "usable strategy")
+        text = f"Trade-off: {len(steps)} of {choices} are on the Pareto front"
+        if knee is None:
+            return f"{text}, from {self.step(steps[0])} to {self.step(steps[-1])}.{about}"
+        return f"{text}. Its knee, beyond which recall costs more, is {self.step(knee)}.{about}"
+
+    def step(self, row: Row) -> str:
+        """A strategy on the front."""
+        return f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD{self.recall_of(row)})"
+
+    def here(self) -> str:
+        """The choice in these conversations, as a plain figure."""
+        row, reference = self.advice.enough, self.advice.reference
+        if row is None:
+            return f"In {self.these}, no usable strategy recalls at least {ENOUGH:.0%}."
+        if reference is not None and not self.advice.no_more_expensive(row, reference):
+            return (
+                f"In {self.these}, every usable strategy that recalls at least {ENOUGH:.0%} costs "
+                f"more than {self.than}. The cheapest of them is {self.offer(row)}."
+            )
+        return (
+            f"In {self.these}, the cheapest usable strategy that recalls at least {ENOUGH:.0%} is "
+            f"{self.offer(row)}."
+        )
+
+    def about_reference(self) -> Iterator[str]:
+        """What the reference is, and why it is not keep_all; that is an upper bound of recall."""
+        reference, whole = self.advice.reference, self.comparison.row("keep_all")
+        if reference is None or whole is None or whole.usable:
+            return
+        yield (
+            f"Reference: {name(reference.label)}, {self.reference_is(reference)}. keep_all"
+            f"{self.recall_of(whole, ' (', ')')} exceeds the context window."
+        )
+
+    def reference_is(self, row: Row) -> str:
+        """Why others are compared with it."""
+        if row.as_recorded:
+            return "what was run"
+        if row.name in self.comparison.clients:
+            return "the provider's own client"
+        return "the first usable strategy named"
 
     def about_recall(self) -> str:
         """Of which facts recall is the share."""
         if not self.advice.conversations:
             return ""
         return (
-            f" Recall is the share of needed facts that the prompt holds, of those last stated "
+            f" Recall: needed facts that the prompt holds, of those last stated "
             f"{self.comparison.lag:,} tokens ago or earlier."
         )
 
     @staticmethod
-    def recall_of(row: Row) -> str:
-        return "" if row.recall is None else f", recall {show(row.recall, 'share')}"
+    def recall_of(row: Row, before: str = ", ", after: str = "") -> str:
+        return "" if row.recall is None else f"{before}recall {show(row.recall, 'share')}{after}"
 
     def recommendation(self) -> str:
         """The strategy to choose, or why these conversations do not show any."""
@@ -167,10 +205,7 @@ class _Verdict:
     def why_none(self) -> str:
         """Why none is recommended, and what would make it tell."""
         advice, comparison = self.advice, self.comparison
-        if advice.no_reference:
-            return "neither keep_all nor as_recorded is compared, so there is no reference"
         wanted = f"{comparison.wanted_lag:,} tokens"
-        some = counted(advice.conversations, "conversation")
         choices = counted(len(advice.choices), "usable strategy")
         reasons = {
             "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
@@ -180,16 +215,17 @@ class _Verdict:
             "facts would",
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
-            "few": f"{some} with facts needed {wanted} later cannot show it. For {choices} it "
-            f"takes at least {advice.needed}, or fewer strategies",
+            "few": f"other conversations may differ. To show which of {choices} recall at least "
+            f"{ENOUGH:.0%} takes {advice.needed} or more conversations with facts needed {wanted} "
+            f"later (here: {advice.conversations:,}), or fewer strategies",
             "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
             f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
             "better summariser, or more conversations, would show it if it is so",
         }
         if best := next(iter(advice.proven), None):
             return (
-                f"cost and recall are a trade-off. The cheapest usable strategy that is shown to "
-                f"recall at least {ENOUGH:.0%} is {self.offer(best)}"
+                f"the cheapest usable strategy that is shown to recall at least {ENOUGH:.0%} costs "
+                f"more than {self.than}. It is {self.offer(best)}"
             )
         return reasons[advice.silent]
 
@@ -279,16 +315,12 @@ class _Verdict:
         return f"{words}{self.recall_of(row)}{self.recall(row)}"
 
     def price(self, row: Row) -> str:
-        """A strategy with its bill, beside that of the reference and the recorded one."""
+        """A strategy with its bill, beside that of the reference."""
         words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
-        if text := bill(self.advice.cost(row), self.than):
-            words += f", {text}"
-        share, reference = row.figures["of_as_recorded"], self.advice.reference
-        other = reference is None or reference.label != "as_recorded"
-        told = share is not None and abs(share - 1) > self.comparison.deviation
-        if share is not None and told and self.comparison.recorded and other:
-            words += f", {times(share)} as_recorded"
-        return words
+        if row is self.advice.reference:
+            return f"{words}, the reference itself"
+        text = bill(self.advice.cost(row), self.than)
+        return f"{words}, {text}" if text else words
 
     def recall(self, row: Row) -> str:
         """The recall of the reference, and between which bounds the difference lies."""
@@ -325,15 +357,6 @@ class _Verdict:
             return f"{none}."
         return f"{none}. The nearest is {self.offer(best)}. It {_exceeds(best)}."
 
-    def not_usable(self, best: Row) -> Iterator[str]:
-        cheaper = [
-            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
-            for row in self.candidates
-            if not row.usable and row.value("cost_usd") < best.value("cost_usd")
-        ]
-        if cheaper:
-            yield f"Cheaper, but not usable: {listed(cheaper)}."
-
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when missed facts have consequences."""
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
@@ -365,16 +388,6 @@ class _Verdict:
         ]
         if worse:
             yield (f"More expensive than random_keep, and with a lower recall: {listed(worse)}.")
-
-
-def _fault(row: Row) -> str:
-    if row.sees_future:
-        return "sees future messages"
-    if row.exceeds_window:
-        share = show(row.figures["over_window"], "share")
-        return f"{share} of its calls exceed the context window"
-    share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
-    return f"a provider would reject {share} of its calls"
 
 
 def _exceeds(row: Row) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 
-from compactlab.reports.analysis.comparison import Case, case_of, case_title, label
+from compactlab.reports.analysis.comparison import Case, case_of, label, title_of
 from compactlab.reports.explain.compaction import Piece, View, said_in, view_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
-# Characters of all views of a page together: it shall stay under 5 MB.
-BUDGET = 1_000_000
+# Characters of all views of a page together: it shall stay under 1 MB.
+BUDGET = 90_000
 # What stands around a message, and around a view, that is no text of theirs.
 _AROUND, _ABOUT = 220, 800
 
@@ -48,9 +49,13 @@ class Compactions:
 
 
 def views(
-    results: Results, runs: Iterable[Run], first: Case | None = None, budget: int = BUDGET
+    results: Results,
+    runs: Iterable[Run],
+    first: Case | None = None,
+    budget: int = BUDGET,
+    titles: Mapping[Case, str] = MappingProxyType({}),
 ) -> Compactions:
-    """Choose the compactions that a page shows."""
+    """Choose the compactions that a page shows; conversations have titles, or their own."""
     done = [run for run in runs if run.status == "ok"]
     if not done:
         return Compactions()
@@ -60,7 +65,7 @@ def views(
     others = sorted((run for run in held if case_of(run) != first), key=_missed_most)
     shown: list[Compaction] = []
     for run in [*own, *others]:
-        each = _compaction(results, run)
+        each = _compaction(results, run, titles.get(case_of(run)) or title_of(run))
         budget -= size_of(each.view)
         if shown and budget < 0:
             break
@@ -68,7 +73,7 @@ def views(
     acted = {run.strategy for run in own}
     idle = (run for run in done if case_of(run) == first and run.strategy not in acted)
     return Compactions(
-        case_title(first),
+        titles.get(first) or title_of(next(run for run in done if case_of(run) == first)),
         tuple(shown[: len(own)]),
         tuple(shown[len(own) :]),
         tuple(label(results, run.strategy) for run in idle) if held else (),
@@ -85,11 +90,11 @@ def _missed_most(run: Run) -> tuple[int, int, int, Case, str]:
     return -missed, -lost, left - was, case_of(run), run.strategy
 
 
-def _compaction(results: Results, run: Run) -> Compaction:
+def _compaction(results: Results, run: Run, title: str) -> Compaction:
     view = view_of(run.rows["views"], said_in(run))
     assert view is not None
     return Compaction(
-        case_title(case_of(run)),
+        title,
         label(results, run.strategy),
         clean(run.strategy),
         len(run.rows.get("compactions", NO_ROWS)),

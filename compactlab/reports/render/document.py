@@ -147,6 +147,7 @@ class Chart:
     caption: str = ""
     kind: str = ""
     keys: tuple[Key, ...] = ()
+    narrow: str = ""  # another drawing, for small screens
 
 
 @dataclass(frozen=True)
@@ -173,10 +174,15 @@ class Custom:
 
 @dataclass(frozen=True)
 class Folded:
-    """What is only seen when somebody unfolds it, where that can be done."""
+    """What is only seen when somebody unfolds it, where that can be done.
+
+    One with an anchor is a part of a page, which says in a line what it answers.
+    """
 
     title: str
     blocks: tuple[Block, ...]
+    anchor: str = ""
+    about: str = ""
 
 
 Block = Heading | Sentences | Items | Table | Chart | Code | Terms | Custom | Folded
@@ -190,6 +196,7 @@ class Document:
     data: Callable[[], object] = dict  # what its JSON holds, made when it is asked for
     width: int | None = None  # the most columns that it takes on a terminal
     dense: bool = False  # whether a terminal has no room for blank lines
+    contents: bool = True  # whether a page begins with the names of its parts
 
 
 def in_text(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.reports.render.document import (
     Block,
+    Cell,
     Column,
     Custom,
     Document,
@@ -18,7 +22,7 @@ from compactlab.reports.render.document import (
     Table,
     with_names,
 )
-from compactlab.reports.render.text import page_without_commands
+from compactlab.reports.render.text import exact, page_without_commands
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,24 +30,68 @@ if TYPE_CHECKING:
 
 # Headings of this level begin a part of the page, which its contents name.
 _PART = 2
+# What could end the script element, begin another, or is a line break in JavaScript alone.
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+# Between the words of a name.
+_WORDS = re.compile(r"(?<=[_,])(?=\w)|(?=\()")
 # What no cleaned text holds.
 _BACKTICK = "\x04"
 
 
 def write(
-    document: Document, colours: Mapping[str, tuple[str, str]], scripts: Sequence[str] = ()
+    document: Document,
+    colours: Mapping[str, tuple[str, str]],
+    scripts: Sequence[str] = (),
+    allowed: Sequence[str] = (),
 ) -> str:
-    """Write a report, with scripts of ``templates/``; the same report gives the same bytes."""
+    """Write a report, with scripts of ``templates/``; the same report gives the same bytes.
+
+    A page that a server shows may have rules that allow more than a page does by itself.
+    """
     title, *blocks = document.blocks
     source = _joined(tuple(scripts))
     content = {
         "title": title,
         "parts": _parts(blocks),
+        "contents": document.contents,
         "colours": colours,
         "script": source,
-        "policy": _policy(source),
+        "policy": _policy(source, allowed),
     }
-    return page_without_commands(set_page("document.html.j2", content))
+    return page_without_commands(_with_classes(set_page("document.html.j2", content)))
+
+
+# Attributes of drawings that repeat themselves: one class of the page stands for each.
+_ATTRIBUTES = r'(?: (?!style=|class=)[^\s=>]+="[^"<>]*")*'
+_DRAWN = re.compile(rf'(<(?:path|text|use|rect|g){_ATTRIBUTES}) style="([^"<>]*)"')
+_TIP = 'class="tip" fill="none" pointer-events="all"'
+_STYLES_END = "</style>"
+
+
+def _with_classes(page: str) -> str:
+    """A page with its inline styles of drawings as classes."""
+    times = Counter(match[2] for match in _DRAWN.finditer(page))
+    often = [style for style, number in times.most_common() if number > 2]
+    names = {style: f"k{number}" for number, style in enumerate(often)}
+
+    def classed(match: re.Match[str]) -> str:
+        style = names.get(match[2])
+        return f'{match[1]} class="{style}"' if style else match[0]
+
+    rules = "".join(f".{name} {{ {style} }}\n" for style, name in names.items())
+    page = _DRAWN.sub(classed, page).replace(_TIP, 'class="tip"')
+    return page.replace(_STYLES_END, f"{rules}{_STYLES_END}", 1)
+
+
+def in_script(data: Any) -> str:
+    r"""Write JSON that an HTML parser takes for nothing else.
+
+    Examples
+    --------
+    >>> in_script(["</script>", "\u2028"])
+    '["\\u003c/script\\u003e","\\u2028"]'
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
 
 
 class _Part(NamedTuple):
@@ -78,14 +126,14 @@ def _joined(scripts: tuple[str, ...]) -> str:
     return "".join("\n" + (folder / name).read_text(encoding="utf-8") for name in scripts)
 
 
-def _policy(script: str) -> str:
+def _policy(script: str, allowed: Sequence[str]) -> str:
     """What the page may do: show what is in it, and run the one script that hashes to this.
 
     Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
     their styles inline, so styles are let.
     """
     rules = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'",
-             "form-action 'none'"]  # fmt: skip
+             "form-action 'none'", *allowed]  # fmt: skip
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         trusted = ("require-trusted-types-for 'script'", "trusted-types 'none'")
@@ -119,8 +167,26 @@ def _environment() -> Environment:
     environment.filters["coded"] = _coded
     environment.filters["breakable"] = _breakable
     environment.filters["custom"] = _custom
+    environment.filters["short"] = short
+    environment.filters["told"] = _told
     environment.tests["a"] = lambda value, kind: type(value).__name__ == kind
     return environment
+
+
+def short(value: float) -> str:
+    """A value as exact as sorting needs it, and a reader who points at it.
+
+    Examples
+    --------
+    >>> short(3.0), short(0.123456789), short(1234567890)
+    ('3', '0.1234568', '1234567890')
+    """
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
+
+
+def _told(cell: Cell) -> bool:
+    """Whether a cell tells more than its value, which the script shows in full."""
+    return bool(cell.exact) and cell.exact != exact(cell.value)
 
 
 def _custom(block: Custom) -> str:
@@ -146,10 +212,10 @@ def _coded(sentence: str) -> Markup:
 
 
 def _breakable(label: str) -> Markup:
-    """A name that may be broken before what it is called with."""
+    """A name that may be broken between its words, and before what it is called with."""
     from markupsafe import Markup, escape
 
-    return Markup("<wbr>(").join(map(escape, with_names(label).split("(")))
+    return Markup("<wbr>").join(map(escape, _WORDS.split(with_names(label))))
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 # What is not a terminal has no width: wide enough for every column.
 _UNBOUNDED = 400
 # Blanks between two columns where there is room and where it is scarce, and the least width of the
-# first column then.
+# first column then; a longer word of a name makes it wider, up to a word that no name should have.
 _WIDE, _TIGHT = 3, 2
-_NAME = 24
+_NAME, _WORD = 24, 40
+# Where a name may go on in the next line: behind a blank, a comma and a bracket.
+_PIECES = re.compile(r"[^\s(,]*[(,]*\s*")
 _INDENT = 4
 _STYLES: dict[Tone, str] = {
     "": "",
@@ -121,7 +124,8 @@ def _table(table: Table, room: int) -> Iterator[RenderableType]:
     every = list(range(len(table.columns)))
     gap = _WIDE if _total(table, every, _WIDE) <= room else _TIGHT
     shown, left_out = _fitting(table, room)
-    yield _grid(table, shown, gap)
+    others = sum(_width(table, number) + gap for number in shown if number)
+    yield _grid(table, shown, gap, max(room - others, _width(table, 0)))
     if left_out:
         yield _text("")
         titles = ", ".join(_title(table.columns[number]) for number in left_out)
@@ -150,10 +154,32 @@ def _width(table: Table, number: int) -> int:
 
     cells = [_shown(row.cells[number]) for row in table.rows]
     widest = max(map(cell_len, [*cells, *_heading(table, number)]))
-    return widest if number else min(widest, _NAME)
+    if number:
+        return widest
+    words = [len(piece.rstrip()) for cell in cells for piece in _PIECES.findall(cell)]
+    return min(widest, max(_NAME, *(min(size, _WORD) for size in words)))
 
 
-def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
+def _broken(text: str, width: int) -> str:
+    """A name in lines of a width, broken between its words; a word that is wider is cut.
+
+    Examples
+    --------
+    >>> _broken("one_strategy(share=0.5, keep=20) + two", 20).split(chr(10))
+    ['one_strategy(', 'share=0.5, keep=20)', '+ two']
+    """
+    lines = [""]
+    for piece in filter(None, _PIECES.findall(text)):
+        if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _grid(table: Table, shown: list[int], gap: int, width: int) -> RenderableType:
+    """Set the columns that are shown, names in a width."""
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
@@ -168,9 +194,12 @@ def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
         words = table.columns[number].words
         title = Text("\n").join(map(_text, [*[""] * (depth - len(head)), *head]))
         side: Literal["left", "right"] = "left" if words else "right"
-        grid.add_column(title, justify=side, overflow="fold", no_wrap=fitted and not words)
+        whole = not number or (fitted and not words)
+        grid.add_column(title, justify=side, overflow="fold", no_wrap=whole)
     for row in table.rows:
-        cells = (_text(_shown(row.cells[number])) for number in shown)
+        texts = {number: _shown(row.cells[number]) for number in shown}
+        texts[0] = _broken(texts[0], width)
+        cells = (Text("\n").join(map(_text, text.split("\n"))) for text in texts.values())
         grid.add_row(*cells, style=_STYLES[row.tone])
     return grid
 

@@ -52,7 +52,7 @@ const nameOf = (run) => {
   const swatch = make("span", { className: "swatch" });
   swatch.style.backgroundColor = tint(run.colour);
   const mark = make("span", { className: "mark" }, ` ${run.marks}`);
-  const pieces = run.label.split("(").flatMap((piece, n) => (n ? [make("wbr"), `(${piece}`] : [piece]));
+  const pieces = run.label.split(/(?<=[_,])(?=\w)|(?=\()/).flatMap((piece) => [make("wbr"), piece]);
   const name = make("th", { scope: "row" }, swatch, ...pieces, mark);
   name.dataset.name = run.label;
   return name;
@@ -184,4 +184,10 @@ const conversation = (place) => {
   changed();
 };
 
-for (const place of document.querySelectorAll(".conversation")) conversation(place);
+// Drawn when somebody opens its part: most readers do not.
+for (const place of document.querySelectorAll(".conversation")) {
+  const part = place.closest("details");
+  const start = () => { if (part.open && !place.querySelector(".controls")) conversation(place); };
+  part.addEventListener("toggle", start);
+  start();
+}

@@ -81,7 +81,7 @@ const frame = (box, calls, most, format, unit) => {
     axes.append(draw("path", { d: `M${box.left} ${at(up(value))}H${box.right}` }));
     axes.append(write(box.left - 5, at(up(value) + 3.5), value ? format(value) : "0", "end"));
   }
-  axes.append(write(box.left - 5, box.top - 8, unit, "end"));
+  axes.append(write(0, box.top - 8, unit));
   axes.append(write((box.left + box.right) / 2, box.bottom + 27, "call number", "middle"));
   const marked = ticks(calls, box.columns, 1).slice(1);
   for (const call of marked.length ? marked : [1]) {
@@ -141,7 +141,7 @@ const billOf = (runs, shown) => {
   const box = { left: 52, right: 650, top: 20, bottom: height - 36, rows: 6, columns: 10 };
   const most = Math.max(...runs.map((run) => run.cost), 0) * 1.03 || 1;
   const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
-  const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
+  const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img", class: "bill" }, axes);
   drawn.setAttribute("aria-label", "cumulative cost by call, a line a strategy");
   const costliest = [...runs].sort((a, b) => b.cost - a.cost);
   const places = spread(costliest.map((run) => up(run.cost)), box.bottom, 14);

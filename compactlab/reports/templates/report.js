@@ -64,5 +64,24 @@ const themeSwitch = () => {
   document.querySelector("main").prepend(button);
 };
 
+// All parts at once, as before printing: what is closed is not printed.
+const openAll = () => {
+  const parts = [...document.querySelectorAll("details.part")];
+  if (!parts.length) return;
+  const button = make("button", { type: "button", className: "all" }, "Open all parts");
+  button.addEventListener("click", () => {
+    const open = parts.some((part) => !part.open);
+    for (const part of parts) part.open = open;
+    button.textContent = open ? "Close all parts" : "Open all parts";
+  });
+  document.querySelector("main").prepend(button);
+};
+
 for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+// A figure in full, to who points at it.
+document.addEventListener("pointerover", ({ target }) => {
+  const cell = target.closest("td[data-value]");
+  if (cell && !cell.title) cell.title = cell.dataset.value;
+});
+openAll();
 themeSwitch();

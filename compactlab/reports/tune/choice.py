@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -203,49 +202,6 @@ def _wider(count: int) -> float:
     """How much wider than resamples spread a figure of so many conversations is."""
     student = float(student_quantiles(np.array([count - 1.0]), (1 + LEVEL) / 2)[0])
     return student / normal_quantile((1 + LEVEL) / 2) * math.sqrt(count / (count - 1))
-
-
-# Where more is missed for less money: the knee.
-
-
-def front(costs: Sequence[float], missed: Sequence[float]) -> list[int]:
-    """The settings that no other one beats in both, the cheapest first.
-
-    Examples
-    --------
-    >>> front([3.0, 1.0, 2.0, 4.0], [0.1, 0.5, 0.2, 0.3])
-    [1, 2, 0]
-    """
-    order = sorted(range(len(costs)), key=lambda row: (costs[row], missed[row]))
-    kept: list[int] = []
-    for row in order:
-        if not kept or missed[row] < missed[kept[-1]]:
-            kept.append(row)
-    return kept
-
-
-def knee(costs: Sequence[float], missed: Sequence[float]) -> int | None:
-    """The setting on the front that lies farthest below the line between its two ends.
-
-    Both axes go from 0 to 1 on the front (Das 1999, Structural Optimization 18:107; Satopaa and
-    others 2011, "Finding a Kneedle in a Haystack"). None if no setting lies below the line.
-
-    Examples
-    --------
-    >>> knee([1.0, 1.2, 3.0], [0.9, 0.2, 0.1]), knee([1.0, 2.0, 3.0], [0.9, 0.5, 0.1])
-    (1, None)
-    """
-    kept = front(costs, missed)
-    first, last = kept[0], kept[-1]
-    if len(kept) < 3:
-        return None
-    wide, high = costs[last] - costs[first], missed[first] - missed[last]
-    below = {
-        row: 1 - (costs[row] - costs[first]) / wide - (missed[row] - missed[last]) / high
-        for row in kept[1:-1]
-    }
-    farthest = max(below, key=lambda row: below[row])
-    return farthest if below[farthest] > SAME else None
 
 
 # Held out: chosen on some conversations, reported on the others.

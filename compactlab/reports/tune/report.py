@@ -26,11 +26,27 @@ from compactlab.reports.render.text import NONE, counted, dollars, lag_from, lis
 from compactlab.reports.tune.choice import SPLITS, Ratio
 from compactlab.reports.tune.data import data
 from compactlab.reports.tune.found import Found
+from compactlab.reports.tune.grid import grid
 from compactlab.reports.tune.survey import Picked
 from compactlab.reports.tune.tuned import CLOSE, TRIGGER, Tried, Tuned
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 _TAKE, _BEST, _MAYBE, _NEAR, _KNEE, _OUT = ">", "*", "~", "=", "k", "!"
+_MEANINGS = {
+    _TAKE: "to take",
+    _BEST: "cheapest with recovery",
+    _MAYBE: "may be the cheapest (95 %)",
+    _NEAR: "within the margin of the cheapest",
+    _KNEE: "knee between cost and needs missed",
+    _OUT: "not allowed: below the limit of recall, or more prompts exceed the window than by its "
+    "own rule",
+}
+# The scripts of the page, in the order in which one uses what another defines.
+SCRIPTS = ("report.js", "drawing.js", "settings.js")
+_GRID = (
+    "Every place of the slider is a setting that was replayed; nothing between them is computed. "
+    "Windows have sessions of their own, so two windows are not compared."
+)
 
 
 def report(found: Found) -> Document:
@@ -53,6 +69,10 @@ def page(found: Found) -> Document:
         title = _title(tuned, found)
         blocks += [Heading(title, 2, f"tuned-{number}", tuned.label), first]
         blocks += [*([drawn] if drawn else []), *rest]
+    if found.tuned:
+        heads = [column.title for column in _COLUMNS[1:-1]]
+        blocks += [Heading("Try a setting", 2, "settings"), sentences([_GRID], "quiet")]
+        blocks += [grid(found.tuned, heads, called, _shown, _marked)]
     blocks += [Heading("How to read it", 2, "reading"), sentences(_legend(found))]
     blocks += [sentences([_work(found)], "quiet")]
     return Document(tuple(blocks))
@@ -329,24 +349,34 @@ _COLUMNS = (
 
 
 def _table(tuned: Tuned) -> Table:
-    rows = []
-    for place, each in enumerate(tuned.tried):
-        cells = (
-            called(tuned, place),
-            dollars(each.cost),
-            dollars(each.recovery),
-            _ratio(each.of_own),
-            _share(each.missed),
-            f"{each.compactions:,.0f}",
-            show(each.over, "share"),
-            _marks(tuned, place),
-        )
-        rows.append(TableRow(cells, "important" if place == tuned.advised else ""))
+    rows = [
+        TableRow(_cells(tuned, place), "important" if place == tuned.advised else "")
+        for place in range(len(tuned.tried))
+    ]
     if tuned.keep_all is not None:
         # It misses nothing, so there is nothing to recover.
         whole = (f"{name('keep_all')}, for comparison", *[dollars(tuned.keep_all)] * 2)
         rows.append(TableRow((*whole, *[""] * (len(_COLUMNS) - len(whole))), "quiet"))
     return Table(_COLUMNS, tuple(rows), stacked=True)
+
+
+def _cells(tuned: Tuned, place: int) -> tuple[str, ...]:
+    each = tuned.tried[place]
+    return (
+        called(tuned, place),
+        dollars(each.cost),
+        dollars(each.recovery),
+        _ratio(each.of_own),
+        _share(each.missed),
+        f"{each.compactions:,.0f}",
+        show(each.over, "share"),
+        _marks(tuned, place),
+    )
+
+
+def _shown(tuned: Tuned, place: int) -> tuple[str, ...]:
+    """The cells between the name and the marks, which a page writes otherwise."""
+    return _cells(tuned, place)[1:-1]
 
 
 def _ratio(value: Ratio) -> str:
@@ -365,6 +395,10 @@ def _share(share: Share | None) -> str:
 
 
 def _marks(tuned: Tuned, place: int) -> str:
+    return "".join(_carried(tuned, place))
+
+
+def _carried(tuned: Tuned, place: int) -> list[str]:
     carried = {
         _TAKE: place == tuned.advised,
         _BEST: place == tuned.best,
@@ -373,7 +407,12 @@ def _marks(tuned: Tuned, place: int) -> str:
         _KNEE: place == tuned.knee,
         _OUT: not tuned.choice.allowed()[place],
     }
-    return "".join(mark for mark, carries in carried.items() if carries)
+    return [mark for mark, carries in carried.items() if carries]
+
+
+def _marked(tuned: Tuned, place: int) -> str:
+    """The marks of a setting in words."""
+    return "; ".join(_MEANINGS[mark] for mark in _carried(tuned, place))
 
 
 # What to paste.
@@ -405,12 +444,7 @@ def _pasted(tuned: Tuned, place: int, why: str) -> Iterator[Block]:
 def _legend(found: Found) -> Iterator[str]:
     inferred = {tuned.inferred for tuned in found.tuned}
     lags = listed(sorted({lag_from(tuned.lag) for tuned in found.tuned}))
-    yield (
-        f"{_TAKE} to take; {_BEST} cheapest with recovery; {_MAYBE} may be the cheapest (95 %); "
-        f"{_NEAR} within the margin of the cheapest; {_KNEE} knee between cost and needs missed; "
-        f"{_OUT} not allowed: below the limit of recall, or more prompts exceed the window than by "
-        "its own rule."
-    )
+    yield "; ".join(f"{mark} {meaning}" for mark, meaning in _MEANINGS.items()) + "."
     yield (
         f"{TIMES}own: cost with recovery over that of the strategy as it was given, paired by "
         f"session, with its 95 % interval. Missed: share of needs at a lag {lags} that the prompt "

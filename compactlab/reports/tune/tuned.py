@@ -15,7 +15,8 @@ from compactlab.reports.analysis.bootstrap import FEWEST
 from compactlab.reports.analysis.comparison import RECALL, Comparison, Row
 from compactlab.reports.analysis.preservation import Preservation, Share
 from compactlab.reports.analysis.sample import Sample
-from compactlab.reports.tune.choice import Choice, HeldOut, Ratio, held_out, knee, left_out, ratio
+from compactlab.reports.analysis.trade_off import knee
+from compactlab.reports.tune.choice import Choice, HeldOut, Ratio, held_out, left_out, ratio
 from compactlab.reports.tune.settings import CLIENTS, Model, Pasted
 
 if TYPE_CHECKING:

@@ -142,6 +142,10 @@ class Need(msgspec.Struct, frozen=True, tag="need", tag_field="type"):
 Event = Message | Rewind | Compaction
 
 
+# Letters of the first prompt that name a conversation.
+_OPENING = 72
+
+
 @dataclass(frozen=True)
 class Conversation:
     """A script, and what is known about it.
@@ -210,6 +214,17 @@ class Conversation:
     def turns(self) -> int:
         """How often a person spoke."""
         return sum(message.starts_turn for message in self.messages)
+
+    @property
+    def opening(self) -> str:
+        """The first words of the first prompt, cut between words: half a secret is none."""
+        prompts = (message for message in self.messages if message.role == "user")
+        lines = (line for m in prompts for part in m.parts for line in part.text.splitlines())
+        line = next((line for line in lines if line.strip() and line.lstrip()[0] != "<"), "")
+        words = line.split()
+        while len(" ".join(words)) > _OPENING:
+            words.pop()
+        return " ".join(words) + ("…" if words and len(words) < len(line.split()) else "")
 
     @cached_property
     def digest(self) -> str:

@@ -93,7 +93,12 @@ class Condition:
     @cached_property
     def foreign(self) -> bool:
         """Whether code that is not ours takes part."""
-        classes = {type(part) for part in self.strategy.parts} | {type(self.summarizer)}
+        return self.own or is_foreign(type(self.summarizer))
+
+    @cached_property
+    def own(self) -> bool:
+        """Whether the strategy is not built in: the user's own, or another package's."""
+        classes = {type(part) for part in self.strategy.parts}
         return Foreign in classes or any(map(is_foreign, classes))
 
     @cached_property

@@ -83,6 +83,7 @@ class Disclosure:
         return replace(
             run,
             conversation=conversation,
+            title=redactor.text(run.title),
             source=shown,
             error=redactor.text(run.error.replace(source.name, shown)),
             printed=redactor.text(run.printed),

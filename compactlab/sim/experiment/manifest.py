@@ -57,6 +57,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     strategies_code: dict[str, str] = {}
     sees_future: list[str] = []
     flushes: list[str] = []
+    own_strategies: list[str] = []
     breaks: dict[str, dict[str, str]] = {}
     caps: dict[str, dict[str, Count]] = {}
     models: list[str] = []

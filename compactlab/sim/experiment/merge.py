@@ -26,7 +26,7 @@ _SAME = (
     "window",
     "redact",
 )
-_LISTS = ("sees_future", "flushes", "models", "conditions", "seeds", "engines")
+_LISTS = ("sees_future", "flushes", "own_strategies", "models", "conditions", "seeds", "engines")
 _SOURCES = ("sources", "source_seeds", "source_keys")
 _NAMED = ("strategies", "strategies_code", "breaks", "caps", "summarizers")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,14 @@ class Table:
         return Rows(arrays, 0, count)
 
 
+class Summed(ABC, Mapping[str, NDArray[Any]]):
+    """Columns of many runs, whose sums over a stretch are differences of sums from the start."""
+
+    @abstractmethod
+    def cumulative(self, name: str) -> NDArray[np.int64]:
+        """The sums of a column of whole numbers before each of its rows, and over all."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of a table, column by column: all of them, or a stretch."""
@@ -87,6 +96,15 @@ class Rows:
     def array(self, name: str) -> NDArray[Any]:
         """One column."""
         return self.columns[name][self.start : self.stop]
+
+    def total(self, name: str) -> int:
+        """The sum of a column of whole numbers."""
+        if self.start == self.stop:
+            return 0
+        if isinstance(self.columns, Summed):
+            sums = self.columns.cumulative(name)
+            return int(sums[self.stop] - sums[self.start])
+        return int(self.array(name).sum())
 
     def __getitem__(self, name: str) -> list[Any]:
         """One column, as plain Python values."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
+from math import inf, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows
+from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, Summed
 from compactlab.sim.experiment.run import HEAD, IDENTITY, Run, parcel
 from compactlab.sim.experiment.store import ROWS, SAVED, Content, Store
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
@@ -103,24 +103,77 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     if strange := set(heads["status"]) - set(_STATUS):
         fault = f"{RUNS}: {min(strange)[:60]!r} is no status"
         raise InputError(f"a damaged store of results ({fault})", str(store.folder))
-    figures = {name: _numbers(stored.columns[name]) for name in metrics}
+    figures = {name: stored.columns[name] for name in metrics}
     for name, values in figures.items():
-        endless = {inf} if name in _ENDLESS else set()
-        known = [value for value in values if value is not None and value not in endless]
-        if max(map(abs, known), default=0.0) > _MOST:
+        known = np.abs(values[~np.isnan(values)])
+        if name in _ENDLESS:
+            known = known[values[~np.isnan(values)] != inf]
+        if known.max(initial=0.0) > _MOST:
             fault = f"{RUNS}: {name} is beyond all that could be measured"
             raise InputError(f"a damaged store of results ({fault})", str(store.folder))
-    places = {name: _places(store, stored, name) for name in TABLES}
+    tables = {name: _stretches(store, stored, name) for name in TABLES}
     del heads["run"]
     runs = [
         Run(
             **{name: values[row] for name, values in heads.items()},
-            metrics={name: values[row] for name, values in figures.items()},
-            rows={name: rows[row] for name, rows in places.items() if len(rows[row])},
+            metrics=StoredMetrics(figures, row),
+            rows=_StoredRows(tables, row),
         )
         for row in range(sum(stored.rows.values()))
     ]
     return sorted(_chosen(runs, manifest), key=_order(manifest))
+
+
+class StoredMetrics(Mapping[str, float | None]):
+    """The metrics of a run, out of columns over all runs of a store.
+
+    A million runs have as many numbers as a store has bytes, so none of them is an object before
+    somebody asks for it.
+    """
+
+    __slots__ = ("columns", "row")
+
+    def __init__(self, columns: Mapping[str, NDArray[np.float64]], row: int) -> None:
+        self.columns, self.row = columns, row
+
+    def __getitem__(self, name: str) -> float | None:
+        value = float(self.columns[name][self.row])
+        return None if isnan(value) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class _StoredRows(Mapping[str, Rows]):
+    """The rows of a run, by those tables that have any of it."""
+
+    __slots__ = ("_row", "_tables")
+
+    def __init__(self, tables: Mapping[str, _Stretches], row: int) -> None:
+        self._tables, self._row = tables, row
+
+    def __getitem__(self, name: str) -> Rows:
+        columns, ends = self._tables[name]
+        start, stop = int(ends[self._row]), int(ends[self._row + 1])
+        if start == stop:
+            raise KeyError(name)
+        return Rows(columns, start, stop)
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            name
+            for name, (_, ends) in self._tables.items()
+            if ends[self._row] < ends[self._row + 1]
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _chosen(runs: list[Run], manifest: Mapping[str, Any]) -> list[Run]:
@@ -142,36 +195,45 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
     return lambda run: (sources[run.source_key], run.place, conditions[run.condition])
 
 
-def _numbers(column: NDArray[Any]) -> list[float | None]:
-    values = column.astype(object)
-    values[np.isnan(column)] = None
-    numbers: list[float | None] = values.tolist()
-    return numbers
+_Stretches = tuple[Mapping[str, NDArray[Any]], NDArray[np.int64]]
+"""The columns of a table, and where in them the rows of each run begin; at last, where they end."""
 
 
-def _places(store: Store, runs: Content, name: str) -> list[Rows]:
-    """Of each run its stretch of a table, in which the rows of all shards follow each other."""
+def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
+    """Where each run has its stretch of a table: the rows of all shards follow each other."""
     counts = {shard: sum(c.tolist()) for shard, c in runs.by_shard(COUNTED + name).items()}
     stored = _Stored(store, name, {shard: count for shard, count in counts.items() if count})
-    start, places = 0, []
-    for count in runs.columns[COUNTED + name].tolist():
-        places.append(Rows(stored, start, start + count))
-        start += count
-    return places
+    return stored, np.concatenate([[0], np.cumsum(runs.columns[COUNTED + name], dtype=np.int64)])
 
 
-class _Stored(Mapping[str, NDArray[Any]]):
-    """The columns of a table over all shards of a store, each read when it is asked for."""
+_TEXTS = ("text", "texts")
+# To open the files of a table takes longer than to read a column, so figures of a table with no
+# more rows than this are read together: a hundred megabytes at most.
+_TOGETHER = 400_000
+
+
+class _Stored(Summed):
+    """The columns of a table over all shards of a store, read when one is asked for."""
 
     def __init__(self, store: Store, table: str, rows: Mapping[str, int]) -> None:
         self._store, self._table, self._rows = store, table, rows
         self._known: dict[str, NDArray[Any]] = {}
+        self._sums: dict[str, NDArray[np.int64]] = {}
+
+    def cumulative(self, name: str) -> NDArray[np.int64]:
+        if name not in self._sums:
+            self._sums[name] = np.concatenate([[0], np.cumsum(self[name], dtype=np.int64)])
+        return self._sums[name]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column = TABLES[self._table].columns[name]
+        columns = TABLES[self._table].columns
+        wanted = {name: columns[name]}
         if name not in self._known:
-            stored = self._store.read(self._table, {name: column}, self._rows)
-            self._known[name] = stored.columns[name]
+            few = sum(self._rows.values()) <= _TOGETHER
+            if few and columns[name].type not in _TEXTS:
+                figures = {n: c for n, c in columns.items() if c.type not in _TEXTS}
+                wanted = {n: c for n, c in figures.items() if n not in self._known}
+            self._known |= self._store.read(self._table, wanted, self._rows).columns
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

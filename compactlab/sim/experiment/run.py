@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ Used = dict[str, dict[str, Figures]]
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """One conversation under one strategy; ``HEAD`` says what its fields are, as columns."""
 
@@ -35,13 +35,14 @@ class Run:
     error: str = ""
     digest: str = ""
     summarizer: str = ""
-    metrics: dict[str, float | None] = field(default_factory=dict)
-    rows: dict[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    rows: Mapping[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
     skipped: int = 0
     own_models: str = ""
     loop: str = ""
     labels: str = ""
     label: str = ""
+    title: str = ""
     source: str = ""
     place: int = 0
     source_key: str = ""
@@ -53,7 +54,7 @@ class Run:
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.
-        for name in ("conversation", "error", "source"):
+        for name in ("conversation", "title", "error", "source"):
             setattr(self, name, getattr(self, name).encode("utf-8", "replace").decode())
 
     @property
@@ -76,6 +77,7 @@ class Run:
 HEAD = {
     "run": Column("text", "key that joins the rows of other tables"),
     "conversation": Column("text", "id of the conversation"),
+    "title": Column("text", "first words of its first prompt, by which reports name it"),
     "scenario": Column("text", "the scenario that generated it, or the format of the recording"),
     "strategy": Column("text", "spec of the strategy"),
     "label": Column("text", "the strategy's short name, without defaults"),

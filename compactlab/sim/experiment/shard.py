@@ -32,7 +32,7 @@ from compactlab.sim.experiment.disclosure import Disclosure
 from compactlab.sim.experiment.foreign import loaded
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.experiment.tables import TABLES, storable
 from compactlab.sim.experiment.used import used_in
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import Catalogue, built_in
@@ -309,6 +309,7 @@ class Task:
         writers = {key: common.writer(each) for key, each in every.items()}
         controls = {key: _beside(each, shared.controls) for key, each in writers.items()}
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
+        title = storable(conversation.opening)
         for condition in self.conditions:
             setting = replace(
                 shared,
@@ -331,6 +332,7 @@ class Task:
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
                 label=condition.strategy.label,
+                title=title,
                 labels="declared" if conversation.facts else "inferred",
                 source=self.source.name,
                 place=place,

@@ -196,6 +196,9 @@ class Experiment:
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
             "sees_future": [s.spec for s in strategies if s.sees_future],
             "flushes": [s.spec for s in strategies if s.flushes],
+            "own_strategies": list(
+                dict.fromkeys(c.strategy.spec for c in self.conditions if c.own)
+            ),
             "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
             "caps": {s.spec: dict(s.caps) for s in strategies if s.caps},
             "models": list(self.models),

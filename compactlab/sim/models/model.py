@@ -55,7 +55,9 @@ MODEL_KEYS = (
     "provider", "window", "max_output", "encoding", "factor", "framing", "thinking", "cache",
     "price", "prices", "servers", "storage", "multipliers", "strips_thinking", "source", "asof",
 )  # fmt: skip
-PROVIDER_KEYS = ("encoding", "factor", "framing", "thinking", "multipliers", "source", "asof")
+PROVIDER_KEYS = (
+    "encoding", "factor", "framing", "thinking", "multipliers", "client", "source", "asof",
+)  # fmt: skip
 # Where prices may come from: genai-prices, the file itself, or the time of one's own GPUs.
 PRICED_BY = ("price", "prices", "servers")
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "storage")
@@ -114,6 +116,7 @@ def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, 
         "price": _price(row),
         "policy": _policy(row),
         "provider": provider,
+        "client": shared.take("client", TEXT, ""),
         "prices": _prices(row),
         "servers": _servers(row),
         "storage": _storage(row),
@@ -271,6 +274,8 @@ class Model:
         By which rules its provider caches; None if that is not built yet.
     provider
         Who serves it.
+    client
+        The strategy of its provider's own client; "" if there is none here.
     prices
         Its prices, where they were written by hand.
     servers
@@ -300,6 +305,7 @@ class Model:
     price: str
     policy: CachePolicy | None
     provider: str = ""
+    client: str = ""
     prices: Tiers | None = None
     servers: Prefill | None = None
     storage: tuple[StorageRate, ...] = ()

@@ -32,6 +32,25 @@ class Lifetime(StrEnum):
     REQUEST = "request"
 
 
+class Act(StrEnum):
+    """What a strategy does to the context."""
+
+    TRUNCATE = "truncate"
+    """Messages are left out."""
+    CLEAR = "clear"
+    """Contents are cleared or shortened where they stand."""
+    SUMMARISE = "summarise"
+    """A summary stands for messages."""
+    OFFLOAD = "offload"
+    """Contents go into files, from which they can be fetched."""
+    NOTE = "note"
+    """Notes are written, which outlive the messages."""
+    RETRIEVE = "retrieve"
+    """What was said or noted before is brought back."""
+    REPAIR = "repair"
+    """Calls and results are put in order."""
+
+
 class Strategy(ABC):
     """Turns a view into another view.
 
@@ -39,6 +58,10 @@ class Strategy(ABC):
 
     Attributes
     ----------
+    does
+        What it does to the context, for lists.
+    background
+        Whether its summaries are made beside the work.
     phases
         When it is asked.
     lifetime
@@ -64,6 +87,8 @@ class Strategy(ABC):
     'last_message()'
     """
 
+    does: ClassVar[tuple[Act, ...]] = ()
+    background: ClassVar[bool] = False
     phases: ClassVar[frozenset[Phase]] = frozenset({Phase.BEFORE_CALL})
     lifetime: ClassVar[Lifetime] = Lifetime.SESSION
     idle_after: ClassVar[float] = 0.0

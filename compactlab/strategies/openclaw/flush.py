@@ -13,7 +13,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.sim.replay.trace import Compacted
 from compactlab.strategies.mechanisms.estimate import estimate
@@ -328,6 +328,8 @@ class MemoryFlush(Strategy):
         The trigger of the compaction that it goes before, tokens or a share of the window; None
         for the window less the floor of the reserve.
     """
+
+    does = (Act.NOTE,)
 
     soft_threshold_tokens: Annotated[int, at_least(0)] = SOFT_THRESHOLD_TOKENS
     reserve_tokens_floor: Annotated[int, at_least(0)] = RESERVE_TOKENS_FLOOR

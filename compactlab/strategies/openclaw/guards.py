@@ -18,7 +18,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.joined import (
     Piece,
     before_break,
@@ -372,6 +372,8 @@ class WriteGuard(Strategy):
         OpenClaw's: 2026.1.29 has no cap.
     """
 
+    does = (Act.REPAIR, Act.CLEAR)
+
     synthetic_results: bool = True
     max_chars: Annotated[int, at_least(0)] = MOST_CHARS
     version: Version = NEWEST
@@ -416,6 +418,8 @@ class OverflowTruncation(Strategy):
         OpenClaw's: 2026.3.13 keeps the end of a result where that looks important.
     """
 
+    does = (Act.CLEAR,)
+
     version: Literal["2026.2.17", "2026.3.13"] = "2026.3.13"
     phases = frozenset({Phase.ON_OVERFLOW})
 
@@ -458,6 +462,8 @@ class ContextGuard(Strategy):
         Remove the newest results first, so that what is cached stays: pull request 58036 of
         openclaw/openclaw, merged on 2026-03-31, after the versions that are followed here.
     """
+
+    does = (Act.CLEAR,)
 
     newest_first: bool = False
     lifetime = Lifetime.REQUEST

@@ -15,6 +15,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Act
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.mechanisms.trigger import Trigger
@@ -120,6 +121,8 @@ class RecencyBuffer(OnPi):
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
     """
+
+    does = (Act.SUMMARISE,)
 
     enabled: bool = True
     keep_messages: Annotated[int, at_least(0)] = 10
@@ -287,6 +290,8 @@ class PreserveTurns(OnPi):
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
     """
+
+    does = (Act.SUMMARISE,)
 
     recent_turns_preserve: Annotated[int, between(0, 12)] = 3
     reserve_tokens: Annotated[int, at_least(0)] = 16_384

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.trigger import Trigger
 from compactlab.strategies.openclaw.flush import MemoryFlush, Version
@@ -47,6 +47,8 @@ class TurnSlice(Mending):
         Whether calls and results are put together afterwards, as from 2026.2.17 on; before that
         it was done before the slice: ``pair_repair + turn_slice(repair=False)``.
     """
+
+    does = (Act.TRUNCATE,)
 
     history_limit: Annotated[int, at_least(1)] = 10
     repair: bool = True

@@ -20,7 +20,7 @@ from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.text import head, is_finite, whole
 
 FOLDER = "tool-output"
@@ -250,6 +250,8 @@ class OffloadOutputs(Strategy):
         Whether a payload that does not have its hash is an error. The original delivers it all the
         same, and reports.
     """
+
+    does = (Act.OFFLOAD,)
 
     max_text_chars: int = 120_000
     preview_chars: int = 8_000

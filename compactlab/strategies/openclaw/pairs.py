@@ -16,7 +16,7 @@ from compactlab.sim.core.message import FAILED, Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
@@ -324,6 +324,8 @@ class PairRepair(Mending):
         OpenClaw's: from 2026.3.13 on, calls of answers that were cut off are given no results, and
         results without the name of a tool that of their call.
     """
+
+    does = (Act.REPAIR,)
 
     version: Version = NEWEST
 

@@ -14,6 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Act
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, floored
@@ -179,6 +180,8 @@ class TokenBudget(Mending):
     history_limit
         How many turns at most; 0 for no limit, as in the original where none is configured.
     """
+
+    does = (Act.TRUNCATE,)
 
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 1)] = 1.0

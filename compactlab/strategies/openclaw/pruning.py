@@ -16,7 +16,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.joined import ending, instead, pieces_of, spans_of
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS, head, holds, is_finite
@@ -387,6 +387,8 @@ class TtlPrune(Strategy):
         for a touch; 2026.3.13 puts a line in the place of images, takes the end of a turn, and
         does not count a turn in which the session was compacted.
     """
+
+    does = (Act.CLEAR,)
 
     ttl: str = "5m"
     keep_last_assistants: Annotated[int, at_least(0)] = 3

@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Kind, Part
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.handover import glued
 from compactlab.strategies.mechanisms.text import head, spoken, whole
@@ -67,6 +67,8 @@ class MemoryRecall(Strategy):
     max_injected_chars
         UTF-16 code units of all notes together; 0 is no limit.
     """
+
+    does = (Act.RETRIEVE,)
 
     max_results: Annotated[int, at_least(1)] = 6
     max_injected_chars: Annotated[int, at_least(0)] = 4000

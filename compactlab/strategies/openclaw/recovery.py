@@ -14,7 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.text import BLANKS, head, speaker, spoken, whole
 
@@ -183,6 +183,8 @@ class ContextRecovery(Strategy):
     chars
         UTF-16 code units of each that are shown; a constant in the original.
     """
+
+    does = (Act.RETRIEVE,)
 
     messages: Annotated[int, between(0, MOST)] = 10
     chars: Annotated[int, at_least(1)] = 500

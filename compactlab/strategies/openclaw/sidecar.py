@@ -18,7 +18,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
@@ -260,6 +260,8 @@ class SummarySidecar(Strategy):
     max_chars
         UTF-16 code units that are shown; the newest lines that fit.
     """
+
+    does = (Act.NOTE,)
 
     hardened: bool = True
     threshold: Annotated[float, at_least(0)] = THRESHOLD

@@ -14,7 +14,7 @@ from compactlab.sim.core.message import FAILED, SUMMARY, Message, Part, compacte
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.estimate import last_usage
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
@@ -257,6 +257,8 @@ class AutoCompact(OnPi):
         Tokens, or a share of the window, beyond which it is time; None for the window less the
         reserve, which beside a trigger decides how long summaries may be alone.
     """
+
+    does = (Act.SUMMARISE,)
 
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000

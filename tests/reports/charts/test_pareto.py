@@ -1,5 +1,6 @@
 """The front of cost and memory, with what is known of it."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -19,7 +20,7 @@ COLOURS = {"keep_all()": "slate", "mine()": "blue", "keep_none()": "grey"}
 
 
 def drawn(comparison: Comparison) -> Chart:
-    chart = pareto(comparison, COLOURS, "part-1-pareto")
+    chart = pareto(comparison, COLOURS, "part-1-pareto", ["mine()"])
     assert chart is not None
     return chart
 
@@ -29,12 +30,42 @@ def lines(chart: Chart) -> list[list[tuple[float, float]]]:
     return [[(float(x), float(y)) for x, y in line] for line in paths]
 
 
-def test_every_strategy_has_a_dot_and_a_name(compared: Compare, texts: Texts) -> None:
+def test_every_strategy_has_a_dot_and_tells_its_figures(compared: Compare, texts: Texts) -> None:
     comparison = compared(keep_all={}, mine={"cost_usd": 0.01, "recall_20k": 0.75})
     chart = drawn(comparison)
     assert [(0.01, 0.75)] in lines(chart)
     assert [(comparison.rows[1].value("cost_usd"), 1.0)] in lines(chart)
-    assert {"keep_all", "mine"} <= set(texts(chart.figure))
+    told = re.findall("<title>(.*?)</title>", chart.markup())
+    assert "mine\u2028cost: 0.010 USD\u2028fact recall: 75.0%" in [
+        "\u2028".join(each.split("\u2028")[:3]) for each in told
+    ]
+
+
+def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
+    runs = [make("keep_all()"), *(make(n, CUT, cut=[2], need=0.5) for n in ("mine()", "other()"))]
+    runs.append(make("best()", CUT, cut=[2]))
+    (comparison,) = comparisons(store(*runs))
+    colours = dict.fromkeys((run.strategy for run in runs), "grey")
+    chart = pareto(comparison, colours, "a", ["mine()"])
+    assert chart is not None
+    named = {"keep_all", "mine", "best"}
+    assert named <= set(texts(chart.figure))
+    assert "other" not in texts(chart.figure)
+    assert chart.narrow is not None
+    assert named <= set(texts(chart.narrow))
+
+
+def test_outliers_stand_beyond_a_seam(compared: Compare) -> None:
+    usual = {f"s{n}": {"cost_usd": 1.0 + n / 10, "recall_20k": 0.9} for n in range(9)}
+    comparison = compared(keep_all={"cost_usd": 2.0}, far={"cost_usd": 90.0}, **usual)
+    chart = pareto(comparison, dict.fromkeys((r.spec for r in comparison.rows), "grey"), "a")
+    assert chart is not None
+    axes = chart.figure.axes[0]
+    (left, _), (right, _) = axes.transAxes.transform([(0, 0), (1, 0)])
+    places = [(axes.transData.transform((x, 0.9))[0] - left) / (right - left) for x in (2.0, 90.0)]
+    assert 0.7 < places[0] < 0.8 < places[1] < 1
+    assert "Beyond a double stroke, the axis is compressed." in chart.caption
+    assert "double stroke" not in drawn(compared(keep_all={}, mine={"cost_usd": 0.01})).caption
 
 
 def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
@@ -109,16 +140,6 @@ def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:
     chart = drawn(compared(9, keep_all={}, mine={"recall_20k": 0.75}))
     assert "no confidence intervals" in chart.caption
     assert not [line for line in lines(chart) if len(line) == 2]
-
-
-def test_dots_on_each_other_share_a_place_for_their_names(compared: Compare, texts: Texts) -> None:
-    alike = {f"same_{n}": {} for n in range(9)}
-    comparison = compared(**alike)
-    chart = pareto(comparison, dict.fromkeys((f"{n}()" for n in alike), "grey"), "a")
-    assert chart is not None
-    labels = texts(chart.figure)
-    assert sum(text.startswith("same_") for text in labels) == 4
-    assert "and 5 more" in labels
 
 
 def test_without_needs_there_is_no_chart(compared: Compare) -> None:

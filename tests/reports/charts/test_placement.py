@@ -1,71 +1,101 @@
-"""Names of dots do not cover each other, as long as there is room."""
+"""Names of dots cover nothing, and are taken for those of their own dots."""
 
-import pytest
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.analysis.aggregate import binned
-from compactlab.reports.charts.names import place
+from compactlab.reports.charts.drawing import canvas, figure
+from compactlab.reports.charts.names import nearest_in, place, write_names
 
 FRAME = (0.0, 0.0, 600.0, 400.0)
+SIZE = (60.0, 12.0)
+Point = tuple[float, float]
 dots = st.lists(
-    st.tuples(st.integers(20, 580), st.integers(20, 380)), min_size=1, max_size=10, unique=True
+    st.tuples(st.integers(20, 580), st.integers(20, 380)), min_size=1, max_size=14, unique=True
 )
 
 
+def far(corner: Point, dot: Point) -> float:
+    """How far a dot is from a name whose lower left corner is given."""
+    box = (*corner, corner[0] + SIZE[0], corner[1] + SIZE[1])
+    return math.dist(nearest_in(box, dot), dot)
+
+
+@settings(deadline=None)
+@given(dots, dots)
+def test_names_lie_apart_within_the_frame_and_off_all_marks(
+    named: list[Point], others: list[Point]
+) -> None:
+    places = place(named, [SIZE] * len(named), FRAME, others)
+    shown = [(x, y) for at in places if at is not None for x, y in [at]]
+    for number, (x, y) in enumerate(shown):
+        assert 0 <= x <= 600 - SIZE[0] + 1e-6
+        assert 0 <= y <= 400 - SIZE[1] + 1e-6
+        assert all(far((x, y), dot) > 0 for dot in [*named, *others])
+        for left, low in shown[:number]:
+            assert abs(x - left) >= SIZE[0] or abs(y - low) >= SIZE[1]
+
+
+@settings(deadline=None)
 @given(dots)
-def test_names_lie_apart_and_within_the_frame(points: list[tuple[int, int]]) -> None:
-    size = (60.0, 10.0)
-    places = place(points, [size] * len(points), FRAME)
-    boxes = [(x, y, x + size[0], y + size[1]) for x, y in places]
-    for n, (left, low, right, high) in enumerate(boxes):
-        assert left >= 0
-        assert low >= 0
-        assert right <= 600
-        assert high <= 400
-        for other in boxes[:n]:
-            apart = left >= other[2] or other[0] >= right or low >= other[3] or other[1] >= high
-            assert apart or len(points) > 6
+def test_a_name_or_the_line_to_it_is_nearest_to_its_dot(named: list[Point]) -> None:
+    places = place(named, [SIZE] * len(named), FRAME)
+    for dot, at in zip(named, places, strict=True):
+        if at is not None and (own := far(at, dot)) <= 9:  # farther, it has a line
+            assert all(far(other, dot) >= own for other in places if other is not None)
+            assert all(far(at, other) >= own - 1e-6 for other in named)
 
 
-@settings(max_examples=5)
-@given(st.lists(st.tuples(st.integers(-20, 20), st.integers(-8, 8)), min_size=12, max_size=16))
-def test_names_of_a_crowd_lie_apart_too(offsets: list[tuple[int, int]]) -> None:
-    """A line may cross another name there, but no name covers one."""
-    points = [(300.0 + x, 200.0 + y) for x, y in offsets]
-    places = place(points, [(90.0, 11.0)] * len(points), FRAME)
-    for n, (x, y) in enumerate(places):
-        for left, low in places[:n]:
-            assert abs(x - left) >= 90 or abs(y - low) >= 11
+def test_a_dozen_names_in_a_crowd_all_have_a_place() -> None:
+    crowd = [(300.0 + 9 * n, 150.0 + 8 * n) for n in range(12)]
+    places = place(crowd, [SIZE] * 12, FRAME)
+    assert None not in places
 
 
-def test_names_keep_off_what_is_drawn_besides_if_they_can() -> None:
+def test_names_keep_off_what_is_drawn_besides() -> None:
     line = [(50.0 + 4 * n, 50.0) for n in range(1, 30)]
-    ((x, y),) = place([(50, 50)], [(30, 10)], (0, 0, 200, 100), line)
-    assert not any(x < at < x + 30 and y < height < y + 10 for at, height in line)
+    (at,) = place([(50, 50)], [(30, 10)], (0, 0, 200, 100), (), line)
+    assert at is not None
+    assert not any(at[0] < x < at[0] + 30 and at[1] < y < at[1] + 10 for x, y in line)
+
+
+def test_a_name_without_room_is_left_out() -> None:
+    """The mark still tells it to who points there."""
+    assert place([(5, 5)], [(90, 10)], (0, 0, 20, 20)) == [None]
     everywhere = [(float(x), float(y)) for x in range(0, 200, 3) for y in range(0, 100, 3)]
-    assert place([(50, 50)], [(30, 10)], (0, 0, 200, 100), everywhere) == [(57.0, 45.0)]
+    assert place([(50, 50)], [(30, 10)], (0, 0, 200, 100), (), everywhere) == [None]
 
 
-@pytest.mark.parametrize("later", [126.0, 127.5])
-def test_a_name_keeps_a_gap_from_the_end_of_another(later: float) -> None:
-    """Names that only just do not touch would read as one."""
-    frame, sizes = (0.0, 0.0, 150.0, 100.0), [(30.0, 10.0)] * 2
-    left, right = (50.0, 50.0), (later, 50.0)  # the second has no room at its right
-    assert place([left, right], sizes, frame)[0] == (57, 45)
-    assert place([right, left], sizes, frame)[0] == (later - 37, 45)
-    for dots in ([left, right], [right, left]):
-        one, other = place(dots, sizes, frame)
-        assert abs(one[1] - other[1]) >= 10 or abs(one[0] - other[0]) >= 30 + 4
+def test_what_found_no_room_goes_first_at_the_next_try() -> None:
+    """The second has one place, which the first would take."""
+    frame = (0.0, 0.0, 150.0, 100.0)
+    places = place([(50, 50), (126, 50)], [(60.0, 10.0), (30.0, 10.0)], frame)
+    assert None not in places
 
 
-def test_names_that_are_a_gap_apart_stay_beside_their_dots() -> None:
-    places = place([(50, 50), (135, 50)], [(30, 10)] * 2, (0, 0, 150, 100))
-    assert places == [(57, 45), (98, 45)]
+def lines_of(named: dict[str, Point], marks: list[Point]) -> tuple[list[str], int]:
+    """The names that are written, and how many have a line to their dot."""
+    with canvas():
+        drawn = figure(8, 6)
+        axes = drawn.add_axes((0.1, 0.1, 0.8, 0.8))
+        axes.set(xlim=(0, 100), ylim=(0, 100))
+        write_names(axes, named, marks, [])
+    return [text.get_text() for text in axes.texts], len(axes.lines)
 
 
-def test_a_name_without_room_still_has_a_place() -> None:
-    assert place([(5, 5)], [(90, 10)], (0, 0, 20, 20)) == [(12, 5)]
+def test_a_name_that_stands_alone_needs_no_line() -> None:
+    assert lines_of({"mine": (20, 20), "other": (70, 80)}, []) == (["mine", "other"], 0)
+
+
+def test_a_name_among_many_marks_has_a_line_to_its_own() -> None:
+    crowd = [(50 + x * 1.2, 50 + y * 1.6) for x in range(-3, 4) for y in range(-3, 4)]
+    assert lines_of({"mine": (50, 50)}, crowd) == (["mine"], 1)
+
+
+def test_of_dots_on_each_other_one_is_named() -> None:
+    assert lines_of({"mine": (20, 20), "same": (20, 20)}, []) == (["mine"], 0)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(1, 50))

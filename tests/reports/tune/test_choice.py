@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compactlab.reports.tune.choice import Choice, front, held_out, knee, left_out, ratio
+from compactlab.reports.analysis.trade_off import front, knee
+from compactlab.reports.tune.choice import Choice, held_out, left_out, ratio
 
 Floats = NDArray[np.float64]
 NONE_MISSED = 0.0

@@ -1,0 +1,117 @@
+"""``compactlab serve``: a page on this machine on which one drops a transcript."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from compactlab.cli import STOPPED
+from compactlab.cli.disclosing import redactor, say
+from compactlab.cli.options import Count, lenient_option, own_models, redact
+from compactlab.sim.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.reports.serve.jobs import Step
+    from compactlab.reports.serve.server import Server
+
+_MB = 1_000_000
+# How a shell says that a command ended by SIGTERM.
+_TERMINATED = 143
+
+
+@click.command()
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    show_default="any that is free",
+    help="The port to listen on, at 127.0.0.1 and nowhere else.",
+)
+@click.option(
+    "--limit",
+    type=Count(1),
+    default=256,
+    show_default=True,
+    metavar="MB",
+    help="The largest transcript that is read.",
+)
+@click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
+@own_models
+@lenient_option
+@redact
+def serve(
+    port: int, limit: int, jobs: int | None, models_file: str | None, *, lenient: bool
+) -> None:
+    """Open a page on which you drop a transcript, and see its bill, causes and best trigger.
+
+    The page is at 127.0.0.1 alone, and its address holds a random token: nobody else can open it.
+    A dropped transcript is audited as compactlab audit does it (bill, causes of cache misses,
+    compaction after compaction), and the size at which to compact is looked for as compactlab tune
+    does it. It lies in a temporary folder, and is deleted when the work ends. Ctrl-C ends it.
+
+    \b
+    compactlab serve                          print the address, and wait
+    compactlab serve --port 8123 --redact     at a fixed port; secrets are hidden in the pages
+    """  # noqa: D301
+    from compactlab.reports.serve.page import page
+    from compactlab.reports.serve.server import Server
+    from compactlab.reports.tune.settings import CLIENTS
+
+    options = [*(["--redact"] if redactor() else []), *(["--lenient"] if lenient else [])]
+    options += ["--models", str(Path(models_file).absolute())] if models_file else []
+    names = [*CLIENTS]
+    try:
+        server = Server(page(names, limit * _MB), steps(options, jobs), names, port, limit * _MB)
+    except OSError as error:
+        raise UsageError(f"cannot listen on port {port}: {error.strerror or error}") from None
+    with _ending(server):
+        say("Ctrl-C ends it", err=True)
+        say(f"open {server.guard.address}")
+        sys.stdout.flush()
+        server.serve_forever()
+
+
+def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
+    """What is done with a transcript: other commands, as they are."""
+    from compactlab.cli.tune import PAGE
+    from compactlab.reports.serve.jobs import TRANSCRIPT, Step
+
+    def audit(folder: Path, _chosen: str) -> list[str]:
+        return ["audit", str(folder / TRANSCRIPT), "--html", str(folder / "audit.html"), *options]
+
+    def tune(folder: Path, chosen: str) -> list[str]:
+        # Of one session nothing can be said about whether summaries say anything.
+        words = ["tune", str(folder / TRANSCRIPT), "--strategies", chosen, "--no-controls"]
+        workers = str(jobs or os.cpu_count() or 1)
+        return [*words, "--jobs", workers, "--out", str(folder / "tuned"), *options]
+
+    return (
+        Step("audit", "Bill, causes and thrash", audit, "audit.html"),
+        Step("tune", "Best trigger", tune, f"tuned/{PAGE}"),
+    )
+
+
+@contextmanager
+def _ending(server: Server) -> Iterator[None]:
+    """However it ends, end the work and delete what it has of the transcript."""
+
+    def terminate(*_: Any) -> NoReturn:
+        sys.exit(_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped", err=True)
+        sys.exit(STOPPED)
+    finally:
+        server.server_close()
+        server.stop()
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,175 @@
+"""The work on one transcript: commands in processes of their own, one after the other.
+
+Each writes a page, which is kept in memory; the folder with the transcript and all that was made
+of it is deleted when the work has ended, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any, Literal
+
+from compactlab.reports.render.text import clean
+
+State = Literal["waiting", "running", "done", "failed", "stopped"]
+TRANSCRIPT = "transcript"
+# The process ends when this one does, however that ends; nothing is imported from a folder.
+_START = (
+    "import os; from compactlab.sim.core.isolation import die_with; die_with(os.getppid()); "
+    "from compactlab.__main__ import main; main()"
+)
+# Lines that a command has said last, which tell why it failed; and their characters.
+_LINES, _LONG = 12, 400
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that makes a page of the transcript.
+
+    Parameters
+    ----------
+    name, title
+        What it is called in addresses, and on the page.
+    words
+        The command's words, of the folder, in which the transcript is, and what was chosen.
+    page
+        The page that it writes, below the folder.
+    """
+
+    name: str
+    title: str
+    words: Callable[[Path, str], Sequence[str]]
+    page: str
+
+
+class Progress:
+    """How far a step is."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.state: State = "waiting"
+        self.lines: list[str] = []
+        self.page = b""
+
+    def data(self) -> dict[str, Any]:
+        """What the page is told: the last line while it runs, and all of them if it failed."""
+        lines = self.lines if self.state == "failed" else self.lines[-1:]
+        told = "\n".join(lines) if self.state in ("running", "failed") else ""
+        return {
+            "name": self.step.name,
+            "title": self.step.title,
+            "state": self.state,
+            "text": told,
+            "page": bool(self.page),
+        }
+
+
+class Job:
+    """All steps on one transcript; started with :meth:`start`, in a thread of its own."""
+
+    def __init__(self, steps: Sequence[Step], folder: TemporaryDirectory[str], chosen: str) -> None:
+        self._folder, self._chosen = folder, chosen
+        self.steps = [Progress(step) for step in steps]
+        self._stopped = threading.Event()
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="serve-job")
+
+    @property
+    def running(self) -> bool:
+        """Whether there is work left."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it now, with all processes that it has started, and wait until all is deleted."""
+        self._stopped.set()
+        with self._lock:
+            if self._process is not None:
+                _kill(self._process)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def data(self) -> dict[str, Any]:
+        """How far all of it is."""
+        return {"running": self.running, "steps": [each.data() for each in self.steps]}
+
+    def page(self, name: str) -> bytes:
+        """The page of a step; empty if there is none."""
+        return next((each.page for each in self.steps if each.step.name == name), b"")
+
+    def _run(self) -> None:
+        with self._folder as folder:
+            for each in self.steps:
+                if self._stopped.is_set():
+                    each.state = "stopped"
+                else:
+                    self._do(each, Path(folder))
+
+    def _do(self, each: Progress, folder: Path) -> None:
+        each.state = "running"
+        code = self._call(each, folder, each.step.words(folder, self._chosen))
+        written = folder / each.step.page
+        if self._stopped.is_set():
+            each.state = "stopped"
+            return
+        with suppress(OSError):
+            each.page = written.read_bytes()
+        # A command may end with 1 because something was left out, and its page says what.
+        each.state = "done" if each.page and code in (0, 1) else "failed"
+
+    def _call(self, each: Progress, folder: Path, words: Sequence[str]) -> int:
+        command = [sys.executable, "-P", "-c", _START, *words]
+        with self._lock:
+            if self._stopped.is_set():
+                return -1
+            self._process = subprocess.Popen(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+            )
+        with self._process as process:
+            if process.stderr is not None:
+                _follow(process.stderr, each.lines, f"{folder}{os.sep}")
+            code = process.wait()
+        with self._lock:
+            self._process = None
+        return code
+
+
+def _follow(stream: IO[str], lines: list[str], folder: str) -> None:
+    """Keep the last lines of what a command says, without the place of the folder."""
+    for line in stream:
+        text = clean(line.rstrip("\n").replace(folder, ""))[:_LONG]
+        if text.strip():
+            lines.append(text.removeprefix("compactlab: "))
+            del lines[:-_LINES]
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process and those that it has started, which are in its session."""
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

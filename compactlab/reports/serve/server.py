@@ -1,0 +1,205 @@
+"""The server: a page, how far its work is, what came of it, and nothing else with a name."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import parse_qs
+
+from compactlab.reports.render.text import json_without_commands
+from compactlab.reports.serve.guards import ADDRESS, Guard, Refusal
+from compactlab.reports.serve.jobs import TRANSCRIPT, Job, Step
+
+# Seconds for which a connection may be silent, and bytes that are read in one go.
+_PATIENCE, _CHUNK = 30, 1 << 20
+_IDLE: Mapping[str, Any] = {"running": False, "steps": []}
+_HTML = "text/html; charset=utf-8"
+_NOTHING = Refusal(HTTPStatus.NOT_FOUND, "there is nothing of this name")
+_NO_TOKEN = Refusal(
+    HTTPStatus.FORBIDDEN, "open the whole address that compactlab serve has printed"
+)
+_BUSY = Refusal(HTTPStatus.CONFLICT, "another transcript is being worked on: stop that first")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'self'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
+
+class Server(ThreadingHTTPServer):
+    """Listens on the loopback interface, and does one job at a time.
+
+    Parameters
+    ----------
+    page
+        What is shown at its address.
+    steps
+        What is done with a transcript.
+    choices
+        What may be chosen beside it; the first is chosen where nothing is.
+    port
+        0 for any that is free.
+    limit
+        Bytes of the largest transcript.
+    """
+
+    daemon_threads = True
+
+    def __init__(
+        self, page: bytes, steps: Sequence[Step], choices: Collection[str], port: int, limit: int
+    ) -> None:
+        super().__init__((ADDRESS, port), _Handler)
+        self.page, self._steps, self.choices = page, steps, tuple(choices)
+        self.guard = Guard(self.server_address[1], secrets.token_urlsafe(32), limit)
+        self.job: Job | None = None
+        self._lock = threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks off, or is silent for too long, is nobody's concern."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def take(self, read: Callable[[Path], bool], chosen: str) -> bool | None:
+        """Begin with a transcript that is read into a file; None while another one is worked on.
+
+        False if it broke off.
+        """
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if self.job is not None and self.job.running:
+                return None
+            folder = TemporaryDirectory(prefix="compactlab-serve-")
+            try:
+                whole = read(Path(folder.name) / TRANSCRIPT)
+            except OSError:
+                folder.cleanup()
+                raise
+            if not whole:
+                folder.cleanup()
+                return False
+            self.job = Job(self._steps, folder, chosen)
+            self.job.start()
+            return True
+        finally:
+            self._lock.release()
+
+    def stop(self) -> None:
+        """End the job, and delete what it has of the transcript."""
+        if self.job is not None:
+            self.job.stop()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request, if the guard lets it."""
+
+    server: Server
+    server_version = "compactlab"
+    timeout = _PATIENCE
+
+    def do_GET(self) -> None:
+        """The page, how far the work is, or a page that it made."""
+        name = self._asked()
+        if name is None:
+            return
+        job = self.server.job
+        if name == "":
+            self._answer(HTTPStatus.OK, self.server.page, _HTML)
+        elif name == "status":
+            self._json(job.data() if job else _IDLE)
+        elif job is not None and (page := job.page(name)):
+            self._answer(HTTPStatus.OK, page, _HTML)
+        else:
+            self._refuse(_NOTHING)
+
+    def do_POST(self) -> None:
+        """A transcript, or the wish that the work on one ends."""
+        name = self._asked()
+        if name is None:
+            return
+        if refusal := self.server.guard.origin(self.headers):
+            self._refuse(refusal)
+        elif name == TRANSCRIPT:
+            self._take()
+        elif name == "stop":
+            self.server.stop()
+            self._json(self.server.job.data() if self.server.job else _IDLE)
+        else:
+            self._refuse(_NOTHING)
+
+    def _asked(self) -> str | None:
+        """What is asked for; None if that was refused."""
+        guard = self.server.guard
+        if refusal := guard.host(self.headers.get_all("Host", [])):
+            self._refuse(refusal)
+            return None
+        name = guard.route(self.path.partition("?")[0])
+        if name is None:
+            self._refuse(_NO_TOKEN)
+        return name
+
+    def _take(self) -> None:
+        length = self.server.guard.body(self.headers)
+        if isinstance(length, Refusal):
+            self._refuse(length)
+            return
+        given = parse_qs(self.path.partition("?")[2]).get("strategy", [self.server.choices[0]])
+        if given[0] not in self.server.choices:
+            self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no such strategy to choose"))
+            return
+        taken = self.server.take(partial(self._read, length), given[0])
+        if taken is None:
+            self._refuse(_BUSY)
+        elif not taken:
+            self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "the file broke off"))
+        else:
+            self._json(self.server.job.data() if self.server.job else _IDLE)
+
+    def _read(self, length: int, path: Path) -> bool:
+        """Read the body into a file that nobody else on this machine can read."""
+        with path.open("xb") as file:
+            while length and (piece := self.rfile.read(min(length, _CHUNK))):
+                file.write(piece)
+                length -= len(piece)
+        return not length
+
+    def _json(self, data: Mapping[str, Any]) -> None:
+        text = json_without_commands(json.dumps(data))
+        self._answer(HTTPStatus.OK, text.encode(), "application/json")
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._answer(refusal.status, f"{refusal.reason}\n".encode(), "text/plain; charset=utf-8")
+
+    def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request, or asks by another method, without repeating any of it."""
+        self.close_connection = True
+        self._refuse(Refusal(HTTPStatus(code), HTTPStatus(code).phrase))
+
+    def version_string(self) -> str:
+        """What runs here, without versions."""
+        return self.server_version
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: addresses have the secret in them."""

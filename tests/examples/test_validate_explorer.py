@@ -1,0 +1,56 @@
+"""The explorer beside replays: what is right is met, and what changes nothing is missed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tests.recordings import CALM, claude_code
+
+
+@pytest.fixture(scope="module")
+def script(root: Path) -> Iterator[ModuleType]:
+    sys.path.insert(0, str(root / "examples"))
+    import validate_explorer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(validate_explorer, "STRATEGIES", ("keep_all", "sliding_window(keep=12)"))
+        patched.setattr(validate_explorer, "SCENARIOS", ("support_chat(turns=4, tokens=12000)",))
+        patched.setattr(validate_explorer, "SHARES", (0.2,))
+        yield validate_explorer
+    sys.path.remove(str(root / "examples"))
+
+
+def test_what_is_computed_is_what_is_replayed(
+    script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main([]) == 0
+    out = capsys.readouterr().out
+    assert "met     scenarios, lifetime x 0.2: worst strategy" in out
+    assert "scenarios, prices: input 0.00%, cache_read 0.00%" in out
+
+
+def test_a_bill_that_never_changes_misses_the_bars(
+    script: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unchanged(runs: list[SimpleNamespace], catalogue: object) -> SimpleNamespace:
+        return SimpleNamespace(cost=lambda lifetime, prices: runs[0].metrics["cost_usd"])
+
+    monkeypatch.setattr(script, "priced", unchanged)
+    assert script.main([]) == 1
+    out = capsys.readouterr().out
+    assert "MISSED  scenarios: error over that of no change 1.00" in out
+    assert "MISSED  scenarios, prices" in out
+
+
+def test_recordings_without_usage_or_of_no_format_are_passed_over(
+    script: ModuleType, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.jsonl").write_text("no JSON\n", encoding="utf-8")
+    good = claude_code(tmp_path / "talk.jsonl", CALM)
+    assert script.usable(tmp_path, 5) == [str(good)]
+    assert script.usable(tmp_path, 0) == []

@@ -1,0 +1,183 @@
+"""What strategies would cost at other prices and lifetimes, on calls that one can add up."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import compactlab as package
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.page.explorer import (
+    AS_REPLAYED,
+    BY_PRICE,
+    LIFETIMES,
+    Explorer,
+    by_price,
+    explorer,
+    priced,
+)
+from compactlab.reports.page.page import page
+from compactlab.reports.render.document import Custom, Folded
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import built_in
+from tests.reports.conftest import KEPT, SUMMED, make, rows, store
+
+# Sonnet 4.5, dollars a token.
+READ, WRITE, OUTPUT = 0.3e-6, 3.75e-6, 15e-6
+
+
+def at(lifetime: float) -> int:
+    return LIFETIMES.index(lifetime)
+
+
+def timed(*calls: tuple[float, int, int, int]) -> Run:
+    """Calls at a second, that read, wrote, and of what they wrote had expired so much."""
+    run = make("keep_all()", [(read, wrote) for _, read, wrote, _ in calls])
+    names = ("time", "cache_read", "cache_write_5m", "cache_miss_ttl_expired")
+    lines = [
+        {"call": n, "model": "claude-sonnet-4-5", **dict(zip(names, call, strict=True))}
+        for n, call in enumerate(calls, 1)
+    ]
+    run.rows["calls"] = rows(lines)
+    return run
+
+
+def cost(run: Run, lifetime: float, prices: tuple[float, ...] = (1, 1, 1, 1)) -> float:
+    each = priced([run], built_in())
+    assert each is not None
+    return each.cost(at(lifetime), prices)
+
+
+def test_as_it_was_replayed_it_is_the_bill() -> None:
+    for run in (make("keep_all()"), make("summing()", SUMMED, cut=[2], side=0.004)):
+        assert cost(run, 1.0) == pytest.approx(run.metrics["cost_usd"])
+
+
+def test_prices_are_linear_in_the_tokens_of_a_class() -> None:
+    run = make("keep_all()", KEPT)
+    tokens = run.metrics["tokens_cache_read"], run.metrics["tokens_cache_write"], 40
+    doubled = cost(run, 1.0, (1, 2, 0.5, 0))
+    assert doubled == pytest.approx(2 * tokens[0] * READ + 0.5 * tokens[1] * WRITE)
+
+
+def test_the_bill_of_summaries_follows_their_tokens() -> None:
+    run = make("summing()", SUMMED, side=0.01)
+    run.metrics["tokens_cache_read"] += 10_000
+    run.metrics["tokens_output"] += 1_000
+    parts = 10_000 * READ, 1_000 * OUTPUT
+    more = cost(run, 1.0, (1, 1, 1, 2)) - cost(run, 1.0)
+    assert more == pytest.approx(40 * OUTPUT + 0.01 * parts[1] / sum(parts))
+
+
+def test_what_was_read_after_a_gap_is_missed_where_entries_live_shorter() -> None:
+    run = timed((0, 0, 1_000, 0), (150, 1_000, 100, 0), (160, 1_100, 100, 0))
+    whole = cost(run, 1.0)
+    assert cost(run, 0.6) == whole  # three minutes
+    assert cost(run, 0.4) - whole == pytest.approx(1_000 * (WRITE - READ))  # two
+
+
+def test_what_had_expired_is_read_where_entries_live_longer() -> None:
+    run = timed((0, 0, 1_000, 0), (1_000, 0, 1_100, 1_000), (1_010, 1_100, 100, 0))
+    whole = cost(run, 1.0)
+    assert cost(run, 3.0) == whole  # a quarter of an hour
+    assert whole - cost(run, 4.0) == pytest.approx(1_000 * (WRITE - READ))
+    assert cost(run, 4.0) == cost(run, LIFETIMES[-1])
+
+
+def test_an_entry_that_was_older_than_the_gap_is_not_read_at_the_replayed_lifetime() -> None:
+    """Its age is not stored: after a rewind, say."""
+    run = timed((0, 0, 1_000, 0), (20, 0, 1_100, 1_000))
+    assert cost(run, 1.0) == pytest.approx(run.metrics["cost_usd"])
+    assert cost(run, 1.5) < cost(run, 1.0) == cost(run, 0.8)
+
+
+def test_replays_of_one_conversation_are_averaged() -> None:
+    runs = [make("keep_all()", KEPT, seed=seed) for seed in (0, 1)]
+    each = priced(runs, built_in())
+    assert each is not None
+    assert each.cost() == pytest.approx(runs[0].metrics["cost_usd"])
+
+
+def shown(results: Results) -> Explorer | None:
+    (comparison,) = comparisons(results)
+    blocks = list(explorer(comparison, dict.fromkeys(_specs(results), "blue"), built_in(), "part"))
+    if not blocks:
+        return None
+    (folded,) = blocks
+    assert isinstance(folded, Folded)
+    custom = folded.blocks[-1]
+    assert isinstance(custom, Custom)
+    assert isinstance(custom.data, Explorer)
+    return custom.data
+
+
+def _specs(results: Results) -> list[str]:
+    return [run.strategy for run in results.runs]
+
+
+def test_the_page_holds_the_classes_that_anything_was_paid_for() -> None:
+    view = shown(store(make("keep_all()"), make("cutting()", SUMMED, cut=[2])))
+    assert view is not None
+    data = json.loads(view.text)
+    assert [each[0] for each in data["classes"]] == ["cache read", "cache write", "output"]
+    assert [each[2] for each in data["classes"]] == pytest.approx([0.3, 3.75, 15.0])
+    assert data["seconds"] == [300]
+    assert data["lifetimes"][data["replayed"]] == 1
+    label, _, choice, bill, shifts, fixed = data["strategies"][0]
+    assert (label, choice, fixed) == ("cutting", 1, 0)
+    assert sum(bill) == pytest.approx(make("cutting()", SUMMED, cut=[2]).metrics["cost_usd"])
+    assert shifts[AS_REPLAYED] == [0, 0, 0]
+
+
+def test_it_is_left_out_where_a_figure_or_a_price_is_unknown() -> None:
+    without = make("keep_all()")
+    del without.metrics["cost_read_usd"]
+    assert shown(store(without)) is None
+    unknown = make("keep_all()")
+    unknown.rows["calls"] = rows([{"call": n, "model": "mine", "time": 900.0 * n} for n in (1, 2)])
+    assert shown(store(unknown)) is None
+
+
+def test_the_strategies_that_decide_by_prices_or_lifetimes_are_known() -> None:
+    folder = Path(package.__file__).parent / "strategies"
+    asking = re.compile(r"\bcache_lifetime\b|\bprices_of\b")
+    found = {p.stem for p in folder.rglob("*.py") if asking.search(p.read_text(encoding="utf-8"))}
+    assert found == BY_PRICE
+    assert by_price("full_summary() + idle_compaction(margin=60.0)")
+    assert not by_price("full_summary()")
+
+
+def test_a_page_with_it_is_the_same_twice_and_has_one_script(small: Results) -> None:
+    text = page(small)
+    assert text == page(small)
+    assert len(re.findall(r"<script>", text)) == 1
+    assert "Cost at other prices" in text
+
+
+def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path: Path) -> None:
+    """Of a scenario that had no say in it; examples/validate_explorer.py has more."""
+    row = 'claude-sonnet-4-5 = { provider = "anthropic", price = "anthropic/claude-sonnet-4-5", '
+    row += "window = 200000, factor = 1.12, framing = 69, thinking = 1.4, "
+    row += 'cache = { policy = "anthropic", minimum = 1024, share = SHARE } }'
+    told, replayed = [], []
+    for share in (1.0, 0.2, 12.0):
+        models = tmp_path / f"{share}.toml"
+        models.write_text("[models]\n" + row.replace("SHARE", str(share)), encoding="utf-8")
+        results = package.run(
+            "support_chat(turns=4, tokens=12000)",
+            ["keep_all", "sliding_window(keep=12)"],
+            models=["claude-sonnet-4-5"],
+            models_file=models,
+            tables=["calls"],
+        )
+        replayed.append([run.metrics["cost_usd"] for run in results.runs])
+        if share == 1.0:
+            base = results.runs
+        told.append([cost(run, share) for run in base])
+    assert replayed[0] != replayed[1] != replayed[2]
+    for said, true in zip(told, replayed, strict=True):
+        assert said == pytest.approx(true, rel=0.01)

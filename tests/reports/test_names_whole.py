@@ -1,0 +1,58 @@
+"""Names of strategies are never broken inside a word, however narrow the terminal is."""
+
+from collections.abc import Callable
+
+import pytest
+
+from compactlab.cli.list import strategy_report
+from compactlab.reports.page.brief import brief
+from compactlab.reports.page.table import table
+from compactlab.reports.render import terminal
+from compactlab.reports.render.document import Column, Document, Table, name, rows
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.strategies.catalogue import LINE_UP, strategies
+
+FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
+LABELS = [*LINE_UP, "event_ranges(compaction_interval=0, trigger=0.8) + pair_repair"]
+WIDTHS = range(60, 201)
+
+
+def words(text: str) -> set[str]:
+    """What stands between blanks, commas and opening brackets."""
+    return set(text.replace("(", " ").replace(",", " ").split())
+
+
+def test_in_a_table_of_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = [[name(label), "highest recall", "123.45", "-12%", "100%", "9.9"] for label in LABELS]
+    heads = [Column(title, words=n < 2, rank=n // 4) for n, title in enumerate("abcdef")]
+    for width in WIDTHS:
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = terminal.write(Document((Table(tuple(heads), rows(figures)),)))
+        assert max(map(len, text.splitlines())) <= width
+        assert set().union(*map(words, LABELS)) <= words(text), width
+
+
+def test_in_reports(
+    make: Callable[..., Run], store: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict with all of the user's own, the table of all, and their sentences."""
+    cuts = [(0, 600), (0, 200), (0, 100)]
+    labels = {f"{label}()": label for label in LINE_UP if label != "keep_all"}
+    runs = [make(spec, cuts, cut=[1], need=0.5) for spec in labels]
+    results = store(make("keep_all()", FULL), *runs)
+    results.manifest |= {"own_strategies": list(labels), "strategies": labels}
+    for width in (60, 72, 80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        for text in (brief(results), table(results)):
+            assert set().union(*map(words, labels.values())) <= words(text), width
+
+
+def test_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[dict[str, object]] = [
+        {"name": each, "does": ["clear", "summarise"], "when": ["every call"], "meaning": "x " * 40}
+        for each in strategies()
+    ]
+    for width in WIDTHS:
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert set(strategies()) <= words(terminal.write(strategy_report(listed)))

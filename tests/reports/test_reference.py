@@ -1,0 +1,149 @@
+"""What others are compared with could be had, and the verdict ends in a choice."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.page.brief import ROWS, brief, picks, shown
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import built_in
+from compactlab.strategies.catalogue import strategies
+from tests.reports.spoken import verdict
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+ROOMY = [(0, 100), (100, 50), (150, 50)]
+FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
+CUT = [(0, 600), (0, 200), (0, 100)]
+LESS = [(0, 300), (0, 100), (0, 50)]
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def reference(results: Results) -> str | None:
+    row = only(results).reference
+    return None if row is None else row.label
+
+
+def test_what_was_recorded_comes_first(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", ROOMY), make("as_recorded()", CUT, cut=[1]), make("a()", LESS)]
+    assert reference(store(*runs)) == "as_recorded"
+
+
+def test_to_do_nothing_is_the_reference_where_it_fits(make: Make, store: Store) -> None:
+    cut = make("claude_code()", CUT, cut=[1])
+    assert reference(store(make("keep_all()", ROOMY), cut)) == "keep_all"
+    assert reference(store(make("keep_all()", FULL), cut)) == "claude_code"
+
+
+def test_else_it_is_the_client_of_the_models_provider(make: Make, store: Store) -> None:
+    """Not the cheapest, and not the first that is named."""
+    cuts = [make(spec, LESS, cut=[1]) for spec in ("a()", "codex()")]
+    results = store(make("keep_all()", FULL), *cuts, make("claude_code()", CUT, cut=[1]))
+    assert reference(results) == "claude_code"
+    for run in results.runs:
+        run.model = "gpt-5"
+        run.rows = {}
+    assert reference(results) == "codex"
+
+
+def test_else_it_is_the_first_usable_one_that_is_named(make: Make, store: Store) -> None:
+    torn = make("torn()", LESS, cut=[1], sound=0.5)
+    others = [make("second()", CUT, cut=[1]), make("cheaper()", LESS, cut=[1])]
+    assert reference(store(make("keep_all()", FULL), torn, *others)) == "second"
+    assert reference(store(make("keep_all()", FULL), torn)) is None
+
+
+def test_a_recorded_bill_in_a_narrower_window_could_not_be_had(make: Make, store: Store) -> None:
+    played, cut = make("as_recorded()", FULL, cut=[1]), make("a()", CUT, cut=[1])
+    assert reference(store(make("keep_all()", [(0, 3_000)]), played, cut)) == "a"
+
+
+def test_clients_are_described_with_their_models() -> None:
+    clients = {model.provider: model.client for model in built_in().models.values()}
+    assert clients["anthropic"] == "claude_code"
+    assert clients["openai"] == "codex"
+    assert clients["google"] == "gemini_cli"
+    assert {client for client in clients.values() if client} <= set(strategies())
+
+
+@pytest.fixture
+def one(make: Make, store: Store) -> Callable[..., Results]:
+    """A conversation that exceeds the window, as in the demo."""
+
+    def made(*specs: str, recalls: float = 0.85, **manifest: object) -> Results:
+        runs = [
+            make("keep_all()", FULL, labels="declared"),
+            make("keep_none()", LESS, cut=[1], need=0.05),
+            make("claude_code()", [(0, 900), (0, 600), (0, 300)], cut=[1], need=0.9),
+            make("cheap()", LESS, cut=[1], need=0.1),
+            make("middle()", CUT, cut=[1], need=recalls),
+            *(make(spec, CUT, cut=[1], need=0.2 + 0.001 * n) for n, spec in enumerate(specs)),
+        ]
+        results = store(*runs)
+        return replace(results, manifest={**results.manifest, **manifest})
+
+    return made
+
+
+def test_one_conversation_ends_in_a_choice(one: Callable[..., Results]) -> None:
+    first, here, none, told, *_, last = verdict(only(one()))
+    assert "Its knee, beyond which recall costs more, is middle (" in first
+    assert here.startswith(
+        "In this one conversation, the cheapest usable strategy that recalls at least 80% is "
+        "middle: "
+    )
+    assert "less than claude_code, recall 85.0% (claude_code: 90.0%)" in here
+    assert none.startswith("No strategy is recommended: other conversations may differ.")
+    assert told == (
+        "Reference: claude_code, the provider's own client. keep_all (recall 100%) exceeds the "
+        "context window."
+    )
+    assert last == "These figures describe this one conversation only; they do not generalise."
+
+
+def test_what_recalls_enough_may_cost_more_or_not_be_there(
+    one: Callable[..., Results], make: Make
+) -> None:
+    dear = one(recalls=0.3)
+    dear.runs = [run for run in dear.runs if run.strategy != "claude_code()"]
+    dear.runs.insert(1, make("claude_code()", LESS, cut=[1], need=0.2))
+    assert verdict(only(dear))[1] == (
+        "In this one conversation, no usable strategy recalls at least 80%."
+    )
+    dear.runs.append(make("careful()", CUT, cut=[1], need=0.95))
+    assert verdict(only(dear))[1].startswith(
+        "In this one conversation, every usable strategy that recalls at least 80% costs more than "
+        "claude_code. The cheapest of them is careful(): "
+    )
+
+
+def test_few_rows_are_all_shown(one: Callable[..., Results]) -> None:
+    few = only(one(*(f"s{n}()" for n in range(7))))
+    assert [row for row, _ in shown(Advice(few))] == list(few.rows)
+    many = Advice(only(one(*(f"s{n}()" for n in range(50)))))
+    assert len(shown(many)) <= ROWS
+
+
+def test_ones_own_strategies_never_vanish(one: Callable[..., Results], make: Make) -> None:
+    own = ["s30()", "s40()", "torn()", "idle()"]
+    results = one(*(f"s{n}()" for n in range(50)), own_strategies=own)
+    results.manifest["strategies"] |= {"torn()": "torn", "idle()": "idle"}
+    results.runs += [make("torn()", LESS, cut=[1], sound=0.5), make("idle()", FULL)]
+    roles = {row.label: role for row, role in picks(Advice(only(results)))}
+    assert {label for label, role in roles.items() if "yours" in role} == {
+        "s30", "s40", "torn", "idle",
+    }  # fmt: skip
+    text = " ".join(brief(results).split())
+    assert "torn (a provider would reject 50.0% of its calls)" in text
+    assert "idle (33.3% of its calls exceed the context window)" in text
+    assert "Never compacted, so no prompt was changed: idle." in text
+    assert "`compactlab explain` shows" in text

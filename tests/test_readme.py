@@ -1,0 +1,77 @@
+"""The README is short, and no figure in it is another one than was measured and stored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import pytest
+
+# Numbers of the prose that nobody measures: versions, parameters, and what a word means.
+GIVEN = (
+    "Python 3.11",
+    "last 20 messages",
+    "20,000 tokens",
+    "exit code 0 is a pass, 1 a regression, 2 that",
+)
+UNSEEN = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def figures(root: Path) -> dict[str, Any]:
+    return run_path(str(root / "examples" / "readme_figures.py"))
+
+
+@pytest.fixture
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text("utf-8")
+
+
+def test_it_has_a_screen_and_a_tour(readme: str) -> None:
+    assert len(readme.split()) <= 1_800
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/concepts.md"])
+def test_each_figure_is_the_stored_one(root: Path, figures: dict[str, Any], name: str) -> None:
+    page = (root / name).read_text("utf-8")
+    assert figures["MARKED"].search(page)
+    assert figures["renewed"](page) == page, "make picture, make recorded, or make docs"
+
+
+def test_a_stale_figure_is_found(figures: dict[str, Any]) -> None:
+    renewed = figures["renewed"]("<!-- built-in:masking_cost -->9.9<!-- -->")
+    assert (
+        renewed
+        == f"<!-- built-in:masking_cost -->{figures['stored']('built-in')['masking_cost']}<!-- -->"
+    )
+    with pytest.raises(KeyError):
+        figures["renewed"]("<!-- built-in:never_measured -->1<!-- -->")
+
+
+def unmeasured(page: str, marked: re.Pattern[str]) -> list[str]:
+    """The numbers of a page's prose that are neither stored figures nor given."""
+    prose = UNSEEN.sub("", marked.sub("", page))
+    for words in GIVEN:
+        prose = prose.replace(words, "")
+    return re.findall(r"\d[\d,.]*", prose)
+
+
+def test_no_number_is_there_that_was_not_stored(readme: str, figures: dict[str, Any]) -> None:
+    assert unmeasured(readme, figures["MARKED"]) == []
+    assert unmeasured("It costs 2.4 times as much.", figures["MARKED"]) == ["2.4"]
+
+
+def test_what_is_stored_says_of_which_input_and_command(root: Path) -> None:
+    import json
+
+    for name in ("built-in", "recorded"):
+        held = json.loads((root / "docs" / "results" / f"{name}.json").read_text("utf-8"))
+        assert held["command"]
+        assert re.fullmatch(r"[0-9a-f]{64}", held["digest"])
+
+
+def test_its_pictures_are_light(root: Path) -> None:
+    for name in ("picture.svg", "page.png"):
+        assert (root / "docs" / name).stat().st_size < 200_000

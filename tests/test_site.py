@@ -1,0 +1,102 @@
+"""Every page of the docs is on the site, once in its navigation, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import click
+import pytest
+
+from compactlab import __all__ as public
+from compactlab.cli.group import cli
+
+LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def site(root: Path) -> dict[str, Any]:
+    return run_path(str(root / "examples" / "site_pages.py"))
+
+
+def pages(root: Path) -> set[str]:
+    docs = root / "docs"
+    found = [*docs.rglob("*.md"), *docs.glob("notebooks/*.py")]
+    return {file.relative_to(docs).as_posix() for file in found}
+
+
+def navigation(root: Path) -> list[str]:
+    text = (root / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    return re.findall(r": (\S+\.(?:md|py))$", text, re.MULTILINE)
+
+
+def test_each_page_stands_in_the_navigation_once(root: Path, site: dict[str, Any]) -> None:
+    made = {*site["COPIED"].values(), site["COMMANDS"]}
+    assert sorted(navigation(root)) == sorted(pages(root) | made)
+
+
+def test_links_in_the_checkout_lead_to_files(root: Path) -> None:
+    for file in (*root.glob("*.md"), *(root / "docs").rglob("*.md")):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", file.read_text("utf-8"), flags=re.DOTALL)
+        for target in LINK.findall(text):
+            place = target.partition("#")[0]
+            if place and ":" not in place:
+                assert (file.parent / place).exists(), f"{file.name}: {target}"
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "shown"),
+    [
+        ("index.md", "[a](docs/gate.md#rules)", "[a](gate.md#rules)"),
+        ("index.md", "![a](docs/picture.svg)", "![a](picture.svg)"),
+        ("how-to/big-sweeps.md", "[a](../store.md)", "[a](../store.md)"),
+        ("how-to/big-sweeps.md", "[a](../../CONTRIBUTING.md#b)", "[a](../contributing.md#b)"),
+        ("pytest.md", "[a `b`](../examples/agent_repository)", "a `b`"),
+        ("pytest.md", "[a](#b) [c](https://example.org)", "[a](#b) [c](https://example.org)"),
+        ("pytest.md", "```\n[a](../x)\n```", "```\n[a](../x)\n```"),
+    ],
+)
+def test_links_of_a_page_are_those_of_the_site(
+    site: dict[str, Any], place: str, text: str, shown: str
+) -> None:
+    assert site["relinked"](text, place) == shown
+
+
+def test_the_page_of_commands_has_the_help_of_each(site: dict[str, Any]) -> None:
+    page = site["commands"]()
+    for name in cli.list_commands(click.Context(cli)):
+        assert f"## compactlab {name}\n" in page
+    assert "Usage: compactlab run [OPTIONS]" in page
+
+
+def test_all_that_is_public_is_in_the_reference(root: Path) -> None:
+    page = (root / "docs" / "reference" / "python.md").read_text("utf-8")
+    shown = re.findall(r"^::: compactlab\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(set(public) - {"__version__"})
+
+
+def test_the_results_page_is_what_is_stored(root: Path) -> None:
+    results = run_path(str(root / "examples" / "results_page.py"))
+    page = (root / "docs" / "results.md").read_text("utf-8")
+    assert results["renewed"](page) == page, "make docs"
+    for edition in results["editions"]():
+        raw = root / "docs" / "results" / f"{edition}.parquet"
+        assert raw.stat().st_size < 1_000_000
+
+
+def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = run_path(str(root / "docs" / "notebooks" / "pandas.py"))
+    assert len(held["frame"]) == 12
+    assert held["costs"].notna().all(axis=None)
+
+
+def test_the_model_of_ones_own_is_one(root: Path, tmp_path: Path) -> None:
+    from compactlab.api import Plan
+
+    page = (root / "docs" / "how-to" / "a-model-of-my-own.md").read_text("utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.toml").write_text(shown, encoding="utf-8")
+    planned = Plan(models=["acme-large", "house"], models_file=str(tmp_path / "mine.toml"))
+    assert len(planned.experiment().models) == 2
