@@ -74,6 +74,7 @@ def generated() -> str:
         f"window {held['window']:,} tokens, summaries by `{held['summarizer']}`. Raw data, a row "
         f"a run: [{newest}.parquet](results/{newest}.parquet).",
         "## The verdict",
+        "<!-- not run: twenty minutes of processor time -->\n"
         f"```text\n$ compactlab run examples/suite.toml\n{held['verdict']}\n```",
         "## All scenarios together",
         "Sorted by cost. *Front*: no usable strategy that compacts is cheaper and recalls more.",

@@ -76,7 +76,7 @@ def compactlab(request, monkeypatch) -> Callable[..., Outcome]:
     monkeypatch.setattr("compactlab.cli.rehearsal.BUDGET", Budget(seconds=0.0, least=1))
     # Drawing the charts of a page takes five times as long as a tiny run.
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
+        monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_, **__: [])
 
     return called
 

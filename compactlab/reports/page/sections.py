@@ -105,9 +105,8 @@ _COMPACTION = "message by message: what was kept and cut, and which facts were l
 _SAID = 2
 # So many strategies are drawn at least.
 _LEAST_DRAWN = 8
-# The first screen has so many rows, and so many columns.
-_ROWS, _MOST_STEPS = 8, 8
-_DECIDING = ("cost_usd", "recall", "of_keep_all", "of_as_recorded", "cost_with_recovery_usd")
+# The columns of the first screen.
+_DECIDING = ("cost_usd", "recall", "of_reference", "cost_with_recovery_usd")
 _ALONE = (
     "Unknown: only one model and one summariser were run. With several (`--model` and "
     "`--summarizer`, both repeatable) this page says which findings reverse between them."
@@ -207,8 +206,7 @@ def _part(
 
 def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
     """The strategies that matter, with the figures that decide."""
-    steps = next((n for n in range(_MOST_STEPS, 0, -1) if len(picks(advice, n)) <= _ROWS), 0)
-    chosen = picks(advice, steps)[:_ROWS]
+    chosen = picks(advice)
     known = [c for c in columns(comparison) if c.key in _DECIDING]
     shown = sorted(known, key=lambda column: _DECIDING.index(column.key))
     best = best_of(shown, comparison.rows)
