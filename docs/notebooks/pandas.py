@@ -42,7 +42,8 @@ by_strategy.agg(
 # %% [markdown]
 # ## Paired, not side by side
 #
-# A conversation is one observation: compare strategies within it. `conversation` and `seed` name it.
+# A conversation is one observation, so compare strategies within it. `conversation` and `seed`
+# name it.
 # %%
 costs = frame.pivot(index=["conversation", "seed"], columns="label", values="cost_usd")
 costs.div(costs["keep_all"], axis=0).round(2)

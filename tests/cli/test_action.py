@@ -92,7 +92,7 @@ MAIN = """
 from compactlab.__main__ import main
 from compactlab.reports.page import sections
 
-sections.gallery = lambda *_: []
+sections.gallery = lambda *_, **__: []
 main()
 """
 

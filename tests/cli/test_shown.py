@@ -2,8 +2,8 @@
 
 A block of commands is one in `bash`, `sh`, `shell` or `console`, or one without a language that has
 a command of ours. The blocks of a page run one after the other in one folder, which holds files of
-the names that the pages use: logs, stores, an experiment. What replays minutes where nothing of the
-reader's is named (`run` and `tune` over a scenario) is made with `--dry-run`. In front of a block,
+the names that the pages use: logs, stores, an experiment. What replays minutes (`run` of all
+strategies, `run` and `tune` over a scenario) is made with `--dry-run`. In front of a block,
 `<!-- not run: why -->` leaves out all of it, and `<!-- not run (pip, git): why -->` these programs.
 """
 
@@ -127,11 +127,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     projects = folder / "home" / ".claude" / "projects"
     claude_code(projects / "my-project" / "session.jsonl", GROWING)
     codex(folder / "home" / ".codex" / "sessions" / "rollout.jsonl", GROWING)
-    claude_code(folder / "session.jsonl")
+    for name in ("session", "original", "logs/session"):
+        claude_code(folder / f"{name}.jsonl")
+    (folder / "compacted.txt").write_text("The user wants the tests to pass.\n", "utf-8")
     for name, talk in (("sweep-a", "talk-1"), ("sweep-b", "talk-3")):
         api.run(f"{folder}/talks/{talk}.jsonl", SPECS, ["gpt-5"], out=folder / name, **STORED)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
+        patched.setattr("compactlab.reports.page.sections.gallery", lambda *_, **__: [])
         merged = called("merge", folder / "sweep-a", folder / "sweep-b", "-o", folder / "sweep")
     assert merged.code == 0, merged.said
     for name in ("before", "after", "compactlab-out"):
@@ -179,12 +181,20 @@ def ran(words: list[str], folder: Path) -> str:
         return f"no target of the Makefile: {unknown}" if unknown else ""
     if Path(program).name != "compactlab":
         return "no command of ours: mark the block with <!-- not run: why -->"
-    if arguments[:1] and arguments[0] in LONG and not any(map(there, arguments[1:])):
+    if arguments[:1] and takes_minutes(arguments):
         arguments.append("--dry-run")
     done = called(*arguments)
     if into:
         into.write_text(done.out, encoding="utf-8")
     return "" if done.code == 0 else f"code {done.code}\n{done.said}"
+
+
+def takes_minutes(arguments: list[str]) -> bool:
+    """Whether it replays a scenario, or all strategies; a file of settings has few here."""
+    command, *others = arguments
+    if command == "run" and "--strategies" not in others:
+        return not any(each.endswith(".toml") for each in others)
+    return command in LONG and not any(map(there, others))
 
 
 def there(argument: str) -> bool:

@@ -395,7 +395,7 @@ def test_a_name_is_text_and_nothing_else(opened: Open, tmp_path: Path) -> None:
     write(store(*runs, strategies=labels), tmp_path / "report.html")
     page = opened(tmp_path / "report.html")
     page.get_by_role("button", name="Open all parts").click()
-    page.wait_for_function("document.querySelectorAll('.controls').length === 2")
+    page.locator(".conversation .controls").nth(1).wait_for()
     place, other = page.locator(".conversation").all()
     place.get_by_role("button", name="All", exact=True).click()
     for number in range(place.locator("select option").count()):

@@ -156,10 +156,11 @@ def section(
         main = front if isinstance(front, Drawing) else None
         yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), main))
     if comparison.rows:
-        yield from explorer(comparison, colours, results.catalogue, anchor)
         yield from _strategies(comparison, colours, advice, anchor, legend)
         yield from _tested(comparison, colours, anchor, shown_specs)
     yield from _part("Cost", _COST, (*charts.get("cost", ()), *_causes(comparison)), anchor, "cost")
+    if comparison.rows:
+        yield from explorer(comparison, colours, results.catalogue, anchor)
     title = "What a compaction costs at once"
     yield from _part(title, _SPIKES, charts.get("spikes", ()), anchor, "spikes")
     memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))

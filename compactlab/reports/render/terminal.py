@@ -157,7 +157,7 @@ def _width(table: Table, number: int) -> int:
     if number:
         return widest
     words = [len(piece.rstrip()) for cell in cells for piece in _PIECES.findall(cell)]
-    return min(widest, max(_NAME, *(min(size, _WORD) for size in words)))
+    return min(widest, max([_NAME, *(min(size, _WORD) for size in words)]))
 
 
 def _broken(text: str, width: int) -> str:
