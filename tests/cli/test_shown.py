@@ -3,7 +3,7 @@
 A block of commands is one in `bash`, `sh`, `shell` or `console`, or one without a language that has
 a command of ours. The blocks of a page run one after the other in one folder, which holds files of
 the names that the pages use: logs, stores, an experiment. What replays minutes (`run` of all
-strategies, `run` and `tune` over a scenario) is made with `--dry-run`. In front of a block,
+strategies or over a scenario, `tune`) is made with `--dry-run`. In front of a block,
 `<!-- not run: why -->` leaves out all of it, and `<!-- not run (pip, git): why -->` these programs.
 """
 
@@ -13,15 +13,17 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from compactlab import api
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.scenarios.readers.native import write
-from tests.cli.conftest import called
+from tests.cli.conftest import Outcome, called
 from tests.recordings import claude_code, codex
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +35,6 @@ BLOCK = re.compile(
 )
 SHELL = {"bash", "sh", "shell", "console"}
 OURS = re.compile(r"^ *(?:\$ )?(?:\S*/)?compactlab [a-z-]", re.MULTILINE)
-LONG = {"run", "tune"}
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,14 @@ def shown(kind: str) -> list[Path]:
 
 
 STORED = {"loop": "open", "window": 20_000, "controls": False}
-SPECS = ("keep_all", "codex", "pi", "auto_compact(keep_recent_tokens=1000)")
+SPECS = (
+    "keep_all",
+    "as_recorded",
+    "claude_code",
+    "codex",
+    "pi",
+    "auto_compact(keep_recent_tokens=1000)",
+)
 EXPERIMENT = """
 conversations = ["talks/*.jsonl"]
 strategies = ["keep_all", "codex"]
@@ -136,7 +144,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patched.setattr("compactlab.reports.page.sections.gallery", lambda *_, **__: [])
         merged = called("merge", folder / "sweep-a", folder / "sweep-b", "-o", folder / "sweep")
     assert merged.code == 0, merged.said
-    for name in ("before", "after", "compactlab-out"):
+    for name in ("before", "after", "compactlab-out", "suite"):
         shutil.copytree(folder / "sweep", folder / name)
     for name, out in (("experiment", "compactlab-out"), ("sweep", "sweep")):
         (folder / f"{name}.toml").write_text(EXPERIMENT.format(out=out))
@@ -183,23 +191,31 @@ def ran(words: list[str], folder: Path) -> str:
         return "no command of ours: mark the block with <!-- not run: why -->"
     if arguments[:1] and takes_minutes(arguments):
         arguments.append("--dry-run")
-    done = called(*arguments)
+    done = made_anew(arguments, folder) if arguments[:1] == ["new"] else called(*arguments)
     if into:
         into.write_text(done.out, encoding="utf-8")
     return "" if done.code == 0 else f"code {done.code}\n{done.said}"
 
 
+def made_anew(arguments: list[str], folder: Path) -> Outcome:
+    """What a command writes that refuses files which exist: those of the folder stay, small."""
+    with TemporaryDirectory() as empty:
+        with chdir(empty):
+            done = called(*arguments)
+        for file in Path(empty).iterdir():
+            if not (folder / file.name).exists():
+                shutil.copy(file, folder)
+    return done
+
+
 def takes_minutes(arguments: list[str]) -> bool:
-    """Whether it replays a scenario, or all strategies; a file of settings has few here."""
+    """Whether it replays many settings, all strategies, or a scenario of no few tokens."""
     command, *others = arguments
-    if command == "run" and "--strategies" not in others:
-        return not any(each.endswith(".toml") for each in others)
-    return command in LONG and not any(map(there, others))
-
-
-def there(argument: str) -> bool:
-    """Whether an argument names a file, a folder or a pattern of files of the reader's."""
-    return len(argument) < 100 and (Path(argument).exists() or "*.jsonl" in argument)
+    if command == "tune":
+        return True
+    if command != "run" or any(each.endswith(".toml") for each in others):
+        return False
+    return "--strategies" not in others or any("tokens=" in each for each in others)
 
 
 @pytest.mark.parametrize("page", shown("shell"), ids=lambda page: page.stem)
