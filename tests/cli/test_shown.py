@@ -110,7 +110,7 @@ SPECS = (
 )
 EXPERIMENT = """
 conversations = ["talks/*.jsonl"]
-strategies = ["keep_all", "codex"]
+strategies = ["keep_all", "codex", "pi"]
 models = ["gpt-5"]
 loop = "open"
 window = 20_000
