@@ -236,3 +236,21 @@ def test_a_message_counts_as_its_parts_do() -> None:
     parts = (said("text", "abcd"), said("text", "abcd"), said("image", "", size=7))
     assert tokenizer.message(Message("m", "user", parts)) == 2 + 2 + 7
     assert tokenizer.message(Message("m", "user", ())) == 0
+
+
+# Of a long text, line by line
+
+# Whatever a token may cross or end at: blanks, line ends of all kinds, slashes, marks, letters.
+PIECES = st.sampled_from(
+    ["\n", "\n\n", "\r\n", "\r", " ", "    ", "\t", "\n/", "/", "//\n", "!\n", ".\n", "'s", "\n's",
+     "word", " Word", "WORD", "12345", "é", "中文", "ก", "\u2028", "\x85", "_", "\n-", "}\n",
+     ");\n"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@given(pieces=st.lists(PIECES, min_size=1, max_size=60), times=st.integers(1, 3))
+def test_a_long_text_has_the_tokens_of_its_lines(name: str, pieces: list[str], times: int) -> None:
+    known = encoding(name)
+    text = "".join(pieces) * times
+    assert known._by_line(text) == known.encode(text)
