@@ -14,7 +14,8 @@ SAID = st.lists(
         ["deploy", "deployed", "deployment", "colour", "color", "Mark", "mark", "10", "ten",
          "10 MB", "10,000", "1e4", "0.5", "50 %", "half", "3 days", "src/app/main.py", "main.py",
          "/main.py", "ff.heron.2a7c", "sha256:ab12", "https://a.example/b", "v1.2", "1.2",
-         "2026-11-25", "25 November 2026", "14:30", "2:30 pm", "$5", "5 USD", "yes", "on", "enabled"]
+         "2026-11-25", "25 November 2026", "14:30", "2:30 pm", "$5", "5 USD",
+         "yes", "on", "enabled"]
     ), min_size=1, max_size=6,
 ).map(" ".join)  # fmt: skip
 
