@@ -281,11 +281,6 @@ class Contrast:
         return sign if above else -sign
 
 
-def reference_of(comparison: Comparison) -> Row | None:
-    """What the others are compared with, if nobody says so."""
-    return comparison.reference
-
-
 def contrasts(
     comparison: Comparison,
     reference: Row,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import Point, canvas, classed, tip
 from compactlab.reports.charts.kit import (
@@ -85,7 +85,7 @@ def pareto(
         return None
     intervals, reference = _intervals(comparison, rows)
     front = comparison.front
-    basis = reference_of(comparison)
+    basis = comparison.reference
     named = [row for row in rows if row in front or row is basis or row.spec in own]
     # Sixty crosses would hide the marks.
     bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
@@ -159,7 +159,7 @@ def _told(row: Row) -> list[str]:
 
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
     """By spec the ends of the bars, and the label of what they are paired with."""
-    reference = reference_of(comparison)
+    reference = comparison.reference
     if reference is None or reference.recall is None:
         return {}, ""
     paired = contrasts(comparison, reference)

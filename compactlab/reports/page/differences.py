@@ -11,7 +11,6 @@ from compactlab.reports.analysis.contrast import (
     MARGINS,
     Contrast,
     contrasts,
-    reference_of,
 )
 from compactlab.reports.analysis.tests import conversations_needed
 from compactlab.reports.page.figures import STRATEGY, row_of
@@ -70,7 +69,7 @@ LEAST = 6
 def few(comparison: Comparison) -> str:
     """Why there are no differences to show; "" where there are some."""
     number, others = comparison.conversations, len(comparison.rows) - 1
-    if number >= LEAST or others < 1 or reference_of(comparison) is None:
+    if number >= LEAST or others < 1 or comparison.reference is None:
         return ""
     needed = conversations_needed(others)
     takes = f"; for {counted(others, 'strategy')} it takes at least {needed}" if needed else ""
@@ -87,7 +86,7 @@ def differences(
 
     Those that were not declared are shown of some strategies, by spec, or of all.
     """
-    reference = reference_of(comparison)
+    reference = comparison.reference
     if reference is None or len(comparison.rows) < 2 or few(comparison):
         return
     keys = dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))

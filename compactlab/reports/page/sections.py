@@ -9,7 +9,6 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import MEMORY, columns
 from compactlab.reports.analysis.comparison import Comparison, Row, scope
-from compactlab.reports.analysis.contrast import reference_of
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import own_specs
 from compactlab.reports.charts.gallery import ROWS, drawn, gallery
@@ -222,7 +221,7 @@ def _tested(
     comparison: Comparison, colours: Colours, anchor: str, among: Collection[str]
 ) -> Iterator[Block]:
     """The differences to the reference, or in a sentence why there are none."""
-    reference = reference_of(comparison)
+    reference = comparison.reference
     if reference is not None and (why := few(comparison)):
         yield sentences([why], "quiet", bullets=False)
     elif reference is not None:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
-from compactlab.reports.analysis.contrast import contrasts, reference_of
+from compactlab.reports.analysis.contrast import contrasts
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
@@ -101,7 +101,7 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
         for place, each in enumerate(run):
             each.metrics["cost_usd"] = 0.01 * (1 + number) * (1 + place / 50 * number)
     chart = drawn(comparison)
-    reference = reference_of(comparison)
+    reference = comparison.reference
     assert reference is not None
     cost = contrasts(comparison, reference)["mine()", "cost_usd"]
     assert cost.low is not None
@@ -124,7 +124,7 @@ def test_upright_bars_go_from_the_most_that_may_be_forgotten(
         for place, run in enumerate(row.runs):
             if row.name == "mine":
                 run.metrics["recall_20k"] = 0.9 - place / 120
-    reference = reference_of(comparison)
+    reference = comparison.reference
     assert reference is not None
     need = contrasts(comparison, reference)["mine()", "recall_20k"]
     assert need.low is not None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.run import Run
 
@@ -128,7 +128,7 @@ def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None
     prompts = {"keep_all()": [(0, 1_000), (1_000, 1_000)], "cut()": [(0, 1_000), (0, 1_000)]}
     runs = [make(spec, prompts[spec], name) for name in ("one", "two") for spec in prompts]
     (comparison,) = comparisons(Results(runs, {}))
-    kept = reference_of(comparison)
+    kept = comparison.reference
     assert kept is not None
     found = contrasts(comparison, kept, ["prefix_reuse"])["cut()", "prefix_reuse"]
     assert found.estimate == pytest.approx(-1 / 3)
@@ -327,7 +327,7 @@ def test_unlike_things_are_not_compared(compared: Compared) -> None:
 
 def test_all_are_compared_with_what_could_be_had(compared: Compared) -> None:
     def named(*specs: str) -> str | None:
-        found = reference_of(compared({spec: {"cost_usd": [1.0]} for spec in specs}))
+        found = compared({spec: {"cost_usd": [1.0]} for spec in specs}).reference
         return found and found.spec
 
     assert named("a()", "as_recorded()", "keep_all()") == "keep_all()"  # the two are the same

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis import bootstrap
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.contrast import contrasts, reference_of
+from compactlab.reports.analysis.contrast import contrasts
 from compactlab.reports.analysis.sample import Quotient, mean_of
 from compactlab.reports.analysis.tests import holm, two_sided
 
@@ -96,7 +96,7 @@ def test_what_was_planted_comes_back(compared: Callable[..., Comparison]) -> Non
             for n, spec in enumerate(("ours()", "keep_all()"))
         }
         comparison = compared(table)
-        kept = reference_of(comparison)
+        kept = comparison.reference
         assert kept is not None
         found = contrasts(comparison, kept)
         for metric, truth in (("cost_usd", costs[2]), ("recall_20k", needs[2])):
