@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from compactlab.reports.analysis.aggregate import values_of
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.parquet import Rows
@@ -91,6 +93,33 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
     for name in TABLES:
         assert [len(run.rows.get(name, ())) for run in again.runs] == [2, 0, 0, 3]
         assert again.table(name).equals(found().table(name))
+
+
+def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(tmp_path: Path) -> None:
+    found().save(tmp_path / "store")
+    again = Results.load(tmp_path / "store")
+    checked = 0
+    for run in again.runs:
+        for name, own in run.rows.items():
+            counts = [n for n, column in TABLES[name].columns.items() if column.type == "count"]
+            for column in counts:
+                assert own.total(column) == sum(own[column])
+            checked += len(counts)
+    assert checked > 20
+    # The second run with rows begins behind the first one's.
+    assert again.runs[3].rows["calls"].start == 2
+
+
+def test_values_of_runs_are_the_same_out_of_a_store(tmp_path: Path) -> None:
+    results = found()
+    results.save(tmp_path / "store")
+    again = Results.load(tmp_path / "store")
+    plain, stored = values_of(results.runs, METRICS), values_of(again.runs, METRICS)
+    assert np.array_equal(plain, stored, equal_nan=True)
+    backwards = values_of(again.runs[::-1], ["write_spike", "cost_usd"])
+    assert np.array_equal(backwards, values_of(results.runs, ["write_spike", "cost_usd"])[::-1],
+                          equal_nan=True)  # fmt: skip
+    assert plain.shape == (4, len(METRICS))
 
 
 def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
