@@ -87,6 +87,8 @@ def pareto(
     front = comparison.front
     basis = comparison.reference
     named = [row for row in rows if row in front or row is basis or row.spec in own]
+    # Of marks on each other the first is named: one's own before the reference, then the front.
+    named.sort(key=lambda row: (row.spec not in own, row is not basis))
     # Sixty crosses would hide the marks.
     bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
     subject = _Subject(rows, front, bars, colours, named)

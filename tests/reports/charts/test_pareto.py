@@ -56,6 +56,18 @@ def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
     assert named <= set(texts(chart.narrow))
 
 
+@pytest.mark.parametrize("first", [1, -1])
+def test_of_marks_on_each_other_ones_own_is_named(texts: Texts, first: int) -> None:
+    twins = [make(name, CUT, cut=[2]) for name in ("another()", "mine()")][::first]
+    (comparison,) = comparisons(store(make("keep_all()"), *twins))
+    colours = dict.fromkeys((run.strategy for run in (*twins, make("keep_all()"))), "grey")
+    for own, name, other in (["mine()"], "mine", "another"), (["another()"], "another", "mine"):
+        chart = pareto(comparison, colours, "a", own)
+        assert chart is not None
+        assert name in texts(chart.figure)
+        assert other not in texts(chart.figure)
+
+
 def test_outliers_stand_beyond_a_seam(compared: Compare) -> None:
     usual = {f"s{n}": {"cost_usd": 1.0 + n / 10, "recall_20k": 0.9} for n in range(9)}
     comparison = compared(keep_all={"cost_usd": 2.0}, far={"cost_usd": 90.0}, **usual)
