@@ -12,7 +12,14 @@ from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.workers import DIED, Outcome, Work, Workers, _survived
+from compactlab.sim.experiment.workers import (
+    DIED,
+    Outcome,
+    Work,
+    Workers,
+    _survived,
+    _Waiting,
+)
 from compactlab.strategies import KeepAll, KeepNone, SlidingWindow
 
 
@@ -105,3 +112,21 @@ def test_the_row_of_a_deadly_run_names_it():
 
 def test_alone_there_is_no_other_process():
     assert [shard for shard, _ in Workers().do(rows, SHARDS)] == SHARDS
+
+
+def test_a_process_goes_on_with_the_source_that_it_has_read():
+    """To read one again, and to find out what its texts say, takes as long as some strategies."""
+    a, b = (Task(source, CONDITIONS) for source in SOURCES[:2])
+    waiting = _Waiting([shard for task in (a, b) for shard in Shard((task,)).apart()])
+    first, other = SOURCES[0].key, SOURCES[1].key
+    given = [waiting.next("", ()), waiting.next("", {first}), waiting.next(other, {first})]
+    assert [shard.tasks[0].source for shard in given] == [SOURCES[0], SOURCES[1], SOURCES[1]]
+    assert waiting.next(first, {other}).tasks[0].source == SOURCES[0]
+
+
+def test_a_process_whose_source_is_done_helps_with_that_of_another():
+    task = Task(SOURCES[0], CONDITIONS)
+    waiting = _Waiting(Shard((task,)).apart())
+    given = [waiting.next("gone", {SOURCES[0].key}) for _ in CONDITIONS]
+    assert [cell for shard in given for cell in shard.cells] == task.cells
+    assert not waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
 import os
@@ -10,9 +11,9 @@ import platform
 import signal
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -215,8 +216,10 @@ T = TypeVar("T")
 _SAFE_PATH = "PYTHONSAFEPATH"
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
 _SELDOM = 8
-# So often a worker may die while a shard is under way, before it is tried by itself.
-_DEATHS = 2
+# Seconds after which a process with nothing to do ends.
+_IDLE = 300
+# What says how many threads numpy's libraries may have.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -301,53 +304,109 @@ class _Pieced(Shard):
         return then(self, runs, counts)
 
 
+class _Waiting:
+    """Shards that nobody does yet, in order, and those of a source together."""
+
+    def __init__(self, shards: Iterable[Shard]) -> None:
+        self._shards: dict[str, deque[Shard]] = {}
+        for shard in shards:
+            self._shards.setdefault(shard.tasks[0].source.key, deque()).append(shard)
+
+    def __bool__(self) -> bool:
+        return bool(self._shards)
+
+    def next(self, held: str, busy: Container[str]) -> Shard:
+        """The next shard of a source that is held; else of one that is not busy; else of any.
+
+        To read a source, and to find out what its texts say, takes as long as some strategies.
+        """
+        apart = (source for source in self._shards if source not in busy)
+        source = held if held in self._shards else next(apart, next(iter(self._shards)))
+        shard = self._shards[source].popleft()
+        if not self._shards[source]:
+            del self._shards[source]
+        return shard
+
+
+class _Process:
+    """A process of this machine that does one shard at a time."""
+
+    def __init__(self) -> None:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        self.held = ""  # the source that it has read last
+        self._executor = ProcessPoolExecutor(
+            max_workers=1,
+            timeout=_IDLE,
+            initializer=_begin,
+            initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
+            env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
+        )
+
+    def begin(self, work: Work, shard: Shard) -> Future[Any]:
+        """Have a shard done."""
+        self.held = shard.tasks[-1].source.key
+        with _unheard(), _safe_path():
+            begun: Future[Any] = self._executor.submit(_tidied, work, shard)
+        return begun
+
+    def end(self) -> None:
+        """Stop it, whatever it does."""
+        self._executor.shutdown(kill_workers=True)
+
+
+# Kept for the next experiment of this process: to start one takes longer than many a run.
+_idle: list[_Process] = []
+atexit.register(_idle.clear)  # later, their threads would find parts of the interpreter gone
+
+
 @dataclass(frozen=True)
 class _Processes:
-    """Processes of this machine."""
+    """Processes of this machine, each of which goes on with the source that it has read."""
 
     jobs: int
 
     def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
-        left = dict(enumerate(shards))
-        deaths: Counter[int] = Counter()
-        while left:
-            for number, done in self._round(work, left):
-                yield left.pop(number), done
-            # Shards are handed out in order, so it happened over one of these.
-            suspected = list(islice(left, 2 * self._count))
-            deaths.update(suspected)
-            for number in suspected:
-                if deaths[number] >= _DEATHS:
-                    alone = _Processes(1)._round(work, {number: left[number]})
-                    yield left.pop(number), next((done for _, done in alone), DIED)
+        died: list[Shard] = []
+        for shard, done in self._together(work, _Waiting(shards)):
+            if done is DIED:
+                died.append(shard)
+            else:
+                yield shard, done
+        for shard in died:  # perhaps for the memory that others wanted: now there are none
+            yield from _Processes(1)._together(work, _Waiting([shard]))
 
-    @property
-    def _count(self) -> int:
-        # With one job joblib would do it in this process, which must not die.
-        return max(2, self.jobs)
-
-    def _round(self, work: Work, shards: dict[int, Shard]) -> Iterator[tuple[int, Any]]:
-        """Do shards, in order, until all are done or a worker dies."""
-        from joblib import Parallel, delayed
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
-        parallel = Parallel(
-            n_jobs=max(2, min(self.jobs, len(shards))),  # each loads all of this before it works
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch="2 * n_jobs",
-            initializer=_begin,
-            initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
-        )
-        # A copy: shards that are done are taken out while others are still handed out.
-        calls = [delayed(_numbered)(work, number, shard) for number, shard in shards.items()]
+    def _together(self, work: Work, waiting: _Waiting) -> Iterator[Outcome]:
+        """Do shards, each once, and give out what comes of them as soon as it is there."""
+        running: dict[Future[Any], tuple[_Process, Shard]] = {}
         try:
-            with _safe_path():
-                with _unheard():
-                    done = parallel(calls)
-                yield from done
-        except BrokenProcessPool:
-            return
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    process = _idle.pop() if _idle else _Process()
+                    shard = waiting.next(
+                        process.held, {other.held for other, _ in running.values()}
+                    )
+                    running[process.begin(work, shard)] = process, shard
+                future = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+                process, shard = running.pop(future)
+                done = _outcome(future)
+                if done is DIED:
+                    process.end()
+                else:
+                    _idle.append(process)
+                yield shard, done
+        finally:
+            for process, _ in running.values():
+                process.end()
+
+
+def _outcome(future: Future[Any]) -> Any:
+    from joblib.externals.loky import BrokenProcessPool
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return DIED
 
 
 @contextmanager
@@ -386,10 +445,10 @@ def _unheard() -> Iterator[None]:
 _shards = count(1)
 
 
-def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
+def _tidied(work: Work, shard: Shard) -> Any:
     if not next(_shards) % _SELDOM:
         gc.collect()
-    return number, work(shard)
+    return work(shard)
 
 
 def _begin(parent: int, safe_path: str | None) -> None:
