@@ -77,6 +77,16 @@ NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 
 # The metric of recall from each lag on.
 RECALL = {lag: f"recall_{lag // 1000}k" for lag in LONG}
+# What two strategies do not have in common by chance, in every conversation and to the last bit.
+TELLING = (
+    "cost_usd",
+    "cost_with_recovery_usd",
+    "prompt_tokens_peak",
+    "tokens_added",
+    "prefix_reuse",
+    "forward_need",
+    *RECALL.values(),
+)
 # Nearer than this, real agents keep the conversation word for word, whatever a summary says.
 _LAG = 20_000
 # The share of needs that a strategy has to meet to be recommended: a choice, and no result. Some
@@ -112,6 +122,7 @@ class Row:
     # Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
     caps: Mapping[str, int] = field(default_factory=dict)
     own: bool = False  # whether it is not built in: the user's own, or another package's
+    twins: tuple[str, ...] = ()  # specs of others that it stands for, too, in a table
 
     @property
     def name(self) -> str:
@@ -152,6 +163,11 @@ class Row:
     def summarises(self) -> bool:
         """Whether it had anything written for it, so that the summariser matters."""
         return any(run.metrics.get("side_cost_usd") for run in self.runs)
+
+    @property
+    def did(self) -> tuple[object, ...]:
+        """What tells its runs from others: equal to the last bit, they were the same."""
+        return tuple(run.metrics.get(name) for run in self.runs for name in TELLING)
 
     @property
     def recall(self) -> float | None:
@@ -247,6 +263,32 @@ class Comparison:
     def row(self, name: str) -> Row | None:
         """The row of a strategy, by its name without fields."""
         return next((row for row in self.rows if row.name == name), None)
+
+    @cached_property
+    def lines(self) -> tuple[Row, ...]:
+        """The rows for a table that people read: who did the very same is one, with all names.
+
+        Of strategies, that is, which two systems have under two names, or which differ in what no
+        conversation here came to. Controls, what was recorded and the user's own stand alone.
+        """
+        alike: dict[object, list[Row]] = {}
+        for row in self.rows:
+            alone = row.control or row.as_recorded or row.own
+            alike.setdefault(row.spec if alone else row.did, []).append(row)
+        return tuple(
+            replace(
+                first,
+                label=", ".join(row.label for row in (first, *others)),
+                twins=tuple(row.spec for row in others),
+            )
+            if others
+            else first
+            for first, *others in alike.values()
+        )
+
+    def line(self, row: Row) -> Row:
+        """The row for a table in which a strategy stands."""
+        return next(line for line in self.lines if row.spec in (line.spec, *line.twins))
 
     @cached_property
     def reference(self) -> Row | None:

@@ -125,11 +125,10 @@ def _tone(row: Row, role: str) -> Tone:
 
 def shown(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     """The rows of the verdict: all where there are few, else those that matter."""
-    rows = advice.comparison.rows
-    if len(rows) > FEW:
+    if len(advice.comparison.rows) > FEW:
         return picks(advice, steps)
     roles = {row.spec: role for row, role in picks(advice)}
-    return [(row, roles.get(row.spec, "")) for row in rows]
+    return [(row, roles.get(row.spec, "")) for row in advice.comparison.lines]
 
 
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
@@ -140,14 +139,15 @@ def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
     for row, role in _roles(advice, steps):
-        if row is None or (role in _PLAIN and row.spec in roles):
+        spec = comparison.line(row).spec if row else ""
+        if row is None or (role in _PLAIN and spec in roles):
             continue
-        if row.spec in roles or len(roles) < ROWS:
-            roles.setdefault(row.spec, []).append(role)
+        if spec in roles or len(roles) < ROWS:
+            roles.setdefault(spec, []).append(role)
     for row in comparison.rows:
         if row.own:
             roles[row.spec] = [*roles.get(row.spec, ()), "yours"]
-    return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
+    return [(row, ", ".join(roles[row.spec])) for row in comparison.lines if row.spec in roles]
 
 
 def _roles(advice: Advice, steps: int) -> Iterator[tuple[Row | None, str]]:

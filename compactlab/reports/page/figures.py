@@ -40,7 +40,7 @@ def figures(
     best = best_of(columns, comparison.rows)
     rows = [
         row_of(row, colours, cells_of(columns, row, best), roles.get(row.spec, ()))
-        for row in comparison.rows
+        for row in comparison.lines
     ]
     heads = [head_of(column, _MEANINGS[column.key]) for column in columns]
     return Table((STRATEGY, *heads), tuple(rows), ordered="cost_usd")

@@ -67,7 +67,7 @@ def preserved_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _memories(comparison: Comparison) -> Iterator[Preservation]:
-    rows: Iterator[Row] = (row for row in comparison.rows if row.summarises)
+    rows: Iterator[Row] = (row for row in comparison.lines if row.summarises)
     for row in rows:
         memory = preservation(comparison, row)
         if memory.preserved() is not None:

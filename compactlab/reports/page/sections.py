@@ -294,7 +294,9 @@ def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
     named = [(advice.reference, "reference"), (advice.advised, "advised")]
     for row, role in [*named, *((row, "Pareto front") for row in advice.comparison.front)]:
         if row:
-            by_spec[row.spec] = (*by_spec.get(row.spec, ()), role)
+            spec = advice.comparison.line(row).spec
+            if role not in by_spec.get(spec, ()):  # of two that did the same, both are on the front
+                by_spec[spec] = (*by_spec.get(spec, ()), role)
     return by_spec
 
 

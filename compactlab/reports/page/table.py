@@ -87,7 +87,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
                 ),
                 "" if row.usable and not row.control else "quiet",
             )
-            for row in comparison.rows
+            for row in comparison.lines
         ]
         yield Table((Column("strategy", words=True), *heads), tuple(lines), stacked=True)
         yield from preserved(comparison)

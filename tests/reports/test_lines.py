@@ -1,0 +1,86 @@
+"""Two names for the same: strategies that did the very same are one line of a table."""
+
+from __future__ import annotations
+
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.page.brief import picks
+from compactlab.reports.page.page import page
+from compactlab.reports.page.table import table
+from compactlab.sim.experiment.results import Results
+from tests.reports.conftest import ALONE, CUT, KEPT, SUMMED, make, store
+
+TALKS = ("one", "two")
+
+
+def field(*alike: str, **manifest: object) -> Results:
+    """Strategies that all cut alike, beside one that cuts more and one that keeps everything."""
+    runs = [make(spec, CUT, talk, cut=[2], need=0.9) for talk in TALKS for spec in alike]
+    runs += [make("keep_all()", KEPT, talk) for talk in TALKS]
+    runs += [make("other()", SUMMED, talk, cut=[2], need=0.8) for talk in TALKS]
+    return store(*runs, **manifest)
+
+
+def compared(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def labels(results: Results) -> list[str]:
+    return sorted(line.label for line in compared(results).lines)
+
+
+def test_who_did_the_same_in_every_conversation_is_one_line_with_both_names() -> None:
+    assert labels(field("codex()", "user_words()")) == [
+        "codex, user_words",
+        "keep_all",
+        "other",
+    ]
+
+
+def test_one_figure_of_one_conversation_keeps_them_apart() -> None:
+    for metric, by in (("cost_usd", 1e-12), ("recall_20k", 1e-12), ("forward_need", 0.5)):
+        results = field("codex()", "user_words()")
+        run = next(r for r in results.runs if (r.strategy, r.conversation) == ("codex()", "two"))
+        run.metrics = {**run.metrics, metric: (run.metrics.get(metric) or 0.0) + by}
+        assert labels(results) == ["codex", "keep_all", "other", "user_words"], metric
+
+
+def test_controls_and_ones_own_stand_alone() -> None:
+    """Whoever looks for them finds a line that is theirs, and no figure that another shares."""
+    found = labels(field("keep_none()", "codex()", "mine()", own_strategies=["mine()"]))
+    assert found == ["codex", "keep_all", "keep_none", "mine", "other"]
+
+
+def test_rows_stay_one_a_strategy_and_a_line_says_whose_it_is() -> None:
+    comparison = compared(field("codex()", "user_words()"))
+    assert len(comparison.rows) == 4
+    for row in comparison.rows:
+        line = comparison.line(row)
+        assert row.spec in (line.spec, *line.twins)
+        assert line.figures == row.figures
+    assert sorted(spec for line in comparison.lines for spec in (line.spec, *line.twins)) == sorted(
+        row.spec for row in comparison.rows
+    )
+
+
+def test_every_table_that_people_read_has_the_line() -> None:
+    results = field("codex()", "user_words()")
+    assert "codex, user_words" in table(results)
+    assert "codex, user_words" in page(results)
+
+
+def test_the_rows_that_matter_hold_none_twice() -> None:
+    """Both are on the Pareto front; in a crowd they take one place of eight."""
+    runs = [
+        make(f"strategy_{n}()", [(100 * n, 50)] * 4, talk, cut=[2], need=0.5 + 0.04 * n)
+        for n in range(12)
+        for talk in TALKS
+    ]
+    runs += [
+        make(s, ALONE, t, cut=[2], need=0.4) for s in ("codex()", "user_words()") for t in TALKS
+    ]
+    chosen = picks(Advice(compared(store(*runs))))
+    named = [spec for row, _ in chosen for spec in (row.spec, *row.twins)]
+    assert len(named) == len(set(named))
+    assert ("codex, user_words" in [row.label for row, _ in chosen]) == ("codex()" in named)
