@@ -23,6 +23,7 @@ const serve = (place) => {
     [".told", ".steps", ".stop", ".results", ".drop", "input"].map(find);
   const limit = Number(place.dataset.limit);
   let shown = new Set();
+  let turn = 0; // a transcript, or the end of one, begins a turn: answers to earlier ones are late
 
   const tell = (state) => {
     list.replaceChildren(...state.steps.map((step) => make("li", { className: step.state },
@@ -51,13 +52,14 @@ const serve = (place) => {
     told.textContent = error instanceof TypeError ? "The server does not answer: has it been stopped?" : error.message;
   };
 
-  const follow = async () => {
+  const follow = async (mine) => {
     try {
       const state = await ask("status");
+      if (mine !== turn) return;
       tell(state);
-      if (state.running) setTimeout(follow, PULSE);
+      if (state.running) setTimeout(follow, PULSE, mine);
     } catch (error) {
-      wrong(error);
+      if (mine === turn) wrong(error);
     }
   };
 
@@ -70,20 +72,24 @@ const serve = (place) => {
     results.replaceChildren();
     list.replaceChildren();
     input.disabled = true;
+    turn += 1;
     told.textContent = `Reading ${file.name} ...`;
     try {
       const chosen = encodeURIComponent(find("select").value);
       const headers = { "Content-Type": "application/octet-stream" };
       tell(await ask(`transcript?strategy=${chosen}`, { method: "POST", headers, body: file }));
       told.textContent = file.name;
-      follow();
+      follow(turn);
     } catch (error) {
       wrong(error);
     }
   };
 
   input.addEventListener("change", () => send(input.files));
-  stop.addEventListener("click", () => ask("stop", { method: "POST" }).then(tell, wrong));
+  stop.addEventListener("click", () => {
+    turn += 1;
+    ask("stop", { method: "POST" }).then(tell, wrong);
+  });
   for (const name of ["dragover", "dragleave", "drop"]) {
     document.addEventListener(name, (event) => {
       event.preventDefault();
@@ -92,7 +98,7 @@ const serve = (place) => {
     });
   }
   find(".controls").hidden = false;
-  follow();
+  follow(turn);
 };
 
 for (const place of document.querySelectorAll(".serve")) serve(place);
