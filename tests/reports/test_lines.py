@@ -5,6 +5,7 @@ from __future__ import annotations
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import picks
+from compactlab.reports.page.catalogue import render
 from compactlab.reports.page.page import page
 from compactlab.reports.page.table import table
 from compactlab.sim.experiment.results import Results
@@ -39,11 +40,62 @@ def test_who_did_the_same_in_every_conversation_is_one_line_with_both_names() ->
 
 
 def test_one_figure_of_one_conversation_keeps_them_apart() -> None:
-    for metric, by in (("cost_usd", 1e-12), ("recall_20k", 1e-12), ("forward_need", 0.5)):
+    changes = (("cost_usd", 1e-12), ("recall_20k", 1e-12), ("forward_need", 0.5), ("stale", 0.1),
+               ("compactions", 1.0), ("structural_validity", -1e-12))  # fmt: skip
+    for metric, by in changes:
         results = field("codex()", "user_words()")
         run = next(r for r in results.runs if (r.strategy, r.conversation) == ("codex()", "two"))
         run.metrics = {**run.metrics, metric: (run.metrics.get(metric) or 0.0) + by}
         assert labels(results) == ["codex", "keep_all", "other", "user_words"], metric
+
+
+def test_what_summaries_preserve_keeps_them_apart_too() -> None:
+    """It is of the null summarisers, so no metric of the runs tells it."""
+    runs = [
+        make(spec, CUT, talk, cut=[2], side=0.01, need=0.9, junk=junk)
+        for talk in TALKS
+        for spec, junk in (("codex()", 0.5), ("user_words()", 0.6))
+    ]
+    assert labels(store(*runs)) == ["codex", "user_words"]
+
+
+def test_figures_that_nobody_has_are_no_difference() -> None:
+    results = field("codex()", "user_words()")
+    run = next(r for r in results.runs if r.strategy == "codex()")
+    run.metrics = {**run.metrics, "stale": None, "side_cost_usd": -0.0}
+    assert "codex, user_words" in labels(results)
+
+
+def test_a_mark_that_one_of_them_carries_keeps_them_apart() -> None:
+    """Else a table would hide that a provider may reject it, or that it sees what comes."""
+    for manifest in (
+        {"breaks": {"user_words()": {"pairs": "as its system does"}}},
+        {"sees_future": ["user_words()"]},
+    ):
+        found = labels(field("codex()", "user_words()", **manifest))
+        assert found == ["codex", "keep_all", "other", "user_words"], manifest
+
+
+def test_the_reference_is_named_first_and_not_compared_with_itself() -> None:
+    results = field("fraction_split()", "gemini_cli()")
+    for run in results.runs:
+        run.model = "gemini-2.5-pro"
+        run.rows = {}
+    comparison = compared(results)
+    assert comparison.reference is not None
+    assert comparison.reference.label == "gemini_cli"
+    line = comparison.line(comparison.reference)
+    assert line.label == "gemini_cli, fraction_split"
+    assert line.spec == comparison.reference.spec
+    assert Advice(comparison).cost(line) is None
+
+
+def test_data_have_a_row_a_strategy() -> None:
+    results = field("codex()", "user_words()")
+    for text in (render(results, "csv"), render(results, "json")):
+        assert "codex, user_words" not in text
+        assert "codex()" in text
+        assert "user_words()" in text
 
 
 def test_controls_and_ones_own_stand_alone() -> None:

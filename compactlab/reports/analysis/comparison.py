@@ -14,6 +14,7 @@ from statistics import fmean
 from compactlab.reports.analysis.aggregate import (
     acted,
     column,
+    digest_of,
     figures_of,
     memory_of,
     models,
@@ -77,16 +78,6 @@ NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 
 # The metric of recall from each lag on.
 RECALL = {lag: f"recall_{lag // 1000}k" for lag in LONG}
-# What two strategies do not have in common by chance, in every conversation and to the last bit.
-TELLING = (
-    "cost_usd",
-    "cost_with_recovery_usd",
-    "prompt_tokens_peak",
-    "tokens_added",
-    "prefix_reuse",
-    "forward_need",
-    *RECALL.values(),
-)
 # Nearer than this, real agents keep the conversation word for word, whatever a summary says.
 _LAG = 20_000
 # The share of needs that a strategy has to meet to be recommended: a choice, and no result. Some
@@ -166,8 +157,9 @@ class Row:
 
     @property
     def did(self) -> tuple[object, ...]:
-        """What tells its runs from others: equal to the last bit, they were the same."""
-        return tuple(run.metrics.get(name) for run in self.runs for name in TELLING)
+        """All metrics of its runs to the last bit, its figures, and marks that no metric tells."""
+        figures = tuple(sorted(self.figures.items()))
+        return self.sees_future, self.rejected_for, figures, digest_of(self.runs)
 
     @property
     def recall(self) -> float | None:
@@ -269,12 +261,15 @@ class Comparison:
         """The rows for a table that people read: who did the very same is one, with all names.
 
         Of strategies, that is, which two systems have under two names, or which differ in what no
-        conversation here came to. Controls, what was recorded and the user's own stand alone.
+        conversation here came to. Controls, what was recorded and the user's own stand alone. The
+        reference is named first; of others, advice takes the first of the rows.
         """
+        reference = self.reference.spec if self.reference else ""
         alike: dict[object, list[Row]] = {}
         for row in self.rows:
             alone = row.control or row.as_recorded or row.own
-            alike.setdefault(row.spec if alone else row.did, []).append(row)
+            same = alike.setdefault(row.spec if alone else row.did, [])
+            same.insert(0 if row.spec == reference else len(same), row)
         return tuple(
             replace(
                 first,
