@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib.externals.loky import BrokenProcessPool
 
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.run import Run
@@ -17,6 +20,7 @@ from compactlab.sim.experiment.workers import (
     Outcome,
     Work,
     Workers,
+    _Processes,
     _survived,
     _Waiting,
 )
@@ -130,3 +134,57 @@ def test_a_process_whose_source_is_done_helps_with_that_of_another():
     given = [waiting.next("gone", {SOURCES[0].key}) for _ in CONDITIONS]
     assert [cell for shard in given for cell in shard.cells] == task.cells
     assert not waiting
+
+
+@given(jobs=st.integers(1, 4), sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_nobody_leaves_a_source_that_is_not_done_or_shares_one_that_need_not_be(jobs, sizes):
+    """Whoever ends first: a process changes only where nothing is left, to what is nobody's."""
+    left = dict(enumerate(sizes))
+    holds: dict[int, int] = {}
+
+    class Quick:
+        """A process that has done a shard as soon as it is asked."""
+
+        held = ""
+
+        def begin(self, work: Work, shard: Shard) -> Future[object]:
+            number = shard.tasks[0].source.seed
+            if (before := holds.get(id(self))) not in (None, number):
+                assert not left[before]
+            others = {held for each, held in holds.items() if each != id(self)}
+            if before != number and number in others:
+                assert not [n for n, size in left.items() if size and n not in others]
+            left[number] -= 1
+            holds[id(self)], self.held = number, shard.tasks[-1].source.key
+            future: Future[object] = Future()
+            future.set_result(work(shard))
+            return future
+
+    sources = [Source(f"source {n}", list, seed=n, content=str) for n in left]
+    shards = [Ready((Task(s, CONDITIONS[:1]),)) for s in sources for _ in range(sizes[s.seed])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("compactlab.sim.experiment.workers._Process", Quick)
+        patch.setattr("compactlab.sim.experiment.workers._idle", [])
+        done = list(_Processes(jobs).do(rows, shards))
+    assert sorted(shard.name for shard, _ in done) == sorted(shard.name for shard in shards)
+    assert not any(left.values())
+
+
+def test_a_process_that_was_killed_while_it_had_nothing_to_do_is_replaced(monkeypatch):
+    class Executor:
+        """One that takes a shard as long as nobody has killed its worker."""
+
+        def __init__(self, killed: bool) -> None:
+            self.killed = killed
+
+        def submit(self, call, work: Work, shard: Shard) -> Future[object]:
+            if self.killed:
+                raise BrokenProcessPool
+            future: Future[object] = Future()
+            future.set_result(work(shard))
+            return future
+
+    executors = iter([Executor(killed=True), Executor(killed=False)])
+    monkeypatch.setattr("compactlab.sim.experiment.workers._executor", lambda: next(executors))
+    monkeypatch.setattr("compactlab.sim.experiment.workers._idle", [])
+    assert [done for _, done in _Processes(1).do(rows, SHARDS)] == [*map(rows, SHARDS)]

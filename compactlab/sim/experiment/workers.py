@@ -217,7 +217,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
 _SELDOM = 8
 # Seconds after which a process with nothing to do ends.
-_IDLE = 300
+_REST = 300
 # What says how many threads numpy's libraries may have.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -332,27 +332,37 @@ class _Process:
     """A process of this machine that does one shard at a time."""
 
     def __init__(self) -> None:
-        from joblib.externals.loky import ProcessPoolExecutor
-
         self.held = ""  # the source that it has read last
-        self._executor = ProcessPoolExecutor(
-            max_workers=1,
-            timeout=_IDLE,
-            initializer=_begin,
-            initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
-            env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
-        )
+        self._executor = _executor()
 
     def begin(self, work: Work, shard: Shard) -> Future[Any]:
         """Have a shard done."""
+        from joblib.externals.loky import BrokenProcessPool
+
         self.held = shard.tasks[-1].source.key
         with _unheard(), _safe_path():
-            begun: Future[Any] = self._executor.submit(_tidied, work, shard)
+            try:
+                begun: Future[Any] = self._executor.submit(_tidied, work, shard)
+            except BrokenProcessPool:  # killed while it had nothing to do
+                self._executor = _executor()
+                begun = self._executor.submit(_tidied, work, shard)
         return begun
 
     def end(self) -> None:
         """Stop it, whatever it does."""
         self._executor.shutdown(kill_workers=True)
+
+
+def _executor() -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(
+        max_workers=1,
+        timeout=_REST,
+        initializer=_begin,
+        initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
+        env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
+    )
 
 
 # Kept for the next experiment of this process: to start one takes longer than many a run.
@@ -379,21 +389,26 @@ class _Processes:
     def _together(self, work: Work, waiting: _Waiting) -> Iterator[Outcome]:
         """Do shards, each once, and give out what comes of them as soon as it is there."""
         running: dict[Future[Any], tuple[_Process, Shard]] = {}
+
+        def begin() -> None:
+            while waiting and len(running) < self.jobs:
+                process = _idle.pop() if _idle else _Process()
+                busy = {other.held for other, _ in running.values()}
+                shard = waiting.next(process.held, busy)
+                running[process.begin(work, shard)] = process, shard
+
         try:
-            while waiting or running:
-                while waiting and len(running) < self.jobs:
-                    process = _idle.pop() if _idle else _Process()
-                    shard = waiting.next(
-                        process.held, {other.held for other, _ in running.values()}
-                    )
-                    running[process.begin(work, shard)] = process, shard
+            begin()
+            while running:
                 future = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
-                process, shard = running.pop(future)
+                process, shard = running[future]
                 done = _outcome(future)
+                del running[future]
                 if done is DIED:
                     process.end()
                 else:
                     _idle.append(process)
+                begin()  # nobody waits for what is made of this one
                 yield shard, done
         finally:
             for process, _ in running.values():
