@@ -6,7 +6,6 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -135,6 +134,7 @@ def _arguments(part: Part) -> Iterator[str]:
 # never a bit for each word.
 
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
+_NOWHERE = 1 << 62  # the place of a word that has not appeared
 _BITS = 50_000_000  # bytes of sets of words that are remembered
 _MESSAGES = 20_000  # of which it is remembered which words they hold; more than most prompts have
 
@@ -156,15 +156,51 @@ def bits(numbers: Iterable[int]) -> int:
     return int.from_bytes(held, "little")
 
 
-@dataclass
 class _Path:
-    """The messages on the way to here: the words in them, and what was known at the last calls."""
+    """The messages on the way to here: where each word came first, and which of them are calls.
 
-    known: int
-    calls: list[tuple[str, int]]
+    Going on takes as long as the message has words, and going back as long as it once took to go
+    on, so that no copy of a long way is ever made.
+    """
 
-    def copy(self) -> _Path:
-        return _Path(self.known, list(self.calls))
+    def __init__(self, size: int, system: Iterable[int]) -> None:
+        self.first = [_NOWHERE] * size  # by word, the place of its message; 0 for the system's
+        for number in system:
+            self.first[number] = 0
+        self.calls: list[tuple[str, int]] = []  # with the place of each
+        self._way: list[tuple[str, set[int]]] = []  # with the words that came first in each
+        # By message: the one before it, its place, whether it is a call, and its words.
+        self._known: dict[str, tuple[str, int, bool, Sequence[int]]] = {}
+
+    def go_on(self, id: str, is_call: bool, words: Sequence[int]) -> None:
+        """Go on by a message, which holds words."""
+        place = len(self._way) + 1
+        self._known[id] = self._way[-1][0] if self._way else "", place, is_call, words
+        new = {number for number in words if self.first[number] == _NOWHERE}
+        for number in new:
+            self.first[number] = place
+        if is_call:
+            self.calls.append((id, place))
+        self._way.append((id, new))
+
+    def go_back(self, to: str) -> None:
+        """Go back to a message, by way of where its way and the one to here part."""
+        missing = []
+        place = 0
+        while to:
+            before, place, is_call, words = self._known[to]
+            if len(self._way) >= place and self._way[place - 1][0] == to:
+                break
+            missing.append((to, is_call, words))
+            to, place = before, 0
+        for _, new in self._way[place:]:
+            for number in new:
+                self.first[number] = _NOWHERE
+        del self._way[place:]
+        while self.calls and self.calls[-1][1] > place:
+            self.calls.pop()
+        for message in reversed(missing):
+            self.go_on(*message)
 
 
 class ForwardNeeds:
@@ -220,32 +256,28 @@ class ForwardNeeds:
         What was taken back has not appeared, and an action on another branch is none of the next.
         """
         furthest = max(self._ahead)
-        path = _Path(bits(self.held_by(conversation.system)), [])
-        paths = {"": path.copy()}
-        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        path = _Path(self.size, self.held_by(conversation.system))
+        rewinds = any(isinstance(event, Rewind) for event in conversation.events)
         # Of calls to which more may come: how many actions before its first use each word stands.
         nearest: dict[str, dict[int, int]] = {}
         for event in conversation.events:
             if isinstance(event, Rewind):
-                path = paths[event.to].copy()
+                path.go_back(event.to)
             elif isinstance(event, Message):
-                if event.call is not None:
-                    nearest[event.id] = {}
-                    path.calls.append((event.id, path.known))
-                    if len(path.calls) > furthest:
-                        gone, _ = path.calls.pop(0)
-                        if not targets:  # else who goes back to it may use more
-                            self._settle(gone, nearest.pop(gone))
-                    action = bits(acts[event.id])
-                    for distance, (id, known) in enumerate(reversed(path.calls)):
-                        if action & known:
-                            words = nearest[id]
-                            for number in acts[event.id]:
-                                if known >> number & 1 and words.get(number, furthest) > distance:
-                                    words[number] = distance
-                path.known |= bits(self.held_in(event))
-                if event.id in targets:
-                    paths[event.id] = path.copy()
+                path.go_on(event.id, event.call is not None, self.held_in(event))
+                if event.call is None:
+                    continue
+                nearest[event.id] = {}
+                recent = path.calls[-furthest:]
+                for number in acts[event.id]:
+                    for distance, (id, place) in enumerate(reversed(recent)):
+                        if path.first[number] >= place:
+                            break  # nor had it appeared before the calls that came earlier
+                        words = nearest[id]
+                        words[number] = min(words.get(number, furthest), distance)
+                if len(recent) == furthest and not rewinds:  # else a branch may use more
+                    gone, _ = recent[0]
+                    self._settle(gone, nearest.pop(gone))
         for id, words in nearest.items():
             self._settle(id, words)
 

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.core.conversation import Rewind
 from compactlab.sim.core.message import Message, Part, verbatim
-from compactlab.sim.facts.needs import AHEAD, ForwardNeeds, forward_needs, used, words
+from compactlab.sim.facts.needs import ForwardNeeds, forward_needs, used, words
 
 
 def needed(needs: ForwardNeeds, ahead: int = 5) -> dict[str, set[str]]:
@@ -58,6 +59,19 @@ def test_what_an_answer_itself_says_has_not_appeared_before_it(story: Any) -> No
     assert needed(ForwardNeeds(script)) == {"a1": set(), "a2": {"AB-1200"}}
 
 
+def test_what_was_taken_back_has_not_appeared(story: Any) -> None:
+    story.user("go").answer("well")
+    story.user("mind AB-1200").rewind("a1").user("mind AB-7000").answer("AB-1200 and AB-7000")
+    assert needed(ForwardNeeds(story.script()))["a2"] == {"AB-7000"}
+
+
+def test_what_was_taken_back_has_appeared_again_for_who_goes_on_from_it(story: Any) -> None:
+    story.user("mind AB-1200").answer("well").rewind("").user("mind AB-7000").answer("so")
+    story.rewind("a1").answer("AB-1200 and AB-7000")
+    wants = needed(ForwardNeeds(story.script()))
+    assert wants == {"a1": {"AB-1200"}, "a2": set(), "a3": {"AB-1200"}}
+
+
 def test_an_aborted_answer_needs_nothing_and_tells_something(story: Any) -> None:
     script = story.user("go").aborted("AB-1200 it").user("yes?").answer("AB-1200").script()
     assert needed(ForwardNeeds(script)) == {"a1": {"AB-1200"}}
@@ -83,18 +97,26 @@ def test_the_latest_needs_are_remembered(story: Any) -> None:
 
 
 @settings(max_examples=60)
-@given(data=st.data(), ahead=st.sampled_from(AHEAD))
+@given(data=st.data(), ahead=st.integers(1, 5))
 def test_needs_are_what_plain_sets_say(kit: Any, data: st.DataObject, ahead: int) -> None:
-    script = data.draw(kit.stories(rewinds=False, compactions=False))
-    expected = {}
-    for place, message in enumerate(script.messages):
-        if message.call is not None:
-            actions = [m for m in script.messages[place:] if m.call is not None][:ahead]
-            before = [p.text for m in script.messages[:place] for p in m.parts]
-            before += [part.text for part in script.system]
-            seen = frozenset().union(*map(words, before))
-            expected[message.id] = frozenset().union(*map(used, actions)) & seen
-    assert needed(ForwardNeeds(script), ahead) == expected
+    script = data.draw(kit.stories())
+    ways = {"": []}  # by message, the messages up to it
+    now = ""
+    expected: dict[str, set[str]] = {}
+    for event in script.events:
+        if isinstance(event, Rewind):
+            now = event.to
+        elif isinstance(event, Message):
+            way = ways[event.id] = [*ways[now], event]
+            now = event.id
+            if event.call is not None:
+                expected[now] = set()
+                for call in [m for m in way if m.call is not None][-ahead:]:
+                    before = [part.text for m in ways[call.id][:-1] for part in m.parts]
+                    before += [part.text for part in script.system]
+                    seen = frozenset().union(*map(words, before))
+                    expected[call.id] |= used(event) & seen
+    assert needed(ForwardNeeds(script, (ahead,)), ahead) == expected
 
 
 def bytes_a_call(story: Any, calls: int) -> float:
