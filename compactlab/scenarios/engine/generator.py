@@ -175,8 +175,10 @@ class Generator:
                 # Who starts an agent again has another one.
                 fact.handle = "" if fact.kind == "handle" else self._draft.next_id
                 self._tools.remove(fact)
-        known = {fact: line for fact, line in self._shown.items() if fact.holds}
-        places = ((fact, call.result.find(line), line) for fact, line in (known | new).items())
+        result = call.result
+        # Few of those shown before stand in it again: to look for them first is the faster order.
+        known = {fact: line for fact, line in self._shown.items() if line in result and fact.holds}
+        places = ((fact, result.find(line), line) for fact, line in (known | new).items())
         self._shown |= new
         spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
         self._state(self._draft.result(call, call_id), spans)

@@ -199,7 +199,7 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
             cut = said[place - 1].end < token.start
         if (
             cut
-            and token.raw in "-\u2013\u2014"
+            and token.raw in "-\u2013\u2014]"
             and not found
             and all(t.kind != "word" for t in piece)
         ):
