@@ -25,7 +25,6 @@ from compactlab.naming import (
 )
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
-from compactlab.reports.score.attribution import attributed, declared
 from compactlab.reports.score.score import Score, spoken
 from compactlab.reports.tune.tuned import Asked
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
@@ -44,6 +43,7 @@ from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, So
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import Workers
+from compactlab.sim.facts.attribution import attributed, declared
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import known_models
@@ -477,7 +477,7 @@ def score(
     compacted
         The context: messages of any format, or a file of plain text. A native conversation whose
         parts name messages of the original is believed; for anything else, the origin of its words
-        is looked up, see :func:`compactlab.reports.score.attribution.attributed`.
+        is looked up, see :func:`compactlab.sim.facts.attribution.attributed`.
     facts
         A file of facts and needs, in the place of the labels of the original. Facts that no message
         states in words are left out; the score names them.

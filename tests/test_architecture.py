@@ -23,7 +23,7 @@ ORDER = [
     "privacy", "sim.core", "sim.cache", "sim.models", "sim.facts", "sim.replay", "sim.metrics",
     "sim.experiment",
     "strategies.mechanisms", "strategies.summarizers", "strategies.pi", "strategies.openclaw",
-    "strategies",
+    "strategies.program", "strategies",
     "scenarios.readers", "scenarios.engine", "scenarios",
     "reports.render", "reports.analysis", "reports.charts", "reports.explain", "reports.score",
     "reports.audit", "reports.gate", "reports.compare", "reports.tune", "reports.serve",

@@ -1,4 +1,4 @@
-"""``compactlab schema``: the JSON Schema of experiment files, for editors."""
+"""``compactlab schema``: the JSON Schema of experiment files, or of the protocol for programs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ from compactlab.cli.disclosing import say, write_file
 
 
 @click.command()
+@click.argument(
+    "what", type=click.Choice(("experiment", "protocol")), default="experiment", required=False
+)
 @click.option(
     "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write it to FILE."
 )
-def schema(out: str | None) -> None:
-    """Print the JSON Schema of experiment files. Editors use it to complete and check them."""
-    text = json.dumps(experiment_schema(), indent=2, ensure_ascii=False) + "\n"
+def schema(what: str, out: str | None) -> None:
+    """Print the JSON Schema of experiment files, or of the protocol for programs.
+
+    Editors use the first to complete and check such files. The second describes each line between
+    compactlab and a program that is a strategy.
+    """
+    from compactlab.strategies.program import protocol
+
+    made = protocol.schema() if what == "protocol" else experiment_schema()
+    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
     if out is None:
         click.echo(text, nl=False)
         return

@@ -19,8 +19,13 @@ from compactlab.sim.core.isolation import PACKAGE
 from compactlab.sim.core.spec import FROZEN, build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
+from compactlab.strategies.program.exec import Exec
 
 GROUP = "compactlab.strategies"
+EXEC = "exec"
+"""The strategy that runs a program: it has no default, and so is not among the others."""
+# Its one argument that everybody gives need not be named.
+_COMMAND = re.compile(rf"\A(\s*{EXEC}\()\s*(?=['\"])")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
 # What runs when nothing is named: every built-in strategy, and those that follow the acts of
@@ -173,6 +178,8 @@ def is_foreign_name(name: str) -> bool:
     """
     if ":" in name:
         return not name.startswith(f"{PACKAGE}.")
+    if name == EXEC:
+        return True
     return name not in _ours() and any(point.name == name for point in entry_points(group=GROUP))
 
 
@@ -214,6 +221,8 @@ def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
         raise UsageError(f"{name}: name the class, too, as in {name}:MyIdea")
     if ":" not in name:
         known = strategies()
+        if name == EXEC:
+            return Exec
         if name in known:
             return known[name]
         for point in entry_points(group=GROUP):
@@ -282,4 +291,4 @@ def _split(text: str) -> list[str]:
             pieces.append("")
         else:
             pieces[-1] += bit
-    return pieces
+    return [_COMMAND.sub(r"\1command=", piece) for piece in pieces]

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.score.attribution import LEAST, MOST, Place, aligned, count_words
+from compactlab.sim.facts.attribution import LEAST, MOST, Place, aligned, count_words
 
 Found = tuple[int, int, set[tuple[int, int, int]]]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.score.attribution import Attributed, attributed, declared
+from compactlab.sim.facts.attribution import Attributed, attributed, declared
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Role, Source, verbatim
 from compactlab.sim.core.messages import Messages

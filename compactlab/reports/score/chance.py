@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from compactlab.reports.score.attribution import Attributed, Copy, count_words, words_of
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
+from compactlab.sim.facts.attribution import Attributed, Copy, count_words, words_of
 from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.wording import Wording
 

@@ -25,7 +25,6 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import counted, enumerated, plain, show
-from compactlab.reports.score.attribution import LEAST, Attributed
 from compactlab.reports.score.chance import Chance
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -33,6 +32,7 @@ from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.facts import STATES, Ledger, inferred
+from compactlab.sim.facts.attribution import LEAST, Attributed
 from compactlab.sim.facts.evidence import Evidence, Witness
 from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.models.model import Catalogue, Model

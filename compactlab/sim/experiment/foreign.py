@@ -44,7 +44,7 @@ class Card:
                 raise UsageError(f"{made.__name__} has no name that could be written: {name!r}")
         return cls(
             kind=f"{made.__module__}:{made.__qualname__}",
-            code=digest_of_classes([made]),
+            code=" ".join(filter(None, (digest_of_classes([made]), strategy.outside))),
             spec=strategy.spec,
             label=strategy.label,
             lifetime=Lifetime(strategy.lifetime),

@@ -121,6 +121,11 @@ class Strategy(ABC):
         """Whether it promises a flush of memory before each compaction; figures hold it to that."""
         return any(part.flushes for part in self.parts if part is not self)
 
+    @property
+    def outside(self) -> str:
+        """Digest of what it runs that is no code of Python; "" for nothing."""
+        return ""
+
     def silence(self, host: Host) -> float:
         """Seconds of silence after which it is asked; asked for at the beginning of each.
 

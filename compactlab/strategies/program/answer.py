@@ -1,0 +1,319 @@
+"""Views from what a program answers: edits by id, or plain messages whose provenance is found.
+
+What is wrong with an answer is a ValueError, whose text says what the program has done.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import UNSET, structs
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.message import Message, Part, Source, encoded
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.facts.attribution import attributed
+from compactlab.sim.replay.host import Host
+from compactlab.strategies.program.plain import Draft, Key, canonical, drafts, outline
+from compactlab.strategies.program.protocol import (
+    Answer,
+    Begin,
+    Item,
+    Piece,
+    Question,
+    Reference,
+    SentMessage,
+    sent_message,
+    sent_part,
+)
+
+SYSTEM = "system"  # what is named as the origin of what comes from the system prompt
+
+
+@dataclass
+class Exchange:
+    """What a program was told in a replay, and the messages that it has made there.
+
+    The same answer gives the same messages: so a view that did not change is found to be the same.
+    """
+
+    _sent: dict[str, Message] = field(default_factory=dict)
+    _system: tuple[Part, ...] | None = None
+    _made: dict[Hashable, Message] = field(default_factory=dict)
+    _count: int = 0  # of new ones
+    _log: Messages = field(default_factory=Messages)
+    _logged: dict[str, Message] = field(default_factory=dict)  # of that log, by id
+    _outlines: dict[int, tuple[Message, Key]] = field(default_factory=dict)
+    _asked: int = 0
+
+    def begin(self, host: Host) -> Begin:
+        """How a replay begins."""
+        seed = host.rng("program").getrandbits(32)
+        return Begin(host.model.name, host.window, host.cache_lifetime, seed)
+
+    def question(self, view: View, host: Host) -> Question:
+        """What the program is asked about a view."""
+        self._asked += 1
+        count = host.model.tokenizer.part
+        known, self._system = self._system == view.system, view.system
+        return Question(
+            self._asked,
+            host.phase,
+            ids_of(view),
+            self.news(view, host),
+            host.count(view),
+            host.window,
+            host.now,
+            host.idle,
+            host.reported,
+            host.notes,
+            UNSET if known else tuple(sent_part(p, count(p), SYSTEM) for p in view.system),
+        )
+
+    def news(self, view: View, host: Host) -> tuple[SentMessage, ...]:
+        """The messages of a view that the program does not know yet."""
+        sizes, sent = blocks_of(host.model.tokenizer).sizes, self._sent
+        new = [message for message in view.messages if sent.get(message.id) is not message]
+        sent.update((message.id, message) for message in new)
+        return tuple(sent_message(message, sizes(message)) for message in new)
+
+    def messages(self, ids: Iterable[str], view: View, host: Host) -> tuple[Message, ...]:
+        """Messages of a view, or of all that was said, by their ids."""
+        self._follow(host.log)
+        here = {message.id: message for message in view.messages}
+        return tuple(self._known(id, here) for id in ids)
+
+    def view(self, answer: Answer, view: View, host: Host) -> View:
+        """The view that an answer stands for."""
+        if answer.id != self._asked:
+            raise ValueError(f"answered view {answer.id}, and was asked about {self._asked}")
+        forms = (answer.messages, answer.openai, answer.anthropic)
+        if sum(form is not None for form in forms) > 1:
+            raise ValueError("answered in two forms: give messages, openai or anthropic")
+        self._follow(host.log)
+        after, plain = view, answer.openai if answer.anthropic is None else answer.anthropic
+        if plain is not None:
+            after = view.with_messages(self._aligned(list(drafts(plain)), view, host))
+        elif answer.messages is not None and answer.messages != ids_of(view):
+            after = view.with_messages(self._edited(answer.messages, view, host))
+        if answer.system is not None:
+            own = Message(SYSTEM, "user", view.system)
+            parts = tuple(self._part(piece, own) for piece in answer.system)
+            after = after if parts == view.system else after.with_system(*parts)
+        return after
+
+    def _follow(self, log: Messages) -> None:
+        """Know the messages of a log; a rewind takes some back."""
+        shared = self._log.shared(log)
+        if shared < len(self._log):
+            self._logged, shared = {}, 0
+        self._logged.update((message.id, message) for message in log[shared:])
+        self._log = log
+
+    def _known(self, id: str, here: Mapping[str, Message]) -> Message:
+        message = here.get(id) or self._logged.get(id)
+        if message is None:
+            raise ValueError(f"named the message {id[:80]!r}, which is not there")
+        return message
+
+    def _once(self, key: Hashable, message: Message) -> Message:
+        """The message that the same answer made before; else this one, a new one with an id."""
+        known = self._made.get(key)
+        if known is None or structs.replace(message, id=known.id, time=known.time) != known:
+            if not message.id:
+                self._count += 1
+                message = structs.replace(message, id=f"program:{self._count}")
+            known = self._made[key] = message
+        return known
+
+    # Edits.
+
+    def _edited(self, items: Sequence[str | Item], view: View, host: Host) -> Messages:
+        here = {message.id: message for message in view.messages}
+        old = view.messages
+        pairs = enumerate(zip(items, old, strict=False))
+        kept = next((n for n, (item, m) in pairs if item != m.id), min(len(items), len(old)))
+        times: Counter[bytes] = Counter()
+        messages = []
+        for item in items[kept:]:
+            if isinstance(item, str):
+                messages.append(self._known(item, here))
+                continue
+            key = encoded(item)
+            times[key] += 1
+            messages.append(self._once((key, times[key]), self._of(item, here, host)))
+        return old.branch(kept, messages)  # views share what both begin with
+
+    def _of(self, item: Item, here: Mapping[str, Message], host: Host) -> Message:
+        if (item.id is None) == (item.role is None):
+            raise ValueError("answered a message with both id and role, or neither")
+        if item.id is not None:
+            old = self._known(item.id, here)
+            return structs.replace(old, parts=tuple(self._part(each, old) for each in item.parts))
+        assert item.role is not None
+        new = Message("", item.role, (), host.now, meta=item.role == "user", origin=item.origin)
+        return structs.replace(new, parts=tuple(self._part(each, new) for each in item.parts))
+
+    def _part(self, piece: int | Piece, old: Message) -> Part:
+        """A part of an answer; of the old message, if it refers to one of its parts."""
+        number = piece if isinstance(piece, int) else piece.part
+        if number is not None and not 0 <= number < len(old.parts):
+            raise ValueError(f"named part {number} of {old.id!r}, which has {len(old.parts)}")
+        if isinstance(piece, int):
+            return old.parts[piece]
+        sources = tuple(self._source(source) for source in piece.sources)
+        part = self._new(piece, sources) if number is None else self._changed(piece, old, sources)
+        if part.kind == "verbatim":
+            origins = [self._logged[s.id] for s in part.sources if s.id in self._logged]
+            if not any(part.text in each.text for message in origins for each in message.parts):
+                raise ValueError(f"declared verbatim what no source says: {part.text[:60]!r}")
+        return part
+
+    @staticmethod
+    def _new(piece: Piece, sources: tuple[Source, ...]) -> Part:
+        if piece.text is None and not piece.size:
+            raise ValueError("answered a new part without a text")
+        return Part(
+            piece.type,
+            piece.text or "",
+            piece.kind or ("summary" if sources else "synthetic"),
+            sources,
+            piece.name,
+            piece.call_id,
+            piece.is_error,
+            piece.handle,
+            piece.size,
+        )
+
+    def _changed(self, piece: Piece, old: Message, sources: tuple[Source, ...]) -> Part:
+        """A part of a message, cut or with another text."""
+        number = piece.part or 0
+        part, first = old.parts[number], self._logged.get(old.id)
+        own = first is not None and first.parts[number : number + 1] == (part,)
+        text, kind, origin = part.text, part.kind, part.sources
+        if piece.text is None:
+            end = len(text) if piece.end < 0 else min(piece.end, len(text))
+            if piece.start > end:
+                raise ValueError(f"cut {old.id!r} from {piece.start} to {piece.end}")
+            origin = (Source(old.id, number, piece.start, end),) if own else origin
+            text, usual = text[piece.start : end], "truncated"
+        else:
+            text, usual = piece.text, "stub"
+        return structs.replace(
+            part,
+            text=text,
+            kind=piece.kind or (usual if kind == "verbatim" else kind),
+            sources=sources or origin,
+            handle=piece.handle or part.handle,
+            size=piece.size,
+        )
+
+    def _source(self, reference: Reference) -> Source:
+        source = Source(reference) if isinstance(reference, str) else reference
+        if source.id != SYSTEM and source.id not in self._logged:
+            raise ValueError(f"named the source {source.id[:80]!r}, which nobody has said")
+        return source
+
+    # Plain messages.
+
+    def _aligned(self, given: Sequence[Draft], view: View, host: Host) -> Messages:
+        """Messages without provenance: those that are as they were, and where others come from."""
+        old = list(view.messages)
+        same = self._same(old, given)
+        if len(same) == len(given):
+            return Messages(same.values())
+        pieces = (part for message in old for part in message.parts)
+        parts: dict[tuple[str, str], Part] = {(p.type, p.call_id): p for p in pieces if p.call_id}
+        messages = [
+            same.get(place) or _restored(draft.message(host.now), parts)
+            for place, draft in enumerate(given)
+        ]
+        # Of equal messages another one may be found; here it is known which one it is.
+        context = attributed(old, view.system, View(view.system, Messages(messages))).view
+        owners = {message.id: message for message in old}
+        times: Counter[Key] = Counter()
+        for place, message in enumerate(context.messages):
+            if place in same:
+                messages[place] = same[place]
+                continue
+            key = given[place].key
+            times[key] += 1
+            made = structs.replace(
+                message,
+                id="",
+                parts=tuple(
+                    structs.replace(p, sources=tuple(self._origins(p, owners)))
+                    for p in message.parts
+                ),
+            )
+            known = self._made.get((key, times[key]))
+            # What it stands for is found once; afterwards it stands among those that are left.
+            if known is not None and self._was_said(known):
+                made = structs.replace(known, id="")
+            messages[place] = self._once((key, times[key]), made)
+        return Messages(messages)
+
+    def _same(self, old: Sequence[Message], given: Sequence[Draft]) -> dict[int, Message]:
+        """The messages that are as they were, by the places of drafts, in their order.
+
+        Of several that say the same, the newest that keeps the order: contexts keep their ends.
+        """
+        places: dict[Key, list[int]] = defaultdict(list)
+        for place, message in enumerate(old):
+            places[self._outline(message)].append(place)
+        matches: dict[int, Message] = {}
+        bound = len(old)
+        for here in range(len(given) - 1, -1, -1):
+            equal = places.get(given[here].key, [])
+            before = bisect_left(equal, bound)
+            if before:
+                bound = equal[before - 1]
+                matches[here] = old[bound]
+        return dict(sorted(matches.items()))
+
+    def _outline(self, message: Message) -> Key:
+        known = self._outlines.get(id(message))
+        if known is None:
+            # The message is held too: an id may be given again once its object is gone.
+            key = outline(message.role, message.parts)
+            known = self._outlines[id(message)] = message, key
+        return known[1]
+
+    def _was_said(self, message: Message) -> bool:
+        """Whether all that a message stands for is in the log: a rewind may have taken it back."""
+        return all(s.id in self._logged for part in message.parts for s in part.sources)
+
+    def _origins(self, part: Part, owners: Mapping[str, Message]) -> Iterable[Source]:
+        """The messages of the log that a part comes from, through those that stand for them."""
+        sources: dict[Source, None] = {}
+        for source in part.sources:
+            if source.id in self._logged:
+                sources[source] = None
+            elif source.id in owners:
+                parts = owners[source.id].parts
+                inner = parts if source.part < 0 else parts[source.part : source.part + 1]
+                sources |= {each: None for part in inner for each in part.sources}
+        return sources
+
+
+def _restored(message: Message, known: Mapping[tuple[str, str], Part]) -> Message:
+    """A message with what its shape cannot say of its calls and results."""
+    return structs.replace(message, parts=tuple(_named(part, known) for part in message.parts))
+
+
+def _named(part: Part, known: Mapping[tuple[str, str], Part]) -> Part:
+    old = known.get((part.type, part.call_id)) if part.call_id else None
+    if old is None:
+        return part
+    if part.type == "tool_call" and canonical(old.text) == canonical(part.text):
+        part = structs.replace(part, text=old.text)
+    return structs.replace(part, name=part.name or old.name, is_error=old.is_error)
+
+
+def ids_of(view: View) -> tuple[str, ...]:
+    """The ids of a view's messages."""
+    return tuple([message.id for message in view.messages])

@@ -1,0 +1,210 @@
+"""``exec('node my-compactor.mjs')``: a program of any language as a strategy."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.limits import above
+from compactlab.sim.core.message import encoded
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
+from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest
+from compactlab.strategies.program.answer import Exchange, ids_of
+from compactlab.strategies.program.process import Process, files_of, words_of
+from compactlab.strategies.program.protocol import (
+    Answer,
+    Counted,
+    CountText,
+    Done,
+    File,
+    FromHost,
+    Hello,
+    Read,
+    Request,
+    Summarize,
+    Summary,
+    Turn,
+    Turned,
+    Write,
+    sent_part,
+)
+
+
+@dataclass(frozen=True)
+class Exec(Strategy):
+    """Ask a program, which gets views and answers with messages: see docs/protocol.md.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments. No shell reads them.
+    timeout
+        Seconds that each of its answers may take.
+
+    Raises
+    ------
+    UsageError
+        If the command names no program.
+    """
+
+    command: str
+    timeout: Annotated[float, above(0)] = 60
+
+    def __post_init__(self) -> None:
+        """Refuse a command that is none; the program is started when it is needed."""
+        super().__post_init__()
+        words_of(self.command)
+
+    @cached_property
+    def _line(self) -> _Line:
+        return _Line(self.command, self.timeout)
+
+    @property
+    def hello(self) -> Hello:
+        """What the program says of itself."""
+        return self._line.hello
+
+    @property
+    def does(self) -> tuple[Act, ...]:  # type: ignore[override]
+        """What it does to the context, for lists."""
+        return self.hello.does
+
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        """When it wants to be asked."""
+        return frozenset(self.hello.phases)
+
+    @property
+    def lifetime(self) -> Lifetime:  # type: ignore[override]
+        """How long what it returns holds."""
+        return self.hello.lifetime
+
+    @property
+    def idle_after(self) -> float:  # type: ignore[override]
+        """Seconds of silence after which it is asked."""
+        return self.hello.idle_after
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Rules of the contract that it says it breaks."""
+        return self.hello.breaks
+
+    @property
+    def outside(self) -> str:
+        """The digest of its command, of the files named there, and of what it says of itself."""
+        seen = hashlib.blake2b(encoded((words_of(self.command), self.hello)), digest_size=8)
+        for file in files_of(self.command):
+            content = file.read_bytes()
+            seen.update(f"{len(content)}:".encode() + content)
+        return seen.hexdigest()
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask the program, and do meanwhile what it asks for."""
+        return self._line.ask(view, host)
+
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """The file that a handle names, which the program has written."""
+        return host.files.get(handle)
+
+
+class _Line:
+    """The program that runs for a strategy, and the replay that it is asked about."""
+
+    def __init__(self, command: str, seconds: float) -> None:
+        self._command, self._seconds = command, seconds
+        self._started: Process | None = None
+        self._exchange = Exchange()
+        self._host: weakref.ref[Host] | None = None
+
+    @cached_property
+    def hello(self) -> Hello:
+        """What it said first; it may not say something else when it is started again."""
+        return self._process().hello
+
+    def _process(self) -> Process:
+        """The program, started again if it has failed."""
+        if self._started is None or self._started.ended:
+            self._started, self._host = Process(self._command, self._seconds), None
+        return self._started
+
+    def ask(self, view: View, host: Host) -> View:
+        """Ask about a view."""
+        hello, process = self.hello, self._process()
+        if process.hello != hello:
+            process.fail("said another hello when it was started again")
+        if self._host is None or self._host() is not host:
+            self._exchange, self._host = Exchange(), weakref.ref(host)
+            process.write(self._exchange.begin(host))
+        question = self._exchange.question(view, host)
+        process.ask(question, f"about view {question.id}, {host.phase}")
+        while not isinstance(message := process.receive(), Answer):
+            if isinstance(message, Hello):
+                process.fail("said hello twice")
+            view, reply = self._done(message, view, host)
+            process.write(reply)
+        return self._answered(message, view, host)
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """What is wrong with a message is the program's fault, and its end."""
+        try:
+            yield
+        except ValueError as error:
+            self._process().fail(str(error))
+
+    def _answered(self, answer: Answer, view: View, host: Host) -> View:
+        with self._blamed():
+            after = self._exchange.view(answer, view, host)
+        if answer.notes is not None:
+            host.notes.clear()
+            host.notes.update(answer.notes)
+        if answer.mark is not None:
+            host.mark(min(answer.mark, len(after.messages)))
+        return after
+
+    def _done(self, request: Request, view: View, host: Host) -> tuple[View, FromHost]:
+        """Do what the program asks for; the view that it is asked about from then on."""
+        match request:
+            case CountText(text):
+                return view, Counted(host.count(text))
+            case Read(path):
+                return view, File(host.files.get(path))
+            case Write(path, text):
+                host.files[path] = text
+                return view, Done()
+            case Summarize():
+                return view, self._summary(request, view, host)
+            case Turn():
+                asked = TurnRequest(
+                    request.prompt,
+                    request.system,
+                    request.purpose,
+                    request.max_tokens,
+                    request.silent,
+                )
+                after = host.run_turn(view, asked)
+                return after, Turned(ids_of(after), self._exchange.news(after, host))
+
+    def _summary(self, request: Summarize, view: View, host: Host) -> Summary:
+        with self._blamed():
+            messages = self._exchange.messages(request.messages, view, host)
+            before = self._exchange.messages(request.previous, view, host)
+        asked = SummaryRequest(
+            messages,
+            request.max_tokens,
+            tuple(part for message in before for part in message.parts if part.kind == "summary"),
+            request.instructions,
+            request.transcript,
+            request.rides,
+            request.waits,
+        )
+        count = blocks_of(host.model.tokenizer).tokenizer.part
+        return Summary(tuple(sent_part(p, count(p)) for p in host.summarize(view, asked)))

@@ -1,0 +1,135 @@
+"""Messages in OpenAI's or Anthropic's shape, as a program may answer them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any
+
+from compactlab.sim.core.message import Message, Part, Role
+
+_ROLES: dict[str, Role] = {
+    "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool",
+    "system": "user", "developer": "user",
+}  # fmt: skip
+
+Key = tuple[str, str, tuple[tuple[str, str, str], ...], tuple[str, ...], int]
+"""What of a message such shapes can say: role, text, calls, ids of results, how many images."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A message without provenance."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    @property
+    def key(self) -> Key:
+        """What it says."""
+        return outline(self.role, self.parts)
+
+    def message(self, now: float) -> Message:
+        """The message, with no id yet; no person has typed it."""
+        return Message("", self.role, self.parts, now, meta=self.role == "user")
+
+
+def outline(role: str, parts: Iterable[Part]) -> Key:
+    """What of a message can be said in such a shape; thinking and what is opaque cannot."""
+    texts, calls, results, images = [], [], [], 0
+    for part in parts:
+        if part.type == "tool_call":
+            calls.append((part.name, canonical(part.text), part.call_id))
+        elif part.type == "image":
+            images += 1
+        elif part.type != "thinking" and part.text:
+            texts.append(part.text)
+        if part.type == "tool_result":
+            results.append(part.call_id)
+    return role, "\n".join(texts), tuple(calls), tuple(dict.fromkeys(results)), images
+
+
+def canonical(arguments: str) -> str:
+    """Arguments of a call, however they are spaced."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
+    """The messages, with the results of tools, which Anthropic's users bring, apart.
+
+    Raises
+    ------
+    ValueError
+        If one is none.
+    """
+    for message in messages:
+        given = message.get("role")
+        role = _ROLES.get(given) if isinstance(given, str) else None
+        if role is None:
+            raise ValueError(f"answered a message of the role {str(given)[:40]!r}")
+        blocks = list(_blocks(message))
+        if role == "tool":
+            call, name = str(message.get("tool_call_id") or ""), str(message.get("name") or "")
+            text = "\n".join(part.text for part in blocks if part.text)
+            result = Part("tool_result", text, "synthetic", (), name, call)
+            yield Draft(role, (result, *(part for part in blocks if part.type == "image")))
+            continue
+        blocks += _calls(message)
+        rest = [part for part in blocks if part.type != "tool_result"]
+        for part in blocks:
+            if part.type == "tool_result":
+                yield Draft("tool", (part,))
+        if rest or len(rest) == len(blocks):
+            yield Draft(role, tuple(rest) or (Part("text", "", "synthetic", ()),))
+
+
+def _blocks(message: dict[str, Any]) -> Iterator[Part]:
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}] if content else []
+    if not isinstance(content, list | NoneType):
+        raise ValueError(f"answered a message whose content is {type(content).__name__}")
+    for block in content or ():
+        yield _block(block)
+
+
+def _block(block: Any) -> Part:
+    kind = block.get("type") if isinstance(block, dict) else None
+    match kind:
+        case "text" | "input_text" | "output_text" | "refusal":
+            return Part("text", str(block.get("text") or ""), "synthetic", ())
+        case "thinking" | "redacted_thinking":
+            return Part("thinking", str(block.get("thinking") or ""), "synthetic", ())
+        case "tool_use":
+            arguments = _written(block.get("input"))
+            return _call(block.get("name"), arguments, block.get("id"))
+        case "tool_result":
+            text = "\n".join(part.text for part in _blocks(block) if part.text)
+            call, error = str(block.get("tool_use_id") or ""), bool(block.get("is_error"))
+            return Part("tool_result", text, "synthetic", (), "", call, error)
+        case "image" | "image_url" | "input_image":
+            return Part("image", "", "synthetic", ())
+    raise ValueError(f"answered a message with a block of the type {str(kind)[:40]!r}")
+
+
+def _calls(message: dict[str, Any]) -> Iterator[Part]:
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            raise ValueError("answered a call of a tool without a function")
+        yield _call(function.get("name"), _written(function.get("arguments")), call.get("id"))
+
+
+def _call(name: Any, arguments: str, id: Any) -> Part:
+    return Part("tool_call", arguments, "synthetic", (), str(name or ""), str(id or ""))
+
+
+def _written(arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments or {}, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,335 @@
+"""The messages between this host and a program that compacts: docs/protocol.md as types.
+
+Each is an object on a line of its own. What a program writes is read strictly: a field that is not
+known is an error. What it reads may have more fields in a later version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from inspect import cleandoc
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from compactlab.sim.core.json import parse
+from compactlab.sim.core.message import Kind, Message, Part, PartType, Role, Source, Usage, encoded
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Act, Lifetime
+
+VERSION = 1
+
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+Reference = str | Source
+"""The id of a message, or an object with a piece of it: ``id``, ``part``, ``start``, ``end``."""
+
+# What the host writes.
+
+
+class Greeting(Struct, tag="hello", frozen=True):
+    """The host's first line; the program answers with its own hello."""
+
+    protocol: int
+
+
+class Begin(Struct, tag="begin", frozen=True):
+    """A replay begins: whatever the program knows of an earlier one is to be forgotten."""
+
+    model: str
+    window: Annotated[int, Meta(description="Tokens that the model can take.")]
+    cache_lifetime: Annotated[float, Meta(description="Seconds that a cache entry lives unread.")]
+    seed: Annotated[int, Meta(description="For the program's random draws.")]
+
+
+class SentPart(Struct, frozen=True, omit_defaults=True):
+    """A part of a message or of the system prompt."""
+
+    type: PartType
+    text: str
+    kind: Kind = "verbatim"
+    sources: Annotated[
+        tuple[Reference, ...],
+        Meta(description="The messages that it stands for; left out where that is its own."),
+    ] = ()
+    name: str = ""
+    call_id: str = ""
+    is_error: bool = False
+    handle: str = ""
+    size: int = 0
+    tokens: int = 0
+
+
+class SentMessage(Struct, frozen=True, omit_defaults=True):
+    """A message; in the place of an earlier one of the same id, if there was one."""
+
+    id: str
+    role: Role
+    parts: tuple[SentPart, ...]
+    tokens: int = 0
+    time: float = 0.0
+    meta: Annotated[bool, Meta(description="A user message that no person typed.")] = False
+    origin: str = ""
+
+
+class Question(Struct, tag="view", frozen=True):
+    """What would be sent to the model now."""
+
+    id: int
+    phase: Phase
+    ids: Annotated[tuple[str, ...], Meta(description="The messages of the view, oldest first.")]
+    new: Annotated[
+        tuple[SentMessage, ...], Meta(description="Those that were not sent in this replay yet.")
+    ]
+    tokens: Annotated[int, Meta(description="Of the whole view, with the system prompt.")]
+    window: int
+    now: Annotated[float, Meta(description="Seconds since 1970.")]
+    idle: Annotated[float, Meta(description="Seconds since the last request started.")]
+    usage: Annotated[Usage | None, Meta(description="Of the last call; null before the first.")]
+    notes: Annotated[dict[str, Any], Meta(description="As the program left them.")]
+    system: Annotated[
+        tuple[SentPart, ...] | msgspec.UnsetType,
+        Meta(description="The system prompt; left out where it is as it was."),
+    ] = msgspec.UNSET
+
+
+class Counted(Struct, tag="counted", frozen=True):
+    """The tokens of a text."""
+
+    tokens: int
+
+
+class Summary(Struct, tag="summary", frozen=True):
+    """What the summariser wrote, ready to be parts of a new message; empty if it wrote nothing."""
+
+    parts: tuple[SentPart, ...]
+
+
+class Turned(Struct, tag="turned", frozen=True):
+    """The view with the messages of the extra turn; the question is about this view now."""
+
+    ids: tuple[str, ...]
+    new: tuple[SentMessage, ...]
+
+
+class File(Struct, tag="file", frozen=True):
+    """A file's text; null where there is none."""
+
+    text: str | None
+
+
+class Done(Struct, tag="done", frozen=True):
+    """The file is written."""
+
+
+# What the program writes.
+
+
+class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
+    """Who the program is, and when it wants to be asked."""
+
+    protocol: int
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    version: Annotated[str, Meta(min_length=1, max_length=200)]
+    phases: Annotated[tuple[Phase, ...], Meta(min_length=1)] = (Phase.BEFORE_CALL,)
+    lifetime: Lifetime = Lifetime.SESSION
+    idle_after: Annotated[
+        float, Meta(ge=0, description="Seconds of silence after which it is asked.")
+    ] = 0.0
+    does: Annotated[tuple[Act, ...], Meta(description="For lists.")] = ()
+    breaks: Annotated[
+        dict[str, str], Meta(description="Rules of the contract that it breaks, with the reason.")
+    ] = {}
+
+
+class Piece(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of an answer: of a message that is edited, or a new one.
+
+    With ``part`` it stands in the place of that part of the edited message: cut to the characters
+    from ``start`` to ``end``, or with another ``text``. Without, it is a new part.
+    """
+
+    part: Annotated[int, Meta(ge=0)] | None = None
+    start: Annotated[int, Meta(ge=0)] = 0
+    end: Annotated[int, Meta(ge=-1, description="-1 for its end.")] = -1
+    text: str | None = None
+    type: PartType = "text"
+    kind: Kind | None = None
+    sources: tuple[Reference, ...] = ()
+    name: str = ""
+    call_id: str = ""
+    is_error: bool = False
+    handle: str = ""
+    size: Count = 0
+    tokens: Annotated[int, Meta(description="Not read: parts of a summary have it.")] = 0
+
+
+class Item(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message of an answer that is not kept as it is: one with ``id`` is edited, others new."""
+
+    parts: Annotated[
+        tuple[int | Piece, ...],
+        Meta(min_length=1, description="A number keeps that part of the edited message."),
+    ]
+    id: str | None = None
+    role: Role | None = None
+    origin: str = ""
+
+
+class Answer(Struct, tag="answer", frozen=True, forbid_unknown_fields=True):
+    """What is to be sent instead; nothing but ``id`` leaves the view as it is."""
+
+    id: int
+    messages: Annotated[
+        tuple[str | Item, ...] | None,
+        Meta(description="Edits: the id of a message keeps it, an object edits it or is new."),
+    ] = None
+    openai: Annotated[
+        tuple[dict[str, Any], ...] | None, Meta(description="Messages of OpenAI's chat API.")
+    ] = None
+    anthropic: Annotated[
+        tuple[dict[str, Any], ...] | None, Meta(description="Messages of Anthropic's API.")
+    ] = None
+    system: Annotated[
+        tuple[int | Piece, ...] | None, Meta(description="As the parts of an edited message.")
+    ] = None
+    notes: Annotated[
+        dict[str, Any] | None, Meta(description="Replace the notes; a rewind takes them back.")
+    ] = None
+    mark: Annotated[
+        Count | None, Meta(description="So many leading messages end at a cache mark.")
+    ] = None
+
+
+class CountText(Struct, tag="count", frozen=True, forbid_unknown_fields=True):
+    """How many tokens a text has; answered by ``counted``."""
+
+    text: str
+
+
+class Summarize(Struct, tag="summarize", frozen=True, forbid_unknown_fields=True):
+    """Have messages summarised, which is billed; answered by ``summary``."""
+
+    messages: tuple[str, ...]
+    max_tokens: Annotated[int, Meta(ge=1, le=10**9)]
+    previous: Annotated[
+        tuple[str, ...], Meta(description="Messages whose summaries are to be carried on.")
+    ] = ()
+    instructions: str = ""
+    transcript: Annotated[str, Meta(description="The messages as text; billed.")] = ""
+    rides: Annotated[
+        Literal["live", "fresh"], Meta(description="On the live prompt, or with one of its own.")
+    ] = "fresh"
+    waits: Annotated[bool, Meta(description="Whether the agent waits for it.")] = True
+
+
+class Turn(Struct, tag="turn", frozen=True, forbid_unknown_fields=True):
+    """Have the agent take an extra turn, which is billed; answered by ``turned``."""
+
+    prompt: str
+    system: Annotated[str, Meta(description="Added to the system prompt for this turn.")] = ""
+    purpose: Annotated[str, Meta(min_length=1, max_length=40)] = "turn"
+    max_tokens: Annotated[int, Meta(ge=1, le=10**9)] = 1000
+    silent: Annotated[str, Meta(description="What it answers if it has nothing to say.")] = ""
+
+
+class Read(Struct, tag="read", frozen=True, forbid_unknown_fields=True):
+    """Read a file that was written before; answered by ``file``."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class Write(Struct, tag="write", frozen=True, forbid_unknown_fields=True):
+    """Write a file; a part with its path as ``handle`` can be fetched. Answered by ``done``."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=1000)]
+    text: str
+
+
+FromHost = Greeting | Begin | Question | Counted | Summary | Turned | File | Done
+Request = CountText | Summarize | Turn | Read | Write
+FromProgram = Hello | Answer | CountText | Summarize | Turn | Read | Write
+
+_program = msgspec.json.Decoder[FromProgram](FromProgram)
+
+
+def line_of(message: FromHost) -> bytes:
+    """A message to the program, on a line."""
+    return encoded(message) + b"\n"
+
+
+def read_line(line: bytes) -> FromProgram:
+    """A message of the program.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> read_line(b'{"type":"count","text":"Hello"}')
+    CountText(text='Hello')
+    >>> read_line(b'{"type":"count","texts":[]}')
+    Traceback (most recent call last):
+    msgspec.ValidationError: Object contains unknown field `texts`
+    """
+    message: FromProgram
+    try:
+        message = _program.decode(line)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # Half of a pair of surrogates, which messages may hold, only Python reads; else it says why
+        # this is no JSON.
+        message = msgspec.convert(parse(line), FromProgram)
+    return message
+
+
+def sent_part(part: Part, tokens: int, owner: str = "") -> SentPart:
+    """A part, as a program is told of it."""
+    own = part.kind == "verbatim" and part.sources == (Source(owner),)
+    sources = () if own else tuple(_reference(source) for source in part.sources)
+    return SentPart(
+        part.type, part.text, part.kind, sources, part.name, part.call_id, part.is_error,
+        part.handle, part.size, tokens,
+    )  # fmt: skip
+
+
+def _reference(source: Source) -> Reference:
+    return source.id if source == Source(source.id) else source
+
+
+def sent_message(message: Message, sizes: Iterable[int]) -> SentMessage:
+    """A message, as a program is told of it; with the tokens of each part."""
+    sizes = tuple(sizes)
+    parts = zip(message.parts, sizes, strict=True)
+    return SentMessage(
+        message.id,
+        message.role,
+        tuple(sent_part(part, tokens, message.id) for part, tokens in parts),
+        sum(sizes),
+        message.time,
+        message.meta,
+        message.origin,
+    )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a line: of the host's, and of the program's."""
+    sides = {"host": FromHost, "program": FromProgram}
+    types = [kind for side in sides.values() for kind in get_args(side)]
+    references, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    known = dict(zip(types, references, strict=True))
+    for component in components.values():
+        component["description"] = cleandoc(component["description"])
+    lines = {
+        side: {"anyOf": [known[kind] for kind in get_args(kinds)]} for side, kinds in sides.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"compactlab's protocol for programs, version {VERSION}",
+        "description": "One line between compactlab (host) and a program that compacts.",
+        "anyOf": [{"$ref": f"#/$defs/{side}"} for side in sides],
+        "$defs": {**lines, **components},
+    }
