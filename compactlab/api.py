@@ -10,7 +10,10 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
+from compactlab.llm.asker import Asker, Mode
 from compactlab.naming import (
+    answered_by,
+    asker_of,
     check_specs,
     churn_of,
     loop_of,
@@ -84,6 +87,7 @@ def replay(
     models_file: str | Path | None = None,
     loop: ClosedLoop | str = "open",
     files: MutableMapping[str, str] | None = None,
+    answers: str | Path | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -112,6 +116,8 @@ def replay(
     files
         Where strategies keep files, such as payloads of tool results: text by path. By default in
         memory; ``compactlab.Folder(path)`` is a folder on disk.
+    answers
+        Folder of recorded answers, which a summariser that asks a language model replays.
 
     Yields
     ------
@@ -127,7 +133,7 @@ def replay(
     """
     options = Options(
         model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
-        summarizer_of(summarizer),
+        summarizer_of(summarizer, answers),
         window,
         seed,
         known_models(models_file),
@@ -160,6 +166,9 @@ def run(
     fail_fast: bool = False,
     isolate: bool = True,
     progress: Callable[[Done], None] | None = None,
+    answers: str | Path | None = None,
+    ask: Mode = "replay",
+    budget: float | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
 
@@ -206,6 +215,10 @@ def run(
     progress
         Called with every finished shard; by default it writes what foreign code has printed to
         standard error.
+    answers, ask, budget
+        Folder of recorded answers of language models; whether what it lacks is asked for and
+        recorded (``record``), fails its runs (``replay``), or no model is allowed at all
+        (``refuse``); and dollars that all answers in the folder may cost together.
 
     Returns
     -------
@@ -222,9 +235,12 @@ def run(
     planned = Plan(
         conversations, strategies, models, summarizer, window, seeds, lenient, models_file,
         churn, loop, metrics, tables, controls, redact, isolate,
+        asker_of(answers, ask, budget, models_file),
     ).experiment()  # fmt: skip
     workers = Workers(jobs, dask, warnings.warn)
     progress = progress or _show_printed
+    if ask == "record":
+        planned = planned.recorded(workers, progress)
     if out is None:
         return planned.run(workers, progress, timeout=timeout)
     store = Store(out)
@@ -248,6 +264,7 @@ def explain(
     churn: Churn | str | Path | None = None,
     call: int | None = None,
     files: MutableMapping[str, str] | None = None,
+    answers: str | Path | None = None,
     say: Callable[[str], object] = _to_stderr,
 ) -> Account:
     """Replay one strategy over one conversation, and explain what each request cost and why.
@@ -264,6 +281,8 @@ def explain(
         The number of a call: if it was a compaction, its messages before and after are included.
     files
         As for :func:`replay`; filled at the end.
+    answers
+        As for :func:`replay`.
     say
         Called with what foreign code has printed; by default it goes to standard error.
 
@@ -278,11 +297,10 @@ def explain(
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
     name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
-    # Foreign code fills a copy, in a process of its own.
-    held = {} if files is None else dict(files)
+    held = {} if files is None else dict(files)  # foreign code fills it in its own process
     options = Options(
         models_of([name], catalogue)[0],
-        summarizer_of(summarizer),
+        summarizer_of(summarizer, answers),
         window,
         seed,
         catalogue,
@@ -327,6 +345,7 @@ class Plan:
     controls: bool = True
     redact: bool = False
     isolate: bool = True
+    asker: Asker | None = None
 
     def experiment(self) -> Experiment:
         """Put the experiment together, without running it."""
@@ -350,7 +369,7 @@ class Plan:
         strategies = tuple(map(planned_strategy, several(self.strategies, (Strategy, str))))
         forget()
         check_specs(strategies)
-        writers = summarizers_of(self.summarizer)
+        writers = answered_by(self.asker, summarizers_of(self.summarizer))
         metrics = metrics_of(several(self.metrics, (str,)))
         tables = tables_of(several(self.tables, (str,)), metrics)
         setting = Setting(

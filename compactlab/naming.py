@@ -5,9 +5,11 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from compactlab.llm.asker import Asker, Mode
 from compactlab.reports.analysis.comparison import JUDGING
 from compactlab.scenarios.catalogue import is_pattern
 from compactlab.scenarios.readers.folders import files_like
@@ -18,6 +20,7 @@ from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.metrics.names import metrics_named
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay.client import Churn, read_churn
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import ClosedLoop
@@ -25,6 +28,7 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.llm import Llm
 
 OPEN = "open"
 # Families of metrics for which the states of facts are followed.
@@ -69,8 +73,13 @@ def planned_strategy(strategy: Strategy | str) -> Strategy:
     return known_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
-def summarizer_of(summarizer: Summarizer | str) -> Summarizer:
-    """A summariser, or the one that a spec names."""
+def summarizer_of(summarizer: Summarizer | str, answers: str | Path | None = None) -> Summarizer:
+    """A summariser, or the one that a spec names; recorded answers are in a folder."""
+    (answered,) = answered_by(asker_of(answers), [_writer(summarizer)])
+    return answered
+
+
+def _writer(summarizer: Summarizer | str) -> Summarizer:
     return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
 
 
@@ -85,7 +94,7 @@ def summarizers_of(
     ['lexrank', 'lead']
     """
     by_spec: dict[str, Summarizer] = {}
-    for each in map(summarizer_of, several(summarizer, (Summarizer, str))):
+    for each in map(_writer, several(summarizer, (Summarizer, str))):
         if type(by_spec.setdefault(each.spec, each)) is not type(each):
             raise UsageError(
                 f"two different summarisers are called {each.spec}: rename the class of one"
@@ -93,6 +102,38 @@ def summarizers_of(
     if not by_spec:
         raise UsageError("an experiment needs a summariser: name at least one")
     return tuple(by_spec.values())
+
+
+def asker_of(
+    answers: str | Path | None,
+    ask: Mode = "replay",
+    budget: float | None = None,
+    models_file: str | Path | None = None,
+) -> Asker | None:
+    """Who answers in the place of language models; None where no folder of answers is named."""
+    if answers is None:
+        if ask == "record" or budget is not None:
+            raise UsageError("answers are recorded into a folder: name it with --answers")
+        return None
+    return Asker(Path(answers), ask, budget, known_models(models_file))
+
+
+def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
+    """Summarisers, those that ask a language model with who answers them.
+
+    Raises
+    ------
+    InputError, UsageError
+        If one cannot be answered, whatever it will ask.
+    """
+    answered = tuple(
+        replace(each, asker=asker or each.asker) if isinstance(each, Llm) else each
+        for each in summarizers
+    )
+    for each in answered:
+        if isinstance(each, Llm):
+            each.check()
+    return answered
 
 
 def churn_of(churn: Churn | str | Path | None) -> Churn | None:

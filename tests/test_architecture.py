@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The rooms, bottom to top: what stands in one may import what stands below it, and its own room.
 ORDER = [
-    "privacy", "sim.core", "sim.cache", "sim.models", "sim.facts", "sim.replay", "sim.metrics",
+    "privacy", "sim.core", "sim.cache", "sim.models", "llm", "sim.facts", "sim.replay", "sim.metrics",
     "sim.experiment",
     "strategies.mechanisms", "strategies.summarizers", "strategies.pi", "strategies.openclaw",
     "strategies.program", "strategies",
@@ -32,7 +32,7 @@ ORDER = [
 
 # Each may import the engine and itself, and never another.
 FAMILIES = {"strategies", "scenarios", "reports"}
-ENGINE = {"sim", "privacy"}
+ENGINE = {"sim", "privacy", "llm"}
 
 # What a user meets: it may import everything.
 FACE = {"", "__main__", "api", "cli", "naming", "testing", "tuning"}
@@ -52,6 +52,7 @@ BUILT_ON = {
 # Slow to load, so imported in the function that uses it. The modules behind a name may do so at
 # their top, because they are themselves imported in a function.
 HEAVY: Mapping[str, set[str]] = {
+    "anthropic": set(),
     "bm25s": set(),
     "dask": set(),
     "detect_secrets": set(),
@@ -62,6 +63,7 @@ HEAVY: Mapping[str, set[str]] = {
     "joblib": set(),
     "matplotlib": set(),
     "mpmath": set(),
+    "openai": set(),
     "pandas": set(),
     "rich": set(),
 }

@@ -322,6 +322,10 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         "summarisers: without content, by chance, and with all that is needed. Without them, "
         "nothing is said of memory.",
     )
+    answers: str | None = Field(
+        default=None,
+        description="Folder of recorded answers of language models, for the summariser llm.",
+    )
     loop: str = Field(
         default="closed",
         description="open: replay the script alone. closed: also replay it with a simulated agent "
@@ -400,7 +404,7 @@ def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str
     """What a file says, with its paths found and its grids written out; without what is wrong."""
     odd = {key for key, value in data.items() for _ in _oddities(value, (key,), faults)}
     data = {key: value for key, value in data.items() if key not in odd}
-    for key in ("out", "models_file", "churn"):
+    for key in ("out", "models_file", "churn", "answers"):
         if isinstance(data.get(key), str):
             data[key] = str(folder / data[key])
     expansion = Expansion(folder, faults)

@@ -64,6 +64,26 @@ churn_option = click.option(
     metavar="FILE",
     help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
 )
+answers_option = click.option(
+    "--answers",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Folder of recorded answers of language models, for the summariser llm.",
+)
+ask_option = click.option(
+    "--ask",
+    type=click.Choice(["replay", "record", "refuse"]),
+    default="replay",
+    show_default=True,
+    help="record: ask language models for answers that --answers lacks, which costs money, and "
+    "record them. replay: fail what is not recorded. refuse: allow no language model at all.",
+)
+budget_option = click.option(
+    "--budget",
+    type=click.FloatRange(0),
+    metavar="USD",
+    help="Dollars that all answers in --answers may cost together, earlier ones included.",
+)
 conversation_option = click.option(
     "--conversation", default="", metavar="ID", help="The conversation, if there are several."
 )

@@ -18,6 +18,9 @@ from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
 from compactlab.cli.options import (
     Count,
     Seconds,
+    answers_option,
+    ask_option,
+    budget_option,
     churn_option,
     nothing_found,
     own_models,
@@ -29,6 +32,7 @@ from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.cli.experiment import ExperimentSettings
+    from compactlab.llm.asker import Asker, Mode
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.store import Store
@@ -87,6 +91,9 @@ Examples:
     help="The summariser, see compactlab list summarizers. Repeatable: each is combined with every "
     "strategy.  [default: calibrated]",
 )
+@answers_option
+@ask_option
+@budget_option
 @click.option(
     "--controls/--no-controls",
     default=None,
@@ -142,7 +149,14 @@ Examples:
 @click.option(
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
-def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> None:
+def run(
+    experiment: str | None,
+    dry_run: bool,
+    retry: bool,
+    ask: Mode,
+    budget: float | None,
+    **options: Any,
+) -> None:
     """Replay strategies over conversations, and write a report.
 
     EXPERIMENT is a TOML file with the same settings as the options; options win over it. Results
@@ -152,6 +166,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
+    from compactlab.naming import asker_of
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.workers import Workers
@@ -161,7 +176,8 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     settings = ExperimentSettings.load(Path(experiment) if experiment else None, given)
     if settings.redact:
         redact_from_here()
-    planned = _planned(settings)
+    asker = asker_of(settings.answers, ask, budget, settings.models_file)
+    planned = _planned(settings, asker)
     store = Store(settings.out)
     if store.exists:
         store.manifest()
@@ -170,6 +186,8 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         rehearse(planned, store, settings.jobs, settings.timeout)
         return
     with _stoppable(store), store.locked():
+        if asker and asker.mode == "record":
+            planned = _asked(planned, asker, settings)
         todo = _missing(planned, store, settings, retry=retry)
         before, held = store.manifest() if store.exists else None, set(store.shards())
         warn = partial(say, err=True)
@@ -181,13 +199,33 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         _finish(results, store)
 
 
-def _planned(settings: ExperimentSettings) -> Experiment:
+def _asked(planned: Experiment, asker: Asker, settings: ExperimentSettings) -> Experiment:
+    """Have language models asked for what is not recorded, and say what that cost."""
+    from compactlab.cli.progress import Progress
+    from compactlab.sim.experiment.workers import Workers
+
+    answers, dollars = asker.spent
+    try:
+        with Progress(planned.asking) as progress:
+            workers = Workers(settings.jobs, settings.dask or "", partial(say, err=True))
+            return planned.recorded(workers, progress)
+    finally:
+        more, spent = asker.spent
+        say(
+            f"asked for {counted(more - answers, 'new answer')}, for {spent - dollars:.4f} USD; "
+            f"{asker.folder} holds {counted(more, 'answer')} for {spent:.4f} USD",
+            err=True,
+        )
+
+
+def _planned(settings: ExperimentSettings, asker: Asker | None) -> Experiment:
     """The experiment that is asked for; there must be something to replay."""
     from compactlab.api import Plan
 
     names = [field.name for field in fields(Plan) if hasattr(settings, field.name)]
     asked = {name: getattr(settings, name) for name in names}
-    planned = Plan(**{**asked, "redact": redactor() is not None}).experiment()
+    asked |= {"redact": redactor() is not None, "asker": asker}
+    planned = Plan(**asked).experiment()
     if not planned.sources:
         paths = [each if isinstance(each, str) else each.name for each in settings.conversations]
         reason = nothing_found(paths, planned.skipped)

@@ -14,6 +14,7 @@ from typing import Any
 
 import compactlab
 from compactlab.api import Plan
+from compactlab.llm.asker import Asker
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
@@ -40,7 +41,10 @@ def experiments(folder: Path) -> Iterator[Experiment]:
     yield Plan(
         [one], LINE_UP, tables=["prompts", "facts", "messages", "views"], **told
     ).experiment()
-    yield Plan([one], [ASKED], summarizer=list(SUMMARIZERS), **told).experiment()
+    # Nothing is recorded of that model: its cell fails, and says so by the code of its answers.
+    writers = [*(SUMMARIZERS.keys() - {"llm"}), "llm(model='small')"]
+    asker = Asker(folder / "answers")
+    yield Plan([one], [ASKED], summarizer=writers, asker=asker, **told).experiment()
     yield Plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told).experiment()
     yield Plan([one, read], ["sliding_window"], EVERY_POLICY, window=1_500).experiment()
     yield Plan([one, read], [ASKED], redact=True, **told).experiment()

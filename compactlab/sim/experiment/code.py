@@ -28,7 +28,7 @@ REDACTION = f"{PACKAGE}.sim.experiment.disclosure"
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Of the package, what figures may depend on; the rest runs experiments, or shows them.
-_FAMILIES = ("sim", "privacy", "strategies", "scenarios")
+_FAMILIES = ("sim", "privacy", "llm", "strategies", "scenarios")
 # By its face, a strategy finds others by their names; whatever else is there, the engine has.
 _FACE = {f"{PACKAGE}.find_strategy": f"{PACKAGE}.strategies.catalogue"}
 # Whatever comes with an installed distribution has a version, which provenance names.

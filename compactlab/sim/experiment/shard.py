@@ -42,7 +42,7 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
 from compactlab.sim.replay.sizes import Unseen, unseen
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Matched, Remembering, Summarizer
+from compactlab.sim.replay.summarize import InStep, Matched, Remembering, Summarizer
 from compactlab.sim.replay.trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -152,12 +152,17 @@ def run_one(
             data = readings[0]
             controls: dict[str, RunData] = {}
             # Where nobody is asked to write, it does not matter who would.
-            for control in setting.controls if setting.summarizer else ():
+            writer = setting.summarizer
+            for control in setting.controls if writer else ():
                 name = control.spec.partition("(")[0]
                 if not data.side_calls:
                     controls[name] = data
                     continue
-                options = replace(setting, summarizer=control, loop=None)
+                beside = control
+                if writer and writer.asks and control.matched:
+                    written = (c.usage.output for c in data.side_calls if c.purpose == "summary")
+                    beside = InStep(control, tuple(written))
+                options = replace(setting, summarizer=beside, loop=None)
                 steps = list(replay(conversation, strategy, options))
                 controls[name] = _read(conversation, strategy, options, steps)
             data = data.beside(controls=controls) if controls else data
@@ -382,7 +387,9 @@ def _common(conversation: Conversation, catalogue: Catalogue) -> _Common:
 def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
     """Controls for a summariser, as long as it where they have no length of their own."""
     return tuple(
-        Remembering(Matched(writer, control) if control.matched else control)
+        control
+        if control.matched and writer.asks  # its lengths are those of the run: see InStep
+        else Remembering(Matched(writer, control) if control.matched else control)
         for control in controls
     )
 

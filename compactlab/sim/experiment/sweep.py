@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
 from operator import methodcaller
@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from compactlab.llm.asker import NO_ANSWER
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import check_names, under_aliases
@@ -144,6 +145,37 @@ class Experiment:
         store.describe(self._manifest_for(store))
         forget()
 
+    @cached_property
+    def asking(self) -> list[Shard]:
+        """Every cell whose summariser asks a language model, alone and without its figures."""
+        alone = replace(self.setting, metrics=(), tables=(), controls=(), redact=False)
+        writers = tuple(writer for writer in self.summarizers if writer.asks)
+        if not writers:
+            return []
+        todo = shards(replace(self, setting=alone, summarizers=writers)._tasks())
+        return [cell for shard in todo for cell in shard.apart()]
+
+    def recorded(
+        self, workers: Workers, progress: Callable[[Done], None] | None = None
+    ) -> Experiment:
+        """Have all asked that its summarisers ask language models; what comes of runs is dropped.
+
+        So the runs that are stored replay the recording, as those of anybody else who has it. What
+        has no answer ends the asking; a run that needs it will say why.
+
+        Returns
+        -------
+        Experiment
+            The same, whose cells have their names by the recording as it is now.
+        """
+        for _, (unanswered, done) in workers.do(methodcaller("do", _asked), self.asking):
+            if progress is not None:
+                progress(done)
+            if unanswered:
+                break
+        forget()
+        return replace(self)
+
     def is_described_by(self, store: Store) -> bool:
         """Whether a store's manifest is of this very experiment."""
         return store.exists and store.manifest() == self._manifest_for(store)
@@ -213,6 +245,10 @@ class Experiment:
 
 def _with_shard(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:
     return runs, _done(shard, runs)
+
+
+def _asked(shard: Shard, runs: list[Run], counts: Counted) -> tuple[bool, Done]:
+    return any(run.error.startswith(NO_ANSWER) for run in runs), _done(shard, runs)
 
 
 def _packed(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import count as counting
 from operator import methodcaller
 from typing import ClassVar, Literal
 
@@ -101,10 +102,13 @@ class Summarizer(ABC):
         What of it is simulated, in one line; "" for one that only copies what was said.
     matched
         Whether, as a control, it writes at the length of the summariser that it stands beside.
+    asks
+        Whether it asks a language model: each request that no other run has made costs money.
     """
 
     simulated: ClassVar[str] = ""
     matched: ClassVar[bool] = False
+    asks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what its fields, by their declaration, cannot be."""
@@ -217,6 +221,11 @@ class Remembering(Summarizer):
         return self.inner.simulated
 
     @property
+    def asks(self) -> bool:  # type: ignore[override]
+        """Whether the inner summariser asks a model."""
+        return self.inner.asks
+
+    @property
     def named_files(self) -> tuple[str, ...]:
         """The files that the inner summariser's spec names."""
         return self.inner.named_files
@@ -305,6 +314,53 @@ class Matched(Summarizer):
 
 def _texts(parts: Iterable[Part]) -> tuple[str, ...]:
     return tuple(part.text for part in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class InStep(Summarizer):
+    """A control that writes as long as another summariser did, one summary after the other.
+
+    :class:`Matched` asks the other one again at each request, which holds what the control said
+    before. Where a language model is asked, each such request would be a new one, and be paid; so
+    the lengths of what it wrote in the run itself are taken. The same strategy asks at the same
+    calls, or the next ones; where it asks more often, the last length holds.
+
+    Parameters
+    ----------
+    control
+        The control.
+    lengths
+        Tokens of the other one's summaries, in order.
+    """
+
+    control: Summarizer
+    lengths: tuple[int, ...]
+    _numbers: Iterator[int] = field(default_factory=counting, repr=False)
+
+    @property
+    def spec(self) -> str:
+        """The control's spec."""
+        return self.control.spec
+
+    @property
+    def label(self) -> str:
+        """The control's short name."""
+        return self.control.label
+
+    @property
+    def simulated(self) -> str:  # type: ignore[override]
+        """What of the control is simulated."""
+        return self.control.simulated
+
+    def bound(self, conversation: Conversation, seed: int) -> InStep:
+        """Bind the control, for a replay from the beginning."""
+        return InStep(self.control.bound(conversation, seed), self.lengths)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Have the control write as many tokens as the other one did."""
+        number = next(self._numbers)
+        length = self.lengths[min(number, len(self.lengths) - 1)] if self.lengths else 0
+        return self.control.summarize(replace(request, max_tokens=length), count) if length else ()
 
 
 # Whether a summary is one: the faults by which one can tell that it is not.

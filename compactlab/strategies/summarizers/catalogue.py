@@ -21,6 +21,7 @@ SUMMARIZERS = {
     "checklist": ("checklist", "Checklist"),
     "lossy": ("lossy", "Lossy"),
     "calibrated": ("calibrated", "Calibrated"),
+    "llm": ("llm", "Llm"),
     "oracle": ("controls", "Oracle"),
     "random": ("quoting", "Random"),
     "junk": ("controls", "Junk"),

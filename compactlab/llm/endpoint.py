@@ -1,0 +1,195 @@
+"""Where a language model is asked: an endpoint in the shape of OpenAI's or of Anthropic's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from compactlab.llm.request import Request
+from compactlab.privacy import Redactor
+from compactlab.sim.core.errors import CompactlabError, UsageError
+from compactlab.sim.core.message import Usage
+
+Api = Literal["openai", "anthropic"]
+
+# The key of an endpoint of one's own. That of a provider goes to the provider alone: a file that
+# somebody else wrote may name any address.
+OWN_KEY = "COMPACTLAB_API_KEY"
+KEYS: dict[Api, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+
+# The packages wait and try again when the endpoint has no room (429), fails (5xx) or is not
+# reached, as long as it says or twice as long as before. So often, and so many seconds:
+_RETRIES = 6
+_SECONDS = 600.0
+_SHOWN = 300  # characters of what an endpoint says is wrong
+
+
+class UnansweredError(CompactlabError):
+    """An endpoint gave no answer.
+
+    Parameters
+    ----------
+    message
+        Why, in words.
+    paid
+        Whether it may have to be paid all the same: nobody knows what became of the request.
+    """
+
+    def __init__(self, message: str, *, paid: bool = False) -> None:
+        super().__init__(message)
+        self.paid = paid
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an endpoint answered."""
+
+    text: str
+    ended: str
+    usage: Usage | None  # None where it does not say
+    served: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a model is asked.
+
+    Parameters
+    ----------
+    api
+        The shape of its requests: OpenAI's chat completions or Anthropic's messages.
+    base_url
+        Its address; "" for the provider's own.
+    """
+
+    api: Api = "openai"
+    base_url: str = ""
+
+    @classmethod
+    def of(cls, model: str, api: str = "", base_url: str = "") -> Endpoint:
+        """That of a model, by its name where nothing else is said.
+
+        Examples
+        --------
+        >>> Endpoint.of("claude-haiku-4-5").api, Endpoint.of("gpt-5-mini").api
+        ('anthropic', 'openai')
+        """
+        if api not in ("", *KEYS):
+            raise UsageError(f"api must be openai or anthropic, not {api!r}")
+        claude = model.startswith("claude") and not base_url
+        return cls(
+            "anthropic" if api == "anthropic" or (claude and not api) else "openai", base_url
+        )
+
+    def check(self) -> None:
+        """Refuse, before anything is asked, what cannot be: without the package, or without a key.
+
+        Raises
+        ------
+        UsageError
+            If one of them is missing.
+        """
+        if find_spec(self.api) is None:
+            raise UsageError(
+                f"to ask a model takes the package {self.api}: pip install 'compactlab[{self.api}]'"
+            )
+        if not self.base_url and not os.environ.get(KEYS[self.api]):
+            raise UsageError(f"to ask a model takes a key: set {KEYS[self.api]} in the environment")
+
+    @property
+    def _key(self) -> str:
+        """The key, which some servers of one's own do without."""
+        return os.environ.get(OWN_KEY if self.base_url else KEYS[self.api]) or "none"
+
+    def ask(self, request: Request) -> Reply:
+        """Ask, and wait for the answer.
+
+        Raises
+        ------
+        UnansweredError
+            If none comes, after some retries.
+        UsageError
+            If the package or the key is missing.
+        """
+        self.check()
+        asked: dict[Api, Callable[[Request], Reply]] = {
+            "openai": self._openai,
+            "anthropic": self._anthropic,
+        }
+        return asked[self.api](request)
+
+    def _openai(self, request: Request) -> Reply:
+        import openai
+
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        given: dict[str, Any] = {
+            "model": request.model,
+            "messages": system + [{"role": t.role, "content": t.text} for t in request.turns],
+            # Its newer models take only the new name; compatible servers know the old one.
+            "max_tokens" if self.base_url else "max_completion_tokens": request.max_tokens,
+            "seed": request.draw,
+            **({} if request.temperature is None else {"temperature": request.temperature}),
+        }
+        try:
+            # One for each request: a copy of this process must not share its connections.
+            with openai.OpenAI(
+                api_key=self._key,
+                base_url=self.base_url or None,
+                max_retries=_RETRIES,
+                timeout=_SECONDS,
+            ) as client:
+                said = client.chat.completions.create(**given)
+            choice = said.choices[0]
+            text, ended = choice.message.content or "", choice.finish_reason or ""
+        except openai.OpenAIError as error:
+            raise self._fault(error, isinstance(error, openai.APIStatusError)) from None
+        except (AttributeError, IndexError, TypeError, ValueError):
+            raise UnansweredError("what came is no chat completion", paid=True) from None
+        usage = None
+        if said.usage is not None:
+            read = getattr(said.usage.prompt_tokens_details, "cached_tokens", None) or 0
+            new = max(0, said.usage.prompt_tokens - read)
+            usage = Usage(uncached=new, cache_read=read, output=said.usage.completion_tokens)
+        return Reply(text, ended, usage, said.model or "")
+
+    def _anthropic(self, request: Request) -> Reply:
+        import anthropic
+
+        given: dict[str, Any] = {
+            "model": request.model,
+            "messages": [{"role": t.role, "content": t.text} for t in request.turns],
+            "max_tokens": request.max_tokens,
+            **({"system": request.system} if request.system else {}),
+            **({} if request.temperature is None else {"temperature": request.temperature}),
+        }
+        try:
+            with anthropic.Anthropic(
+                api_key=self._key,
+                base_url=self.base_url or None,
+                max_retries=_RETRIES,
+                timeout=_SECONDS,
+            ) as client:
+                if self.base_url:
+                    client.auth_token = None  # of the environment, and the provider's
+                said = client.messages.create(**given)
+            text = "".join(block.text for block in said.content if block.type == "text")
+            ended, used = said.stop_reason or "", said.usage
+            usage = Usage(
+                uncached=used.input_tokens,
+                cache_read=used.cache_read_input_tokens or 0,
+                cache_write_5m=used.cache_creation_input_tokens or 0,
+                output=used.output_tokens,
+            )
+        except anthropic.AnthropicError as error:
+            raise self._fault(error, isinstance(error, anthropic.APIStatusError)) from None
+        except (AttributeError, IndexError, TypeError, ValueError):
+            raise UnansweredError("what came is no message", paid=True) from None
+        return Reply(text, ended, usage, said.model or "")
+
+    def _fault(self, error: Exception, refused: bool) -> UnansweredError:
+        """What went wrong, in the endpoint's words; it may have repeated the key in them."""
+        text = " ".join(str(error).replace(self._key, "[key]").split())
+        return UnansweredError(Redactor().text(text)[:_SHOWN], paid=not refused)

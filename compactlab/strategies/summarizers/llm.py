@@ -1,0 +1,186 @@
+"""Llm: a language model writes the summaries; its answers are recorded, and runs replay them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+from compactlab.llm.asker import Asker
+from compactlab.llm.endpoint import Endpoint
+from compactlab.llm.request import Request, turns_of
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import at_least, between
+from compactlab.sim.core.message import Part
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+
+# For a strategy that gives no instructions of its own.
+_INSTRUCTIONS = "Summarise the conversation above, so that the work can go on from the summary."
+_PREVIOUS = "The summary of what came before:"
+
+
+@dataclass(frozen=True)
+class Llm(Summarizer):
+    """Have a language model write the summary, with the prompt of the strategy's own system.
+
+    A strategy's transcript goes to the model as the strategy wrote it. Where the request rides on
+    the live prompt, the model is given the turns of what is summarised, behind the summary before.
+    The instructions come last. The whole answer is one part, which stands for all that was
+    summarised; an answer that is longer than the strategy allows is left as it is, and named among
+    the faults of summaries. In an extra turn it puts nothing down: notes are no summary.
+
+    Parameters
+    ----------
+    model
+        The model's name, as its endpoint knows it.
+    prompt
+        Instructions in the place of the strategy's; "" for the strategy's own.
+    temperature
+        How much chance there is in its answers; None where the endpoint takes no such number.
+    max_tokens
+        The longest answer that is asked for, if the strategy allows more: 8,000 is a guess above
+        the longest recorded summaries.
+    draw
+        Which of several answers to the same requests it is.
+    base_url
+        The address of the endpoint; "" for the provider's own. It is no part of the spec: the same
+        model at another address is the same model.
+    api
+        The shape of its requests, ``openai`` or ``anthropic``; "" to go by the model's name.
+    """
+
+    asks: ClassVar[bool] = True
+
+    model: str = ""
+    prompt: str = ""
+    temperature: Annotated[float | None, between(0, 2)] = 0.0
+    max_tokens: Annotated[int, at_least(1)] = 8000
+    draw: Annotated[int, at_least(0)] = 0
+    base_url: str = field(default="", repr=False)
+    api: Literal["", "openai", "anthropic"] = field(default="", repr=False)
+    asker: Asker | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """The recording of its answers, if there is one."""
+        file = self.asker.recording(self.model).file if self.asker else None
+        return (str(file),) if file and file.is_file() else ()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is asked."""
+        return Endpoint.of(self.model, self.api, self.base_url)
+
+    def check(self) -> None:
+        """Refuse, before a run, what could not be answered.
+
+        Raises
+        ------
+        UsageError
+            If there is no model, no folder of answers, or something that asking takes is missing.
+        """
+        if not self.model:
+            raise UsageError("llm: name the model, as in llm(model='gpt-5-mini')")
+        if self.asker is None:
+            raise UsageError(
+                f"{self.label} replays recorded answers: name their folder with --answers, and add "
+                "--ask record to have what is missing asked for"
+            )
+        self.asker.check(self.model, self.endpoint)
+
+    def request(self, request: SummaryRequest) -> Request:
+        """What the model is asked."""
+        instructions = self.prompt or request.instructions or _INSTRUCTIONS
+        return Request(
+            self.model,
+            turns_of([*_read(request), ("user", instructions)]),
+            min(request.max_tokens, self.max_tokens),
+            temperature=self.temperature,
+            draw=self.draw,
+        )
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Ask; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        given = [*request.previous, *(part for m in request.messages for part in m.parts)]
+        sources = tuple(dict.fromkeys(source for part in given for source in part.sources))
+        if not sources or request.max_tokens < 1:
+            return ()
+        if self.asker is None:
+            self.check()
+        assert self.asker is not None
+        text = self.asker.answer(self.request(request), self.endpoint).text.strip()
+        return (Part("text", text, "summary", sources),) if text else ()
+
+
+def _read(request: SummaryRequest) -> Iterator[tuple[Literal["user", "assistant"], str]]:
+    """What the model is to read before the instructions, by who said it."""
+    if request.transcript:  # in which the strategy has written out all of it
+        yield "user", request.transcript
+        return
+    before = "\n".join(part.text for part in request.previous if part.text)
+    if before:
+        yield "user", f"{_PREVIOUS}\n\n{before}"
+    for message in request.messages:
+        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
+        yield role, "\n".join(filter(None, map(_line, message.parts)))
+
+
+def _line(part: Part) -> str:
+    """A part as text: no endpoint takes calls of tools that it was not told of."""
+    if part.type == "tool_call":
+        return f"[calls {part.name}] {part.text}"
+    if part.type == "tool_result":
+        return f"[result of {part.name or 'a tool'}] {part.text}"
+    return part.text if part.type == "text" else ""
+
+
+@dataclass(frozen=True)
+class Expected(Summarizer):
+    """Stands for a model in a dry run: notes what would be asked, and what it would cost.
+
+    Parameters
+    ----------
+    inner
+        The summariser whose requests are noted.
+    stand_in
+        Who writes instead.
+    """
+
+    inner: Llm
+    stand_in: Summarizer
+    # By key: dollars for an answer as long as the stand-in's, and for the longest; None where no
+    # price is known.
+    noted: dict[str, tuple[float, float] | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @property
+    def spec(self) -> str:
+        """The spec of the one whose requests are noted."""
+        return self.inner.spec
+
+    @property
+    def label(self) -> str:
+        """Its short name."""
+        return self.inner.label
+
+    def bound(self, conversation: Conversation, seed: int) -> Expected:
+        """Bind the one who writes instead."""
+        return Expected(self.inner, self.stand_in.bound(conversation, seed), self.noted)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Note the request, and have the other one write."""
+        parts = self.stand_in.summarize(request, count)
+        asked = self.inner.request(request)
+        asker = self.inner.asker
+        if parts and asker and asker.recording(asked.model).get(asked.key) is None:
+            usage = asker.estimate(asked.redacted)
+            length = min(sum(count(part.text) for part in parts), usage.output)
+            likely = asker.price(asked, msgspec.structs.replace(usage, output=length))
+            most = asker.price(asked, usage)
+            priced = None if likely is None or most is None else (likely, most)
+            self.noted[asked.key] = priced
+        return parts
