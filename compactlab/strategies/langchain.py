@@ -23,6 +23,7 @@ from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import (
     approximate,
     approximate_claude,
+    approximates,
     reported_tokens,
 )
 from compactlab.strategies.mechanisms.handover import (
@@ -251,7 +252,9 @@ class TrimMessages(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Leave out what does not fit."""
-        counters: dict[str, Weight] = {"model": host.weight, "approximate": approximate, "len": one}
+        counters: dict[str, Weight] = {
+            "model": host.weight, "approximate": approximates(host), "len": one,
+        }  # fmt: skip
         weight = counters[self.token_counter]
         trim = self._trim
         if self.include_system and view.system:

@@ -17,7 +17,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
-from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.mechanisms.estimate import approximates
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
 from compactlab.strategies.mechanisms.stub import (
     Edits,
@@ -323,7 +323,7 @@ class ClearToolResults(Strategy):
         excess = self._size(view, host) - self._most(host)
         if excess <= 0:
             return view
-        weight: Weight = approximate if self.gate == "langchain" else host.weight
+        weight: Weight = approximates(host) if self.gate == "langchain" else host.weight
         rule = self._rule(host.model.tokenizer)
         cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
@@ -352,7 +352,9 @@ class ClearToolResults(Strategy):
     def _size(self, view: View, host: Host) -> int:
         if self.trigger_type == "tool_uses":
             return view.messages.total(unstubbed)
-        return view.messages.total(approximate) if self.gate == "langchain" else host.count(view)
+        if self.gate == "langchain":
+            return view.messages.total(approximates(host))
+        return host.count(view)
 
 
 LEAST = 50_000  # the API takes no smaller trigger

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 CHECKED = "2026-11-22"  # the pins below were the newest on that day
 ADAPTERS = Path(__file__).parent
@@ -19,6 +20,17 @@ ADAPTERS = Path(__file__).parent
 
 class InstallError(Exception):
     """Why a tool cannot be had here."""
+
+
+class Pinned(Protocol):
+    """What has an environment: its name, what is installed, and Python's minor versions for it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pins(self) -> tuple[str, ...]: ...
+    @property
+    def minors(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ TOOLS = (
 )
 
 
-def ready(tool: Tool, folder: Path) -> Path:
+def ready(tool: Pinned, folder: Path) -> Path:
     """The Python of a tool's environment, which is made if it is not there.
 
     Raises
@@ -105,7 +117,7 @@ def ready(tool: Tool, folder: Path) -> Path:
     return inside
 
 
-def interpreters(tool: Tool) -> Iterator[Path]:
+def interpreters(tool: Pinned) -> Iterator[Path]:
     """Pythons that may do: the one that runs this, those of the path, those that pyenv has."""
     if sys.version_info.minor in tool.minors:
         yield Path(sys.executable)

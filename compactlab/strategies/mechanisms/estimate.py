@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.message import FAILED, FRAME, Message, Part, remembered
+from compactlab.sim.core.message import FAILED, FRAME, Message, Part, Weight, remembered
 from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -185,7 +185,7 @@ def capped(strategy: Strategy, name: str, host: Host) -> int:
 # Tokens as LangChain approximates them (langchain-core 1.7.2, `count_tokens_approximately`).
 
 # Three tokens are added to every message; an image has 85. LangChain takes 3.3 characters for a
-# token of Claude, and 4 for one of any other model.
+# token of Claude where it summarises, and 4 elsewhere and for any other model.
 _EXTRA, _IMAGE = 3, 85
 _CLAUDE, _OTHERS = 3.3, 4.0
 
@@ -197,23 +197,59 @@ def approximate(message: Message) -> int:
 
 
 @remembered
+def approximate_blocks(message: Message) -> int:
+    """The same where an answer is a list of blocks, as LangChain has those of Anthropic."""
+    return approximated(message, _OTHERS, blocks=True)
+
+
+@remembered
 def approximate_claude(message: Message) -> int:
     """Approximate a message for a model of Anthropic: a token for 3.3 characters."""
-    return approximated(message, _CLAUDE)
+    return approximated(message, _CLAUDE, blocks=True)
 
 
-def approximated(message: Message, chars_per_token: float, extra: float = _EXTRA) -> int:
-    """Content, role, and of tools the calls, ids and names; rounded up for each message."""
-    chars = len(message.origin or message.role)
-    chars += sum(len(part.text) for part in message.parts if part.type != "tool_call")
+def approximates(host: Host) -> Weight:
+    """How LangChain approximates messages of a model where nothing else is said."""
+    return approximate_blocks if host.model.name.startswith("claude") else approximate
+
+
+def approximated(
+    message: Message, chars_per_token: float, extra: float = _EXTRA, *, blocks: bool = False
+) -> int:
+    """Content, role, and of tools the calls, ids and names; rounded up for each message.
+
+    Each result of a tool is a message of its own.
+    """
     images = sum(part.type == "image" for part in message.parts)
     opaque = sum(part.size for part in message.parts if part.type != "image")
-    calls = [_call(part) for part in message.parts if part.type == "tool_call"]
-    if calls:
-        chars += len(repr(calls))
     if message.role == "tool":
-        chars += sum(len(part.call_id) + len(part.name) for part in message.parts)
-    return math.ceil(math.ceil(chars / chars_per_token) + extra) + _IMAGE * images + opaque
+        told = [sum(map(len, (part.text, part.call_id, part.name))) for part in message.parts]
+    elif message.role == "assistant" and blocks:
+        told = [sum(map(_block, message.parts))]
+    else:
+        told = [sum(len(part.text) for part in message.parts if part.type != "tool_call")]
+        calls = [_call(part) for part in message.parts if part.type == "tool_call"]
+        told[0] += len(repr(calls)) if calls else 0
+    role = len(message.origin or message.role)
+    tokens = sum(math.ceil(math.ceil((chars + role) / chars_per_token) + extra) for chars in told)
+    return tokens + _IMAGE * images + opaque
+
+
+def _block(part: Part) -> int:
+    """Characters of a block of Anthropic's: a text's, or all as Python writes it.
+
+    A block of thinking has a signature besides, which no transcript of ours holds.
+    """
+    if part.type == "thinking":
+        return len(repr({"type": "thinking", "thinking": part.text, "signature": ""}))
+    if part.type == "tool_call":
+        call = _call(part)
+        return len(
+            repr(
+                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+            )
+        )
+    return len(part.text)
 
 
 def _call(part: Part) -> dict[str, Any]:

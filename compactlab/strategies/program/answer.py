@@ -53,7 +53,8 @@ class Exchange:
     def begin(self, host: Host) -> Begin:
         """How a replay begins."""
         seed = host.rng("program").getrandbits(32)
-        return Begin(host.model.name, host.window, host.cache_lifetime, seed)
+        model = host.model
+        return Begin(model.name, host.window, model.max_output, host.cache_lifetime, seed)
 
     def question(self, view: View, host: Host) -> Question:
         """What the program is asked about a view."""

@@ -38,6 +38,7 @@ class Begin(Struct, tag="begin", frozen=True):
 
     model: str
     window: Annotated[int, Meta(description="Tokens that the model can take.")]
+    max_output: Annotated[int, Meta(description="Tokens of its longest answer; 0: not known.")]
     cache_lifetime: Annotated[float, Meta(description="Seconds that a cache entry lives unread.")]
     seed: Annotated[int, Meta(description="For the program's random draws.")]
 

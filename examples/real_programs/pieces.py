@@ -1,0 +1,124 @@
+"""Messages of a view in pieces, as frameworks have them, and back to edits of the protocol.
+
+A message of compactlab may hold the results of several calls; frameworks have a message for each.
+So a *piece* is a message, or one result of it. Every adapter gives a piece's ``key`` to what it
+makes of it, and finds out by that what the framework has kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "programs"))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A message, or one result of a tool in it.
+
+    Parameters
+    ----------
+    key
+        The message's id, and the place of its first part.
+    role
+        ``user``, ``assistant`` or ``tool``.
+    message, parts
+        The message of the view, and the parts of it that this is.
+    """
+
+    key: str
+    role: str
+    message: dict[str, Any] = field(repr=False)
+    parts: tuple[dict[str, Any], ...]
+
+    @property
+    def text(self) -> str:
+        """What it says to a framework that knows texts alone."""
+        kinds = ("text", "tool_result")
+        return "\n".join(p["text"] for p in self.parts if p["type"] in kinds and p["text"])
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """Calls of tools: name, id and arguments."""
+        found = (part for part in self.parts if part["type"] == "tool_call")
+        return [
+            {"name": p.get("name", ""), "id": p.get("call_id", ""), "args": arguments(p["text"])}
+            for p in found
+        ]
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The first result of a tool in it; {} if it has none."""
+        return next((part for part in self.parts if part["type"] == "tool_result"), {})
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; what is no JSON object is the value of one key."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def pieces(messages: Iterable[dict[str, Any]]) -> Iterator[Piece]:
+    """The pieces of a view's messages, oldest first."""
+    for message in messages:
+        parts = message["parts"]
+        results = [place for place, part in enumerate(parts) if part["type"] == "tool_result"]
+        starts = [0, *results[1:]] if message["role"] == "tool" else [0]
+        for start, end in zip(starts, [*starts[1:], len(parts)], strict=True):
+            key = f"{message['id']}#{start}"
+            yield Piece(key, message["role"], message, tuple(parts[start:end]))
+
+
+Kept = str | tuple[str, str] | dict[str, Any]
+"""A piece that stays, by its key; one that has another text, with it; a message that is new."""
+
+
+def edits(kept: Iterable[Kept], known: Iterable[Piece]) -> list[Any]:
+    """What is left of a view, as edits: see docs/protocol.md."""
+    whole = {piece.key: piece for piece in known}
+    found: list[Any] = []
+
+    def message(item: Kept) -> object:
+        if isinstance(item, dict):
+            return item  # equal to nothing else
+        return whole[item if isinstance(item, str) else item[0]].message["id"]
+
+    for _, group in groupby(kept, key=lambda item: id(item) if isinstance(item, dict) else message(item)):
+        items = list(group)
+        if isinstance(items[0], dict):
+            found += items
+            continue
+        parts: list[Any] = []
+        for item in items:
+            key, text = (item, None) if isinstance(item, str) else item
+            piece, first = whole[key], int(key.rpartition("#")[2])
+            places = range(first, first + len(piece.parts))
+            parts += places if text is None else [{"part": first, "text": text}]
+        id_ = str(message(items[0]))
+        same = parts == list(range(len(whole[_key(items[0])].message["parts"])))
+        found.append(id_ if same else {"id": id_, "parts": parts})
+    return found
+
+
+def _key(item: Kept) -> str:
+    assert not isinstance(item, dict)
+    return item if isinstance(item, str) else item[0]
+
+
+def ids(keys: Iterable[str]) -> list[str]:
+    """The messages of some pieces, each once."""
+    return list(dict.fromkeys(key.rpartition("#")[0] for key in keys))
+
+
+def says_summary(message: dict[str, Any]) -> bool:
+    """Whether a message holds a summary that was made in this replay."""
+    return any(part.get("kind") == "summary" for part in message["parts"])
