@@ -6,8 +6,9 @@ Usage: python examples/real_programs.py FOLDER ... [--only NAME ...] [--json FIL
 Each framework is installed with pinned versions in an environment of its own below
 ``.real-programs/``, and takes part by an adapter that speaks docs/protocol.md: its own code decides
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
-replayed over every session, and the prompts of each call are compared, message by message. The
-table says for how many calls the prompts are equal, how far apart tokens and dollars are, and where
+replayed over every session, and the prompts of each call are compared, message by message: roles,
+and the texts that stand for something that was said. Leads and place-holders that stand for nothing
+are in the framework's words in one and in ours in the other; they are in the tokens. The table says for how many calls the prompts are equal, how far apart tokens and dollars are, and where
 the first difference of each session is. A framework that cannot be had is named with the reason;
 the exit code is 1 if fewer than four could be compared.
 """
@@ -117,7 +118,7 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
 
     def read(message: Message) -> int:
         if id(message) not in known:
-            text = "".join(part.text for part in message.parts)
+            text = "".join(part.text for part in message.parts if part.sources)
             known[id(message)] = message, hash((message.role, text))
         return known[id(message)][1]
 

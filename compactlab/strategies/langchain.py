@@ -374,8 +374,14 @@ def with_call(messages: Messages, index: int) -> int:
     return end
 
 
-def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Message]:
+def last_tokens(
+    messages: Messages, max_tokens: int, weight: Weight, scale: float = 1.0
+) -> list[Message]:
     """The newest messages that fit, from a user's on; the first may be the end of one.
+
+    Several messages with an answer among them count ``scale`` times as much: the middleware's
+    counter looks at what the provider reported for the oldest answer among those that it counts,
+    which is nearly always far more than they weigh.
 
     As ``trim_messages`` with what the summarising middleware gives it (langchain-core 1.7.2):
     strategy last, start on human, partial messages by lines, a system message in front kept. In a
@@ -385,12 +391,21 @@ def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Mes
     rest = messages[len(system) :]
     budget = max(0, max_tokens - sum(map(weight, system)))
     first = rest.tail_from(weight, budget)
+    newest_answer = next((n for n in range(len(rest) - 1, -1, -1) if _is_answer(rest[n])), -1)
+    alone = min(newest_answer + 1, len(rest) - 1)  # from there on nothing is scaled
+    if first < alone:
+        first = min(alone, rest.tail_from(weight, math.floor(budget / scale)))
     newest = list(rest[first:])
     if first:
-        part_of = _end(rest[first - 1], budget - rest[first:].total(weight), weight)
+        taken = rest[first:].total(weight) * (scale if first < alone else 1)
+        part_of = _end(rest[first - 1], budget - math.ceil(taken), weight)
         newest[:0] = [part_of] if part_of is not None else []
     start = next((n for n, m in enumerate(newest) if _is_human(m)), len(newest))
     return [*system, *newest[start:]]
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant"
 
 
 def _is_human(message: Message) -> bool:
@@ -499,7 +514,8 @@ class RollingSummary(Strategy):
     def _summary(self, view: View, host: Host, old: Messages) -> tuple[Part, ...]:
         given: list[Message] = list(old)
         if self.summary_input:
-            given = last_tokens(old, self.summary_input, weight_of(host))
+            scale = 1.0 if host.reported is None else _SCALE
+            given = last_tokens(old, self.summary_input, weight_of(host), scale)
         if not given:
             return (plain(NOTHING_LEFT),)
         previous, spoken = split_previous(Messages(given))

@@ -78,11 +78,14 @@ def blocks(piece: Piece) -> list[dict[str, Any]]:
     return [*found, *uses]
 
 
-def history(view: dict[str, Any]) -> tuple[list[Piece], list[AnyMessage]]:
-    """The pieces of a view, and its messages; the last answer has the provider's report."""
+def history(view: dict[str, Any], host: Host) -> tuple[list[Piece], list[AnyMessage]]:
+    """The pieces of a view, and its messages; each answer has the provider's report of it."""
     known = list(pieces(view["messages"]))
+    reported = vars(host).setdefault("reported", {})
     last = next((p for p in reversed(known) if p.role == "assistant"), None)
-    return known, [langchain(p, view["usage"] if p is last else None) for p in known]
+    if last is not None and view["usage"] is not None:
+        reported.setdefault(last.key, view["usage"])
+    return known, [langchain(piece, reported.get(piece.key)) for piece in known]
 
 
 def kept(messages: Sequence[BaseMessage], before: Sequence[BaseMessage]) -> list[Any]:
@@ -95,7 +98,7 @@ def trimming(max_tokens: int) -> Any:
     """trim_messages, counting by its own approximation."""
 
     def compact(view: dict[str, Any], host: Host) -> list[Any]:
-        known, messages = history(view)
+        known, messages = history(view, host)
         left = trim_messages(messages, max_tokens=max_tokens, token_counter="approximate")
         return edits(kept(left, messages), known)
 
@@ -107,7 +110,7 @@ def editing(trigger: int) -> Any:
     middleware = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=trigger)])
 
     def compact(view: dict[str, Any], host: Host) -> list[Any]:
-        known, messages = history(view)
+        known, messages = history(view, host)
         request = ModelRequest(
             model=None, messages=messages, tools=[], tool_choice=None, response_format=None,
             system_prompt=None, state={"messages": messages}, runtime=None,
@@ -161,7 +164,7 @@ def summarization(trigger: float, keep: int) -> Any:
     """SummarizationMiddleware; the trigger is a share of the window up to 1, else tokens."""
 
     def compact(view: dict[str, Any], host: Host) -> list[Any] | None:
-        known, messages = history(view)
+        known, messages = history(view, host)
         model = Asked(profile={"max_input_tokens": view["window"]})
         kind = "fraction" if trigger <= 1 else "tokens"
         middleware = Noting(
