@@ -102,32 +102,48 @@ ARMS = (
 )  # fmt: skip
 
 
+class Read(NamedTuple):
+    """A message as the model reads it: a digest of all of it, and of what stands for something."""
+
+    all: int
+    said: int
+
+
 class Sent(NamedTuple):
     """The prompt of one call, each message as what the model reads, and what it was billed."""
 
     answer: str
-    prompt: tuple[int, ...]
+    prompt: tuple[Read, ...]
     tokens: int
     usd: float
 
 
 def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sent]:
     """Replay a conversation under a strategy; each call, with the requests before it."""
-    prompt: list[int] = []
-    known: dict[int, tuple[Message, int]] = {}
+    prompt: list[Read] = []
+    known: dict[int, tuple[Message, Read]] = {}
 
-    def read(message: Message) -> int:
+    def look(message: Message) -> Read:
         if id(message) not in known:
-            text = "".join(part.text for part in message.parts if part.sources)
-            known[id(message)] = message, hash((message.role, text))
+            whole = "".join(part.text for part in message.parts)
+            said = "".join(part.text for part in message.parts if part.sources)
+            digests = Read(hash((message.role, whole)), hash((message.role, said)))
+            known[id(message)] = message, digests
         return known[id(message)][1]
 
     steps = compactlab.replay(conversation, strategy, window=window or None)
     for step in steps:
-        prompt[step.shared :] = map(read, step.added)
+        prompt[step.shared :] = map(look, step.added)
         usages = [step.usage, *(side.usage for side in step.side)]
         usd = sum(cost(step.model, step.time, usage) for usage in usages)
         yield Sent(step.answer, tuple(prompt), sum(u.prompt for u in usages), usd)
+
+
+def same(one: Sequence[Read], other: Sequence[Read]) -> bool:
+    """Whether two prompts say the same, message by message."""
+    return len(one) == len(other) and all(
+        a.all == b.all or a.said == b.said for a, b in zip(one, other, strict=True)
+    )
 
 
 def cost(model: str, time: float, usage: Usage) -> float:
@@ -154,7 +170,7 @@ def compared(arm: Arm, command: str, conversation: Conversation) -> Compared:
     theirs = list(sent(conversation, f"exec({command!r})", arm.window))
     ours = list(sent(conversation, arm.ours, arm.window))
     pairs = list(zip(theirs, ours, strict=True))
-    different = [number for number, (a, b) in enumerate(pairs, 1) if a.prompt != b.prompt]
+    different = [n for n, (a, b) in enumerate(pairs, 1) if not same(a.prompt, b.prompt)]
     tokens, usd = sum(s.tokens for s in theirs), sum(s.usd for s in theirs)
     return Compared(
         arm.title, arm.ours, conversation.id, len(pairs), len(pairs) - len(different),

@@ -14,7 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
-from compactlab.strategies.mechanisms.text import holds, one
+from compactlab.strategies.mechanisms.text import arguments_of, holds, one
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
@@ -115,11 +115,27 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 @remembered
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
+    return _serialised(message, objects=False)
+
+
+@remembered
+def serialised_objects(message: Message) -> int:
+    """The same where a call's arguments are an object and no text, as in answers of Anthropic."""
+    return _serialised(message, objects=True)
+
+
+def serialises(host: Host) -> Weight:
+    """How messages are counted for a model."""
+    return serialised_objects if host.model.name.startswith("claude") else serialised
+
+
+def _serialised(message: Message, *, objects: bool) -> int:
     parts = message.parts
     if message.origin == SUMMARY:
         parts = (plain("".join(part.text for part in parts)),)
     chars = _FRAME + _quoted(message.role) + _quoted(message.id)
-    chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
+    chars += sum(_chars(part, objects=objects) for part in parts)
+    chars += len(", ") * max(len(parts) - 1, 0)
     return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
 
 
@@ -137,14 +153,17 @@ _AROUND = {
     ),
 }
 _quote = json.JSONEncoder(ensure_ascii=False).encode
+_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
 def _quoted(text: str) -> int:
     return len(_quote(text))
 
 
-def _chars(part: Part) -> int:
-    chars = _AROUND.get(part.type, _TEXT) + _quoted(part.text)
+def _chars(part: Part, *, objects: bool) -> int:
+    chars = _AROUND.get(part.type, _TEXT)
+    arguments = arguments_of(part) if objects and part.type == "tool_call" else None
+    chars += len(_sorted(arguments)) if isinstance(arguments, dict) else _quoted(part.text)
     if part.type in ("tool_call", "tool_result"):
         chars += _quoted(part.call_id)
     return chars + _quoted(part.name) if part.type == "tool_call" else chars
@@ -227,17 +246,23 @@ def summarise_tool_groups(groups: list[Group], keep: int) -> list[Group]:
 
 
 def context_window(
-    groups: list[Group], evict: int, cut: int, keep: int, *, preserve_first_user_group: bool = False
+    groups: list[Group],
+    evict: int,
+    cut: int,
+    keep: int,
+    weight: Weight = serialised,
+    *,
+    preserve_first_user_group: bool = False,
 ) -> list[Group]:
     """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
 
     ``evict`` and ``cut`` are the tokens beyond which it does the one and the other: shares of the
     budget, which is the window without the answer.
     """
-    if total(groups, serialised) > evict:
+    if total(groups, weight) > evict:
         groups = summarise_tool_groups(groups, keep)
     first = preserve_first_user_group
-    return truncate(groups, cut, evict, serialised, preserve_first_user_group=first)
+    return truncate(groups, cut, evict, weight, preserve_first_user_group=first)
 
 
 def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Message]:
@@ -403,7 +428,7 @@ class ToolGroups(Strategy):
     def _is_due(self, messages: Messages, host: Host) -> bool:
         """Whether there can be anything to do; so that nothing is grouped in vain."""
         if self.strategy == "context_window":
-            return messages.total(serialised) > self._evicts(host)
+            return messages.total(serialises(host)) > self._evicts(host)
         if self.strategy == "truncation":
             return len(messages) > self.max_n
         if self.strategy == "sliding_window":
@@ -423,7 +448,8 @@ class ToolGroups(Strategy):
             return summarise_tool_groups(groups, keep)
         evict = int(self._evicts(host))
         cut = max(evict, int(self._budget(host) * self.truncation_threshold))
-        return context_window(groups, evict, cut, keep, preserve_first_user_group=first)
+        weight = serialises(host)
+        return context_window(groups, evict, cut, keep, weight, preserve_first_user_group=first)
 
     def _evicts(self, host: Host) -> float:
         """Tokens beyond which old tool groups are told."""

@@ -62,21 +62,32 @@ def compacting(name: str) -> Any:
     """The strategy, asked before each call as a chat client with compaction asks it."""
 
     def compact(view: dict[str, Any], host: Host) -> list[Any]:
+        # What the framework told comes back under an id of the host's; it has one of its own.
+        named, told_last = vars(host).setdefault("named", ({}, {}))
         messages = [framework(message) for message in view["messages"]]
-        known = {message["id"] for message in view["messages"]}
+        for message in messages:
+            if (waiting := told_last.get(message.text)) and message.message_id not in named:
+                if not message.message_id.startswith("program:"):
+                    continue
+                named[message.message_id] = waiting.pop(0)
+            message.message_id = named.get(message.message_id, message.message_id)
+        known = {m.message_id: sent["id"] for m, sent in zip(messages, view["messages"], strict=True)}
         annotate_message_groups(messages, tokenizer=CharacterEstimatorTokenizer())
         asyncio.run(strategy_of(name, view["window"])(messages))
-        return [kept(message, known) for message in included_messages(messages)]
+        left = included_messages(messages)
+        told_last.clear()
+        for message in left:
+            if message.message_id not in known:
+                told_last.setdefault(message.text, []).append(message.message_id)
+        return [known.get(m.message_id) or told(m, known) for m in left]
 
     return compact
 
 
-def kept(message: Message, known: set[str]) -> Any:
-    """A message by its id, or one that tells old results."""
-    if message.message_id in known:
-        return message.message_id
-    told = message.additional_properties[GROUP_ANNOTATION_KEY][SUMMARY_OF_MESSAGE_IDS_KEY]
-    part = {"text": message.text, "kind": "truncated", "sources": told}
+def told(message: Message, known: dict[str, str]) -> dict[str, Any]:
+    """A message that tells old results in one."""
+    sources = message.additional_properties[GROUP_ANNOTATION_KEY][SUMMARY_OF_MESSAGE_IDS_KEY]
+    part = {"text": message.text, "kind": "truncated", "sources": [known[id] for id in sources]}
     return {"role": "assistant", "parts": [part]}
 
 
