@@ -231,13 +231,16 @@ def main(arguments: list[str]) -> int:
             continue
         for conversation in conversations:
             print(f"{arm.title}, {conversation.id} ...", file=sys.stderr)
-            rows.append(compared(arm, command, conversation))
+            try:
+                rows.append(compared(arm, command, conversation))
+            except compactlab.CompactlabError as error:
+                missing[f"{arm.title}, {conversation.id}"] = str(error)
     print("\n".join(table(rows)))
     for row in rows:
         if row.first:
             print(f"{row.arm}, {row.session}: prompts first differ at {row.first}")
     for name, why in missing.items():
-        print(f"{name} cannot be had here: {why}")
+        print(f"{name}: not compared: {why}")
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n", "utf-8")
     return int(len({row.arm.split()[0] for row in rows}) < LEAST and not options.only)

@@ -41,7 +41,13 @@ class Piece:
     def text(self) -> str:
         """What it says to a framework that knows texts alone."""
         kinds = ("text", "tool_result")
-        return "\n".join(p["text"] for p in self.parts if p["type"] in kinds and p["text"])
+        texts = (text_of(part) for part in self.parts if part["type"] in kinds)
+        return "\n".join(text for text in texts if text)
+
+    @property
+    def images(self) -> int:
+        """How many images it shows."""
+        return sum(part["type"] == "image" for part in self.parts)
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -56,6 +62,11 @@ class Piece:
     def result(self) -> dict[str, Any]:
         """The first result of a tool in it; {} if it has none."""
         return next((part for part in self.parts if part["type"] == "tool_result"), {})
+
+
+def text_of(part: dict[str, Any]) -> str:
+    """A part's text; as many characters as it has tokens for, where nobody has its text."""
+    return part["text"] or "." * (4 * part.get("size", 0))
 
 
 def arguments(text: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from agent_framework._compaction import (
     included_messages,
 )
 
-from pieces import arguments  # isort: skip
+from pieces import arguments, text_of  # isort: skip
 from compactlab_program import Host, serve  # isort: skip
 
 MAX_OUTPUT = 16_384
@@ -38,12 +38,12 @@ def framework(message: dict[str, Any]) -> Message:
             )
         elif part["type"] == "tool_result":
             contents.append(
-                Content.from_function_result(part.get("call_id", ""), result=part["text"])
+                Content.from_function_result(part.get("call_id", ""), result=text_of(part))
             )
         elif part["type"] == "thinking":
             contents.append(Content.from_text_reasoning(text=part["text"]))
         else:
-            contents.append(Content.from_text(part["text"]))
+            contents.append(Content.from_text(text_of(part)))
     return Message(message["role"], contents, message_id=message["id"])
 
 

@@ -26,22 +26,27 @@ from langchain_core.messages import (
     trim_messages,
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pieces import Piece, edits, ids, pieces, says_summary
+from pieces import Piece, edits, ids, pieces, says_summary, text_of
 
 from compactlab_program import Host, serve  # isort: skip
 
 
-def langchain(piece: Piece, usage: dict[str, int] | None = None) -> AnyMessage:
-    """A piece as ChatAnthropic would have it: blocks, unless it is text alone."""
-    images = [{"type": "image", "url": ""} for part in piece.parts if part["type"] == "image"]
+def langchain(
+    piece: Piece, usage: dict[str, int] | None = None, *, anthropic: bool = True
+) -> AnyMessage:
+    """A piece as ChatAnthropic would have it, in blocks unless it is text alone; or ChatOpenAI."""
+    texts = [text_of(part) for part in piece.parts if part["type"] in ("text", "tool_result")]
+    content: Any = piece.text
+    if piece.images or len(texts) > 1:
+        shown = [{"type": "image"}] * piece.images
+        content = [*({"type": "text", "text": text} for text in texts), *shown]
     if piece.role == "user":
-        text = [{"type": "text", "text": piece.text}]
-        return HumanMessage(id=piece.key, content=[*text, *images] if images else piece.text)
+        return HumanMessage(id=piece.key, content=content)
     if piece.role == "tool":
         result = piece.result
         return ToolMessage(
             id=piece.key,
-            content=piece.text,
+            content=content,
             tool_call_id=result.get("call_id", ""),
             name=result.get("name") or None,
             status="error" if result.get("is_error") else "success",
@@ -56,7 +61,7 @@ def langchain(piece: Piece, usage: dict[str, int] | None = None) -> AnyMessage:
         counted = {"input_tokens": prompt, "output_tokens": output, "total_tokens": prompt + output}
     return AIMessage(
         id=piece.key,
-        content=piece.text if len(found) == 1 and not calls and piece.text else found,
+        content=found if anthropic and (calls or len(found) != 1) else piece.text,
         tool_calls=calls,
         usage_metadata=counted,
         response_metadata={"model_provider": "anthropic"},
@@ -85,7 +90,8 @@ def history(view: dict[str, Any], host: Host) -> tuple[list[Piece], list[AnyMess
     last = next((p for p in reversed(known) if p.role == "assistant"), None)
     if last is not None and view["usage"] is not None:
         reported.setdefault(last.key, view["usage"])
-    return known, [langchain(piece, reported.get(piece.key)) for piece in known]
+    anthropic = host.begin["model"].startswith("claude")
+    return known, [langchain(p, reported.get(p.key), anthropic=anthropic) for p in known]
 
 
 def kept(messages: Sequence[BaseMessage], before: Sequence[BaseMessage]) -> list[Any]:

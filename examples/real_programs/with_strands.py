@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from pieces import arguments
+from pieces import arguments, text_of
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.types.exceptions import ContextWindowOverflowException
 
@@ -26,16 +26,16 @@ def strands(message: dict[str, Any]) -> dict[str, Any]:
         elif part["type"] == "tool_result":
             status = "error" if part.get("is_error") else "success"
             result = {"toolUseId": part.get("call_id", ""), "status": status}
-            content.append({"toolResult": {**result, "content": [{"text": part["text"]}]}})
+            content.append({"toolResult": {**result, "content": [{"text": text_of(part)}]}})
         elif part["type"] == "thinking":
             content.append({"reasoningContent": {"reasoningText": {"text": part["text"]}}})
         else:
-            content.append({"text": part["text"]})
+            content.append({"text": text_of(part)})
     role = "assistant" if message["role"] == "assistant" else "user"
     return {"role": role, "content": content, "id": message["id"]}
 
 
-def text_of(block: dict[str, Any]) -> str | None:
+def result_of(block: dict[str, Any]) -> str | None:
     """What a result of a tool says; None for another block."""
     result = block.get("toolResult")
     return None if result is None else "".join(item["text"] for item in result["content"])
@@ -69,7 +69,7 @@ def relieve(manager: Any, agent: Any, view: dict[str, Any], host: Host) -> None:
             return
         for message in agent.messages:
             if message["content"] != known[message["id"]]["content"]:
-                now, old = ("\n".join(text_of(b) or "" for b in m["content"])
+                now, old = ("\n".join(result_of(b) or "" for b in m["content"])
                             for m in (message, known[message["id"]]))  # fmt: skip
                 weights[message["id"]] += host.count(now) - host.count(old)
                 known[message["id"]] = dict(message)
@@ -79,8 +79,8 @@ def edited(message: dict[str, Any], before: dict[str, Any]) -> Any:
     """A message by its id, or with the results that were shortened."""
     parts: list[Any] = []
     for place, (block, part) in enumerate(zip(message["content"], before["parts"], strict=True)):
-        text = text_of(block)
-        same = text is None or text == part["text"]
+        text = result_of(block)
+        same = text is None or text == text_of(part)
         parts.append(place if same else {"part": place, "text": text, "kind": "truncated"})
     same = parts == list(range(len(parts)))
     return message["id"] if same else {"id": message["id"], "parts": parts}
