@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars validate simulations calibration clean docs picture bench-goals profile recorded results site
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs validate simulations calibration clean docs picture bench-goals profile recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,9 @@ growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json a
 RECORDED ?= ../shared/recorded
 figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5
 	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
+
+real-programs: $(READY) ## run real frameworks beside our built-ins, over RECORDED=their folders; installs them into .real-programs
+	$(BIN)/python examples/real_programs.py $(RECORDED)/entireio-cli $(RECORDED)/agentv $(wildcard $(RECORDED)-more/cipher-box)
 
 bars: $(READY) ## cross-validate the bill over recorded sessions, RECORDED=their folders
 	$(BIN)/python examples/bars.py $(RECORDED) $(wildcard $(addsuffix -more,$(RECORDED)))

@@ -8,9 +8,10 @@ Each framework is installed with pinned versions in an environment of its own be
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
 replayed over every session, and the prompts of each call are compared, message by message: roles,
 and the texts that stand for something that was said. Leads and place-holders that stand for nothing
-are in the framework's words in one and in ours in the other; they are in the tokens. The table says for how many calls the prompts are equal, how far apart tokens and dollars are, and where
-the first difference of each session is. A framework that cannot be had is named with the reason;
-the exit code is 1 if fewer than four could be compared.
+are in the framework's words in one and in ours in the other; they are in the tokens. The table says
+for how many calls the prompts are equal, how far apart tokens and dollars are, and where the first
+difference of each session is. What cannot be had or compared is named with the reason; the exit
+code is 1 if fewer than four frameworks could be compared.
 """
 
 from __future__ import annotations
@@ -94,10 +95,7 @@ ARMS = (
         ("sliding_window",), "tool_groups(strategy='sliding_window')",
     ),
     Arm(
-        "google-adk", ("google-adk==2.13.0",), "with_adk.py", ("3", "1"), "event_ranges",
-    ),
-    Arm(
-        "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi(flush=False)", 80_000,
+        "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi", 80_000,
     ),
 )  # fmt: skip
 

@@ -98,25 +98,24 @@ def edits(kept: Iterable[Kept], known: Iterable[Piece]) -> list[Any]:
     whole = {piece.key: piece for piece in known}
     found: list[Any] = []
 
-    def message(item: Kept) -> object:
-        if isinstance(item, dict):
-            return item  # equal to nothing else
-        return whole[item if isinstance(item, str) else item[0]].message["id"]
+    def owner(item: Kept) -> object:
+        # A new message is equal to nothing else.
+        return id(item) if isinstance(item, dict) else whole[_key(item)].message["id"]
 
-    for _, group in groupby(kept, key=lambda item: id(item) if isinstance(item, dict) else message(item)):
+    for message, group in groupby(kept, key=owner):
         items = list(group)
         if isinstance(items[0], dict):
             found += items
             continue
         parts: list[Any] = []
         for item in items:
-            key, text = (item, None) if isinstance(item, str) else item
-            piece, first = whole[key], int(key.rpartition("#")[2])
-            places = range(first, first + len(piece.parts))
-            parts += places if text is None else [{"part": first, "text": text}]
-        id_ = str(message(items[0]))
-        same = parts == list(range(len(whole[_key(items[0])].message["parts"])))
-        found.append(id_ if same else {"id": id_, "parts": parts})
+            piece, first = whole[_key(item)], int(_key(item).rpartition("#")[2])
+            if isinstance(item, str):
+                parts += range(first, first + len(piece.parts))
+            else:
+                parts.append({"part": first, "text": item[1]})
+        everything = list(range(len(whole[_key(items[0])].message["parts"])))
+        found.append(message if parts == everything else {"id": message, "parts": parts})
     return found
 
 

@@ -141,7 +141,9 @@ class Asked(BaseChatModel):
     def _get_ls_params(self, stop: Any = None, **more: Any) -> dict[str, str]:
         return {"ls_provider": "anthropic"}
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any
+    ) -> ChatResult:
         middleware = self.middleware
         known = {message["id"]: message for message in middleware.view["messages"]}
         given = ids(message.id for message in middleware.given)
