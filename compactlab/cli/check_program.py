@@ -28,12 +28,12 @@ from compactlab.cli.options import Count, Seconds
     help="Seconds that each answer may take.",
 )
 def check_program(command: str, conversations: int, timeout: float) -> None:
-    """Check a program that is to be a strategy: compactlab check-program 'node my-compactor.mjs'.
+    """Check whether a program can be a strategy.
 
-    COMMAND is the program with its arguments; no shell reads it, and it runs with your rights. It
-    says hello, and is asked about conversations that are drawn for the purpose, each replayed three
-    times. Every answer is compared with the contract of strategies. docs/protocol.md has the
-    protocol and the rules.
+    COMMAND, such as 'node my-compactor.mjs', is the program with its arguments; no shell reads it,
+    and it runs with your rights. It says hello, and is asked about conversations that are drawn for
+    the purpose, each replayed three times. Every answer is compared with the contract of
+    strategies. docs/protocol.md has the protocol and the rules.
     """
     from compactlab.reports.render.text import counted
     from compactlab.strategies.program.exec import Exec
