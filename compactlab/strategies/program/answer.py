@@ -202,6 +202,7 @@ class Exchange:
             origin = (Source(old.id, number, piece.start, end),) if own else origin
             text, usual = text[piece.start : end], "truncated"
         else:
+            origin = (Source(old.id, number),) if own else origin
             text, usual = piece.text, "stub"
         return structs.replace(
             part,
