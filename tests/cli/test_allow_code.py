@@ -85,7 +85,7 @@ def test_a_store_a_baseline_and_a_report_start_nothing(compactlab, trace):
     trace.unlink()
     for command in (
         ("report", "compactlab-out"),
-        ("compare", "compactlab-out"),
+        ("compare", "compactlab-out", "keep_all"),
         ("baseline", "compactlab-out", "-o", "baseline.json"),
         ("gate", "compactlab-out", "--baseline", "baseline.json"),
         ("query", "compactlab-out", "select strategy from runs"),

