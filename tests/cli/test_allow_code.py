@@ -83,9 +83,11 @@ def test_what_the_command_line_names_is_started(compactlab, trace):
 def test_a_store_a_baseline_and_a_report_start_nothing(compactlab, trace):
     assert compactlab("run", experiment("keep_all", program(trace)), "--allow-code").code == 0
     trace.unlink()
+    labels = [run.label for run in Results.load("compactlab-out").runs if "exec" in run.label]
+    assert labels
     for command in (
         ("report", "compactlab-out"),
-        ("compare", "compactlab-out", "keep_all"),
+        ("compare", "compactlab-out", "keep_all", *labels),
         ("baseline", "compactlab-out", "-o", "baseline.json"),
         ("gate", "compactlab-out", "--baseline", "baseline.json"),
         ("query", "compactlab-out", "select strategy from runs"),
