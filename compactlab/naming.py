@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import glob
 import re
+import shlex
 from collections.abc import Iterable
+<<<<<<< HEAD
 from dataclasses import replace
+=======
+from contextlib import suppress
+>>>>>>> help-a
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +33,7 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.catalogue import find_strategy, known_strategy
+from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.llm import Llm
 
@@ -70,6 +77,8 @@ def strategy_of(strategy: Strategy | str) -> Strategy:
 
 def planned_strategy(strategy: Strategy | str) -> Strategy:
     """A strategy, or the one that a spec names, whose code is not loaded if it is not ours."""
+    if not isinstance(strategy, str) and any(isinstance(p, Exec) for p in strategy.parts):
+        strategy = strategy.spec
     return known_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
@@ -231,11 +240,39 @@ def relative_profile(folder: Path, text: str) -> str:
 
 
 def relative_strategy(folder: Path, text: str) -> str:
-    """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
+    """The spec of a strategy or a pipeline, with files of classes and programs from a folder."""
+
+    def command(match: re.Match[str]) -> str:
+        given = str(ast.literal_eval(match[2]))
+        found = relative_command(folder, given)
+        return match[0] if found == given else f"{match[1]}{found!r}"
+
+    with suppress(SyntaxError, ValueError):  # of a text that is none, which its reader will say
+        text = _COMMAND.sub(command, text)
     # Begun at the beginning of a word only, it takes no longer than the text is long.
     return re.sub(
         r"(?<![^\s+])[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text
     )
+
+
+# The command of a program: the first text in the parentheses of exec.
+_COMMAND = re.compile(
+    r"""(?<![^\s+])(exec\((?:\s*command\s*=)?\s*)('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+)
+
+
+def relative_command(folder: Path, command: str) -> str:
+    """A command, with the files that its words name taken from a folder; as it is without any.
+
+    The program itself is a file if it has a slash; else it is looked up as always.
+    """
+    try:
+        first, *rest = shlex.split(command)
+    except ValueError:  # its reader will say
+        return command
+    words = [relative_path(folder, first) if "/" in first else first]
+    words += [relative_path(folder, word) for word in rest]
+    return command if words == [first, *rest] else shlex.join(words)
 
 
 def relative_class(folder: Path, name: str) -> str:

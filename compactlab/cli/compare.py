@@ -40,7 +40,7 @@ _MANIFEST = "manifest.json"
 def compare(
     store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str
 ) -> None:
-    """Compare strategies of STORE, or several stores, with the first.
+    """Compare strategies of STORE, or stores, with the first.
 
     \b
     compactlab compare sweep claude_code codex 'sliding_window*'

@@ -37,6 +37,7 @@ from compactlab.naming import (
     metrics_of,
     models_of,
     relative_class,
+    relative_command,
     relative_conversation,
     relative_path,
     relative_profile,
@@ -53,7 +54,7 @@ from compactlab.scenarios.catalogue import (
     is_there,
     meant,
 )
-from compactlab.sim.core.errors import unknown
+from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
@@ -81,6 +82,7 @@ class Expansion:
 
     folder: Path
     faults: Faults
+    allow_code: bool = False  # whether strategies may be programs, and classes in files
 
     def strategies(self, given: Any) -> list[str]:
         """The specs of the strategies, each once."""
@@ -94,6 +96,7 @@ class Expansion:
         if isinstance(given, str):
             text = relative_strategy(self.folder, given)
             with self.faults.at(place):
+                self._allow(text)
                 return Fixed(text, strategies.known_strategy(text))
             return None
         match self._table(given, place, StrategyTable, PipelineTable):
@@ -108,12 +111,27 @@ class Expansion:
         if set(name) & set("(+"):
             self.faults.add((*place, "name"), "write one name, with its fields as keys beside it")
             return None
+        if name == strategies.EXEC and "command" in fields:
+            fields = {**fields, "command": self._command(fields["command"])}
         with self.faults.at((*place, "name")):
+            self._allow(name)
             if strategies.is_foreign_name(name):
                 find, make = partial(strategies.find_class, name), strategies.known_strategy
                 return read_apart(name, fields, place, self.faults, find=find, make=make)
             return read_grid(name, strategies.find_class(name), fields, place, self.faults)
         return None
+
+    def _allow(self, text: str) -> None:
+        """Refuse to start code that somebody who was given this file may not have seen."""
+        if not self.allow_code and (code := strategies.code_in(text)):
+            raise UsageError(
+                f"{code} is code, which a file may start only with --allow-code: read it first"
+            )
+
+    def _command(self, given: Any) -> Any:
+        if isinstance(given, list):
+            return [self._command(each) for each in given]
+        return relative_command(self.folder, given) if isinstance(given, str) else given
 
     def _pipe(self, table: PipelineTable, place: Place) -> Pipe | None:
         parts: list[Choice | None] = []
@@ -375,18 +393,21 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     )
 
     @classmethod
-    def load(cls, path: Path | None, options: dict[str, Any]) -> ExperimentSettings:
+    def load(
+        cls, path: Path | None, options: dict[str, Any], *, allow_code: bool = False
+    ) -> ExperimentSettings:
         """Read a file, and let options win over it.
 
-        Paths in the file are taken from where it stands; seeds among the options are those of all
-        conversations. Raises an InputError that names all that is unknown or wrong in the file.
+        Only with ``allow_code`` may the file name programs, or classes in files. Paths in it are
+        taken from where it stands; seeds among the options are those of all conversations. Raises
+        an InputError that names all that is unknown or wrong in the file.
         """
         faults = Faults()
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
         data: dict[str, Any] = {}
         if path is not None:
             in_file = {k: v for k, v in parsed(path, "experiment").items() if k not in options}
-            data = _written_out(path.parent, in_file, faults)
+            data = _written_out(Expansion(path.parent, faults, allow_code), in_file)
             _check_names(data, options, faults)
         if "seeds" in options and "conversations" in data:
             data["conversations"] = [
@@ -400,14 +421,14 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         return settings
 
 
-def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str, Any]:
+def _written_out(expansion: Expansion, data: dict[str, Any]) -> dict[str, Any]:
     """What a file says, with its paths found and its grids written out; without what is wrong."""
+    folder, faults = expansion.folder, expansion.faults
     odd = {key for key, value in data.items() for _ in _oddities(value, (key,), faults)}
     data = {key: value for key, value in data.items() if key not in odd}
     for key in ("out", "models_file", "churn", "answers"):
         if isinstance(data.get(key), str):
             data[key] = str(folder / data[key])
-    expansion = Expansion(folder, faults)
     expand: dict[str, Callable[[Any], Any]] = {
         "conversations": expansion.conversations,
         "strategies": expansion.strategies,

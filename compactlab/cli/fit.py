@@ -190,7 +190,7 @@ def fit(
     made: int,
     lenient: bool,
 ) -> None:
-    """Measure recordings, and make a profile for scenarios from them.
+    """Measure recordings, and make a profile of them.
 
     PATH is a transcript of any format or a folder of them; without PATH, the usual folders of the
     clients that are here. The command measures the sizes of user

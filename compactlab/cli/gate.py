@@ -125,7 +125,7 @@ def _contents(snapshot: Baseline) -> str:
 def gate(
     folder: str, baseline: str, rules: str | None, github: bool | None, **files: str | None
 ) -> None:
-    """Judge the store in DIR by a baseline, with rules or exactly.
+    """Judge the store in DIR by a baseline, by rules or exactly.
 
     A strategy whose settings have changed is compared with its former self, and a note says so.
 

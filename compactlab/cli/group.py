@@ -27,11 +27,13 @@ _FILES = {
     "calibrate": "",
     "list": "",
     "new": "",
+    "check-program": "check_program",
     "schema": "",
     "merge": "",
     "query": "",
 }
-_BUILT_IN = {"list": "list_"}  # what Python itself has under the name
+# The name of a command in its file, where Python has or allows no such name.
+_NAMED = {"list": "list_", "check-program": "check_program"}
 
 
 class Commands(click.Group):
@@ -46,7 +48,7 @@ class Commands(click.Group):
         if cmd_name not in _FILES:
             return None
         module = import_module(f"compactlab.cli.{_FILES[cmd_name] or cmd_name}")
-        command: click.Command = getattr(module, _BUILT_IN.get(cmd_name, cmd_name))
+        command: click.Command = getattr(module, _NAMED.get(cmd_name, cmd_name))
         return command
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @own_models
 @redact
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
-    """Describe transcripts: format, calls, tokens, compactions, cost.
+    """Describe transcripts: format, calls, compactions, cost.
 
     Calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost. A
     scenario's spec may stand for a path.

@@ -318,7 +318,7 @@ _NOTES = {
 @own_models
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List strategies, scenarios, summarisers, metrics and models.
+    """List strategies, scenarios, summarisers, metrics, models.
 
     Strategies are a table by what they do and when they act. Of others, one line each; a second
     line says what is simulated, and --parameters adds the parameters.

@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: a strategy, an experiment, a gate."""
+    """Write files to start from: strategy, experiment, gate."""
 
 
 @new.command()

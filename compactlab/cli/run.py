@@ -142,6 +142,11 @@ Examples:
     is_flag=True,
     help="Run again the runs that failed and the sources that could not be read.",
 )
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let EXPERIMENT start code: strategies in files, and programs by exec. Read them first.",
+)
 @redact
 @click.option(
     "--dask", metavar="ADDRESS", help="Use the workers of the dask cluster with this scheduler."
@@ -150,12 +155,16 @@ Examples:
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
 def run(
+<<<<<<< HEAD
     experiment: str | None,
     dry_run: bool,
     retry: bool,
     ask: Mode,
     budget: float | None,
     **options: Any,
+=======
+    experiment: str | None, dry_run: bool, retry: bool, allow_code: bool, **options: Any
+>>>>>>> help-a
 ) -> None:
     """Replay strategies over conversations, and write a report.
 
@@ -173,7 +182,8 @@ def run(
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    settings = ExperimentSettings.load(Path(experiment) if experiment else None, given)
+    file = Path(experiment) if experiment else None
+    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
     if settings.redact:
         redact_from_here()
     asker = asker_of(settings.answers, ask, budget, settings.models_file)

@@ -19,7 +19,7 @@ from compactlab.cli.disclosing import say, write_file
     "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write it to FILE."
 )
 def schema(what: str, out: str | None) -> None:
-    """Print the JSON Schema of experiment files, or of the protocol for programs.
+    """Print a JSON Schema: of experiment files, or of the protocol.
 
     Editors use the first to complete and check such files. The second describes each line between
     compactlab and a program that is a strategy.

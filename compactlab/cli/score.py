@@ -43,7 +43,7 @@ def score(
     form: str,
     facts_out: str | None,
 ) -> None:
-    """Score the context that another product made of a conversation.
+    """Score what another product made of a conversation.
 
     Nothing is replayed.
 

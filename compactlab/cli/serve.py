@@ -49,7 +49,7 @@ _TERMINATED = 143
 def serve(
     port: int, limit: int, jobs: int | None, models_file: str | None, *, lenient: bool
 ) -> None:
-    """Open a page that explains the transcript that you drop on it.
+    """Open a page that explains a transcript dropped on it.
 
     The page is at 127.0.0.1 alone, and its address holds a random token: nobody else can open it.
     A dropped transcript is audited as compactlab audit does it (bill, causes of cache misses,

@@ -148,7 +148,7 @@ _CLIENT = "claude_code"
 @click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
 @lenient_option
 def tune(paths: tuple[str, ...], **options: Any) -> None:
-    """Find the size at which to compact, and the setting to paste.
+    """Find the size to compact at, and the setting to paste.
 
     PATH is a transcript, a folder of transcripts or a scenario; without PATH, the usual folders of
     the clients that are here. Sessions are replayed under a row of triggers, then under more of

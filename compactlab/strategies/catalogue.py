@@ -183,6 +183,23 @@ def is_foreign_name(name: str) -> bool:
     return name not in _ours() and any(point.name == name for point in entry_points(group=GROUP))
 
 
+def code_in(text: str) -> str:
+    """What of a spec or a pipeline is code to be started: a program, or a class by its place.
+
+    Installed packages are not among it: whoever installed them chose them.
+
+    Examples
+    --------
+    >>> code_in("keep_all + own.py:Mine(keep=3)"), code_in("exec('node mine.mjs')")
+    ('own.py:Mine', 'exec')
+    >>> code_in("keep_all")
+    ''
+    """
+    names = (parse_spec(step)[0] for step in _split(text))
+    code = (name for name in names if name == EXEC or (":" in name and is_foreign_name(name)))
+    return next(code, "")
+
+
 def _piped(parts: Iterable[Strategy]) -> Strategy:
     steps = tuple(parts)
     return steps[0] if len(steps) == 1 else Pipeline(steps)

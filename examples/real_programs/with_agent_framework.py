@@ -71,9 +71,8 @@ def compacting(name: str) -> Any:
                     continue
                 named[message.message_id] = waiting.pop(0)
             message.message_id = named.get(message.message_id, message.message_id)
-        known = {
-            m.message_id: sent["id"] for m, sent in zip(messages, view["messages"], strict=True)
-        }
+        both = zip(messages, view["messages"], strict=True)
+        known = {message.message_id: sent["id"] for message, sent in both}
         annotate_message_groups(messages, tokenizer=CharacterEstimatorTokenizer())
         asyncio.run(strategy_of(name, view["window"])(messages))
         left = included_messages(messages)

@@ -105,7 +105,7 @@ def trimming(max_tokens: int) -> Any:
 
     def compact(view: dict[str, Any], host: Host) -> list[Any]:
         known, messages = history(view, host)
-        left = trim_messages(messages, max_tokens=max_tokens, token_counter="approximate")
+        left = trim_messages(messages, max_tokens=max_tokens, token_counter="approximate")  # noqa: S106
         return edits(kept(left, messages), known)
 
     return compact
@@ -132,7 +132,7 @@ class Asked(BaseChatModel):
     """The model that is to summarise: compactlab's summariser is asked in its place."""
 
     middleware: Any = None
-    parts: list[dict[str, Any]] = []
+    parts: Any = ()
 
     @property
     def _llm_type(self) -> str:
@@ -141,9 +141,7 @@ class Asked(BaseChatModel):
     def _get_ls_params(self, stop: Any = None, **more: Any) -> dict[str, str]:
         return {"ls_provider": "anthropic"}
 
-    def _generate(
-        self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any
-    ) -> ChatResult:
+    def _generate(self, messages: Any, *args: Any, **more: Any) -> ChatResult:
         middleware = self.middleware
         known = {message["id"]: message for message in middleware.view["messages"]}
         given = ids(message.id for message in middleware.given)
@@ -161,7 +159,7 @@ class Asked(BaseChatModel):
 class Noting(SummarizationMiddleware):
     """The middleware itself, which notes what it gives to the model."""
 
-    given: list[AnyMessage] = []
+    given: Sequence[AnyMessage] = ()
 
     def _trim_messages_for_summary(self, messages: list[AnyMessage]) -> list[AnyMessage]:
         self.given = super()._trim_messages_for_summary(messages)

@@ -59,7 +59,7 @@ def test_the_commands_of_the_action_take_the_options_that_it_gives() -> None:
     known = {"run": options_of("run"), "gate": options_of("gate")}
     for step in SCRIPTS[2:]:
         [command] = re.findall(r"^compactlab (\w+) ", step["run"], re.MULTILINE)
-        given = re.findall(r"(--[a-z]+)(?==|\b)", step["run"])
+        given = re.findall(r"(--[a-z]+(?:-[a-z]+)*)(?==|\b)", step["run"])
         assert given
         assert set(given) <= known[command]
 

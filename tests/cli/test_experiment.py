@@ -84,7 +84,7 @@ def test_the_file_of_a_strategy_is_taken_from_there_too(compactlab, toml, tmp_pa
     monkeypatch.chdir(tmp_path / "elsewhere")
     file = toml('strategies = ["own.py:KeepAll"]', "below/experiment.toml")
     (file.parent / "own.py").write_text("from compactlab.strategies import KeepAll\n")
-    assert compactlab("run", file, "--dry-run").code == 0
+    assert compactlab("run", file, "--dry-run", "--allow-code").code == 0
 
 
 def test_everything_that_is_wrong_is_named_at_once(compactlab, toml):

@@ -33,7 +33,7 @@ class Mine(compactlab.Strategy):
 def strategies(*given: object, folder: Path = Path()) -> list[str]:
     """What a list of strategies is written out to; an error, if anything is wrong."""
     faults = Faults()
-    found = Expansion(folder, faults).strategies(list(given))
+    found = Expansion(folder, faults, allow_code=True).strategies(list(given))
     if faults:
         raise faults.error("")
     return found

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.facts.attribution import Attributed, attributed, declared
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Role, Source, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
+from compactlab.sim.facts.attribution import Attributed, attributed, declared
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
 LOG = "build 4f2a91c7 failed in src/door.py at line 1500 because nobody had closed the fixture"

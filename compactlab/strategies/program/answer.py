@@ -203,6 +203,7 @@ class Exchange:
             origin = (Source(old.id, number, piece.start, end),) if own else origin
             text, usual = text[piece.start : end], "truncated"
         else:
+            origin = (Source(old.id, number),) if own else origin
             text, usual = piece.text, "stub"
         return structs.replace(
             part,
@@ -227,36 +228,44 @@ class Exchange:
         same = self._same(old, given)
         if len(same) == len(given):
             return Messages(same.values())
-        pieces = (part for message in old for part in message.parts)
-        parts: dict[tuple[str, str], Part] = {(p.type, p.call_id): p for p in pieces if p.call_id}
-        messages = [
-            same.get(place) or _restored(draft.message(host.now), parts)
-            for place, draft in enumerate(given)
-        ]
-        # Of equal messages another one may be found; here it is known which one it is.
-        context = attributed(old, view.system, View(view.system, Messages(messages))).view
         owners = {message.id: message for message in old}
+        calls: dict[tuple[str, str], tuple[Part, Message]] = {
+            (part.type, part.call_id): (part, message)
+            for message in old
+            for part in message.parts
+            if part.call_id
+        }
+        messages: list[Message | None] = [same.get(place) for place in range(len(given))]
+        keys: list[tuple[Key, int]] = []
         times: Counter[Key] = Counter()
-        for place, message in enumerate(context.messages):
-            if place in same:
-                messages[place] = same[place]
-                continue
-            key = given[place].key
-            times[key] += 1
-            made = structs.replace(
-                message,
-                id="",
-                parts=tuple(
-                    structs.replace(p, sources=tuple(self._origins(p, owners)))
-                    for p in message.parts
-                ),
-            )
-            known = self._made.get((key, times[key]))
-            # What it stands for is found once; afterwards it stands among those that are left.
-            if known is not None and self._was_said(known):
-                made = structs.replace(known, id="")
-            messages[place] = self._once((key, times[key]), made)
-        return Messages(messages)
+        for place, draft in enumerate(given):
+            times[draft.key] += 1
+            keys.append((draft.key, times[draft.key]))
+            known = self._made.get(keys[place])
+            if messages[place] is None and known is not None and self._was_said(known):
+                messages[place] = known
+        drafted = [_restored(draft.message(host.now), calls) for draft in given]
+        for place, message in enumerate(drafted):
+            # What a tool has said comes from what that tool has said.
+            result = calls.get(("tool_result", message.parts[0].call_id))
+            if messages[place] is None and message.role == "tool" and result is not None:
+                (found,) = attributed([result[1]], (), View((), Messages([message]))).view.messages
+                messages[place] = self._placed(keys[place], found, owners)
+        if None in messages:
+            told = Messages(each or drafted[place] for place, each in enumerate(messages))
+            # Of equal messages it may find another one; here it is known which one it is.
+            context = attributed(old, view.system, View(view.system, told)).view
+            for place, found in enumerate(context.messages):
+                messages[place] = messages[place] or self._placed(keys[place], found, owners)
+        return Messages(filter(None, messages))
+
+    def _placed(self, key: Hashable, found: Message, owners: Mapping[str, Message]) -> Message:
+        """A message whose origins were found, with those of the log in their place."""
+        parts = (
+            structs.replace(part, sources=tuple(self._origins(part, owners)))
+            for part in found.parts
+        )
+        return self._once(key, structs.replace(found, id="", parts=tuple(parts)))
 
     def _same(self, old: Sequence[Message], given: Sequence[Draft]) -> dict[int, Message]:
         """The messages that are as they were, by the places of drafts, in their order.
@@ -301,13 +310,17 @@ class Exchange:
         return sources
 
 
-def _restored(message: Message, known: Mapping[tuple[str, str], Part]) -> Message:
+Calls = Mapping[tuple[str, str], tuple[Part, Message]]
+"""The calls and results of a view, by type and id of the call, with their messages."""
+
+
+def _restored(message: Message, calls: Calls) -> Message:
     """A message with what its shape cannot say of its calls and results."""
-    return structs.replace(message, parts=tuple(_named(part, known) for part in message.parts))
+    return structs.replace(message, parts=tuple(_named(part, calls) for part in message.parts))
 
 
-def _named(part: Part, known: Mapping[tuple[str, str], Part]) -> Part:
-    old = known.get((part.type, part.call_id)) if part.call_id else None
+def _named(part: Part, calls: Calls) -> Part:
+    old = calls[part.type, part.call_id][0] if (part.type, part.call_id) in calls else None
     if old is None:
         return part
     if part.type == "tool_call" and canonical(old.text) == canonical(part.text):

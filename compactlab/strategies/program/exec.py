@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from compactlab.strategies.program.protocol import (
     Turn,
     Turned,
     Write,
+    kind_of,
     sent_part,
 )
 
@@ -71,6 +73,11 @@ class Exec(Strategy):
     def hello(self) -> Hello:
         """What the program says of itself."""
         return self._line.hello
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many views it was asked about and has changed, and its requests by their types."""
+        return self._line.counts
 
     @property
     def does(self) -> tuple[Act, ...]:  # type: ignore[override]
@@ -123,6 +130,7 @@ class _Line:
         self._started: Process | None = None
         self._exchange = Exchange()
         self._host: weakref.ref[Host] | None = None
+        self.counts: Counter[str] = Counter()
 
     @cached_property
     def hello(self) -> Hello:
@@ -148,9 +156,13 @@ class _Line:
         while not isinstance(message := process.receive(), Answer):
             if isinstance(message, Hello):
                 process.fail("said hello twice")
+            self.counts[kind_of(message)] += 1
             view, reply = self._done(message, view, host)
-            process.write(reply)
-        return self._answered(message, view, host)
+            process.reply(reply)
+        after = self._answered(message, view, host)
+        self.counts["views"] += 1
+        self.counts["changed"] += after is not view
+        return after
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:

@@ -72,30 +72,37 @@ def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
         role = _ROLES.get(given) if isinstance(given, str) else None
         if role is None:
             raise ValueError(f"answered a message of the role {str(given)[:40]!r}")
-        blocks = list(_blocks(message))
+        blocks = _blocks(message)
         if role == "tool":
-            call, name = str(message.get("tool_call_id") or ""), str(message.get("name") or "")
-            text = "\n".join(part.text for part in blocks if part.text)
-            result = Part("tool_result", text, "synthetic", (), name, call)
-            yield Draft(role, (result, *(part for part in blocks if part.type == "image")))
+            yield _result(blocks, message.get("tool_call_id"), message.get("name"))
             continue
-        blocks += _calls(message)
-        rest = [part for part in blocks if part.type != "tool_result"]
-        for part in blocks:
-            if part.type == "tool_result":
-                yield Draft("tool", (part,))
-        if rest or len(rest) == len(blocks):
+        rest = []
+        for block in blocks:
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                error = bool(block.get("is_error"))
+                yield _result(_blocks(block), block.get("tool_use_id"), None, error)
+            else:
+                rest.append(_block(block))
+        rest += _calls(message)
+        if rest or not blocks:
             yield Draft(role, tuple(rest) or (Part("text", "", "synthetic", ()),))
 
 
-def _blocks(message: dict[str, Any]) -> Iterator[Part]:
+def _result(blocks: Iterable[Any], id: Any, name: Any, error: bool = False) -> Draft:
+    """A tool's message: its text, and the images that came with it."""
+    parts = [_block(block) for block in blocks]
+    text = "\n".join(part.text for part in parts if part.text)
+    result = Part("tool_result", text, "synthetic", (), str(name or ""), str(id or ""), error)
+    return Draft("tool", (result, *(part for part in parts if part.type == "image")))
+
+
+def _blocks(message: dict[str, Any]) -> list[Any]:
     content = message.get("content")
     if isinstance(content, str):
-        content = [{"type": "text", "text": content}] if content else []
+        return [{"type": "text", "text": content}] if content else []
     if not isinstance(content, list | NoneType):
         raise ValueError(f"answered a message whose content is {type(content).__name__}")
-    for block in content or ():
-        yield _block(block)
+    return content or []
 
 
 def _block(block: Any) -> Part:
@@ -108,10 +115,6 @@ def _block(block: Any) -> Part:
         case "tool_use":
             arguments = _written(block.get("input"))
             return _call(block.get("name"), arguments, block.get("id"))
-        case "tool_result":
-            text = "\n".join(part.text for part in _blocks(block) if part.text)
-            call, error = str(block.get("tool_use_id") or ""), bool(block.get("is_error"))
-            return Part("tool_result", text, "synthetic", (), "", call, error)
         case "image" | "image_url" | "input_image":
             return Part("image", "", "synthetic", ())
     raise ValueError(f"answered a message with a block of the type {str(kind)[:40]!r}")

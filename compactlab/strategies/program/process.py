@@ -23,12 +23,15 @@ from compactlab.strategies.program.protocol import (
     FromProgram,
     Greeting,
     Hello,
+    kind_of,
     line_of,
     read_line,
 )
 
 # Bytes of a line; the view of a session of a million tokens has some four million.
 LONGEST = 64 * 2**20
+MOST_REQUESTS = 10_000
+"""Of one view; a program that asks for ever would never be late, as the host works meanwhile."""
 _CHUNK = 1 << 16
 _WAITING = 64  # chunks that are read ahead; then the program waits until somebody wants them
 _PULSE = 0.2
@@ -101,7 +104,10 @@ class Process:
         self._buffer = b""
         self._over = over = threading.Event()
         self._asked = "for its hello"
-        self._until = 0.0
+        self._until = self._received = (
+            0.0  # times: when it must have answered, and when it last did
+        )
+        self._requests = 0
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -123,18 +129,26 @@ class Process:
         self.ask(Greeting(VERSION), "for its hello")
         hello = self.receive()
         if not isinstance(hello, Hello):
-            self.fail(f"wrote {_kind(hello)!r} where its hello was to come")
+            self.fail(f"wrote {kind_of(hello)!r} where its hello was to come")
         if hello.protocol != VERSION:
             self.fail(f"speaks version {hello.protocol} of the protocol, and this is {VERSION}")
         return hello
 
     def ask(self, message: FromHost, what: str) -> None:
         """Write something whose answer is waited for, within the time limit."""
-        self._asked, self._until = what, time.monotonic() + self.seconds
+        self._asked, self._until, self._requests = what, time.monotonic() + self.seconds, 0
+        self.write(message)
+
+    def reply(self, message: FromHost) -> None:
+        """Write what it has asked for; the time that this took was not its own."""
+        self._requests += 1
+        if self._requests > MOST_REQUESTS:
+            self.fail(f"made more than {MOST_REQUESTS:,} requests")
+        self._until += time.monotonic() - self._received
         self.write(message)
 
     def write(self, message: FromHost) -> None:
-        """Write something."""
+        """Write something that needs no answer."""
         self._written.put(line_of(message))
 
     def receive(self) -> FromProgram:
@@ -146,6 +160,7 @@ class Process:
             If it writes nothing in time, nothing any more, or something else than a message.
         """
         line = self._line()
+        self._received = time.monotonic()
         try:
             return read_line(line)
         except (ValueError, RecursionError) as error:
@@ -181,10 +196,6 @@ class Process:
         """End it, and say what is wrong."""
         self.end()
         raise ContractError(f"the program {self.command!r} {what} (asked {self._asked})")
-
-
-def _kind(message: FromProgram) -> str:
-    return str(message.__struct_config__.tag)
 
 
 def _feed(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:

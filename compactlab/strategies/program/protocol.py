@@ -254,9 +254,22 @@ FromProgram = Hello | Answer | CountText | Summarize | Turn | Read | Write
 _program = msgspec.json.Decoder[FromProgram](FromProgram)
 
 
+# What some languages take for the end of a line, and JSON need not escape.
+_ENDS = {"\x85": rb"\u0085", "\u2028": rb"\u2028", "\u2029": rb"\u2029"}
+
+
 def line_of(message: FromHost) -> bytes:
-    """A message to the program, on a line."""
-    return encoded(message) + b"\n"
+    r"""A message to the program, on a line, however its language splits lines.
+
+    Examples
+    --------
+    >>> line_of(File("one\u2028line"))
+    b'{"type":"file","text":"one\\u2028line"}\n'
+    """
+    line = encoded(message)
+    for end, escaped in _ENDS.items():
+        line = line.replace(end.encode(), escaped)
+    return line + b"\n"
 
 
 def read_line(line: bytes) -> FromProgram:
@@ -285,6 +298,11 @@ def read_line(line: bytes) -> FromProgram:
         # this is no JSON.
         message = msgspec.convert(parse(line), FromProgram)
     return message
+
+
+def kind_of(message: FromProgram) -> str:
+    """The type of a message, as its line names it."""
+    return str(message.__struct_config__.tag)
 
 
 def sent_part(part: Part, tokens: int, owner: str = "") -> SentPart:

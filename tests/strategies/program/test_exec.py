@@ -1,0 +1,240 @@
+"""A program as a strategy does what a class in Python would do, to the byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Source, plain
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.models.model import built_in
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.sizes import Unseen
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.replay.trace import Step
+from compactlab.strategies.catalogue import find_strategy, known_strategy
+from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.program.exec import Exec
+from compactlab.testing.contract import MODEL, Recap, check_strategy
+from compactlab.testing.drawn import draw
+from tests.strategies.program.conftest import command
+
+NUMBERS = st.integers(0, 10_000)
+
+
+def steps(conversation: Conversation, strategy: Strategy, window: int = 50_000) -> list[Step]:
+    options = Options(MODEL, summarizer=Recap(), window=window, overhead=Unseen())
+    return list(replay(conversation, strategy, options))
+
+
+@pytest.mark.parametrize("how", ["nothing", "ids", "parts", "openai", "anthropic"])
+@given(number=NUMBERS)
+@settings(max_examples=15, deadline=None)
+def test_a_program_that_keeps_all_is_keep_all(obedient, how, number):
+    conversation, window = draw(number)
+    assert steps(conversation, obedient(how), window) == steps(conversation, KeepAll(), window)
+
+
+@dataclass(frozen=True)
+class Last(Strategy):
+    """The last messages."""
+
+    messages: int
+
+    def compact(self, view: View, host: Host) -> View:
+        return view.with_messages(view.messages[-self.messages :])
+
+
+@pytest.mark.parametrize("how", ["last", "openai last"])
+@given(number=NUMBERS, messages=st.sampled_from((1, 2, 7)))
+@settings(max_examples=10, deadline=None)
+def test_what_is_cut_off_is_cut_off(obedient, how, number, messages):
+    conversation, window = draw(number)
+    ours = steps(conversation, Last(messages), window)
+    assert steps(conversation, obedient(how, messages), window) == ours
+
+
+@dataclass(frozen=True)
+class Cleared(Strategy):
+    """No result of a tool is sent."""
+
+    lifetime: ClassVar[Lifetime] = Lifetime.REQUEST
+    made: dict[str, Message] = field(default_factory=dict, compare=False)
+
+    def compact(self, view: View, host: Host) -> View:
+        return view.with_messages(map(self._cleared, view.messages))
+
+    def _cleared(self, message: Message) -> Message:
+        if message.role != "tool":
+            return message
+        part = msgspec.structs.replace(
+            message.parts[0], text="[cleared]", kind="stub", sources=(Source(message.id, 0),)
+        )
+        stub = msgspec.structs.replace(message, parts=(part,))
+        return self.made.setdefault(message.id, stub)
+
+
+def billed(steps: list[Step]) -> list[object]:
+    """What was sent and billed, without the names of messages."""
+    return [
+        (step.usage, step.causes, step.shared, [message.parts for message in step.added])
+        for step in steps
+    ]
+
+
+@pytest.mark.parametrize("how", ["request", "openai clear"])
+@given(number=NUMBERS)
+@settings(max_examples=10, deadline=None)
+def test_what_is_cleared_costs_what_it_costs_when_a_class_does_it(obedient, how, number):
+    conversation, window = draw(number)
+    ours = billed(steps(conversation, Cleared(), window))
+    assert billed(steps(conversation, obedient(how), window)) == ours
+
+
+def test_the_same_edit_is_the_same_message(obedient, tell):
+    first, *_, last = steps(tell("ucracracra"), obedient("request"))
+    assert last.shared > first.shared, "what was cleared once is not sent anew"
+
+
+@dataclass(frozen=True)
+class Summarising(Strategy):
+    """All but two messages are summarised whenever there are more than six."""
+
+    def compact(self, view: View, host: Host) -> View:
+        if len(view.messages) <= 6:
+            return view
+        old = tuple(view.messages[:-2])
+        parts = host.summarize(view, SummaryRequest(old, 100))
+        id = f"program:{len(host.compactions) + 1}"
+        summary = [Message(id, "user", (plain("So far:"), *parts), host.now, meta=True)]
+        return view.with_messages([*(summary if parts else []), *view.messages[-2:]])
+
+
+def test_a_summary_is_made_and_billed_as_for_a_class(obedient, tell):
+    conversation = tell("ucracracraucracra", size=400)
+    ours = steps(conversation, Summarising())
+    assert any(step.side for step in ours)
+    assert steps(conversation, obedient("summary")) == ours
+
+
+def test_notes_are_taken_back_by_a_rewind(obedient, tell):
+    seen: list[int] = []
+
+    @dataclass(frozen=True)
+    class Looking(Strategy):
+        phases: ClassVar[frozenset[Phase]] = frozenset({Phase.BEFORE_CALL})
+        inner: Strategy
+
+        def compact(self, view: View, host: Host) -> View:
+            after = self.inner.compact(view, host)
+            seen.append(host.notes["asked"])
+            return after
+
+    steps(tell("uaua<1aua"), Looking(obedient("notes")))
+    assert seen == [1, 2, 1, 2]
+
+
+def test_an_extra_turn_is_part_of_the_view_and_of_the_bill(obedient, tell):
+    found = steps(tell("uaua"), obedient("turn"))
+    assert [call.purpose for step in found for call in step.side] == ["flush", "flush"]
+    texts = [part.text for message in found[-1].added for part in message.parts]
+    assert "Write down what matters." in texts
+
+
+def test_files_are_the_replays_own(obedient, tell):
+    files: dict[str, str] = {}
+    options = Options(MODEL, summarizer=Recap(), overhead=Unseen(), files=files)
+    found = list(replay(tell("uaua"), obedient("files"), options))
+    assert files == {"a/b.txt": "xx"}
+    assert [step.added[-1].parts[0].text for step in found] == ["[None]", "[x]"]
+    stored = [step.outside.stored for step in found]
+    assert stored == [(("a/b.txt", "x"),), ()], "what a handle leads to can be fetched"
+
+
+def test_it_counts_as_the_model_does(obedient, tell):
+    (step,) = steps(tell("ua"), obedient("count"))
+    count = Host(built_in().find(MODEL)).count
+    assert step.added[-1].parts[0].text == str(count("one two three"))
+
+
+def test_it_is_asked_in_a_silence_that_is_as_long_as_it_wants(obedient):
+    program = obedient("idle")
+    assert program.phases == {Phase.ON_IDLE}
+    assert program.idle_after == 60
+
+
+# ------------------------------------------------------------------------------- names and digests
+
+
+def test_its_argument_need_not_be_named():
+    one, other = map(
+        find_strategy, ("exec('node x.mjs')", "exec(command='node x.mjs', timeout=60)")
+    )
+    assert one == other == Exec("node x.mjs")
+    assert one.label == "exec(command='node x.mjs')"
+    assert find_strategy(one.spec) == one
+
+
+@pytest.mark.parametrize("text", ["exec", "exec()", "exec('')", "exec('  ')", 'exec("\'")'])
+def test_a_command_that_is_none_is_refused(text):
+    with pytest.raises(UsageError):
+        find_strategy(text)
+
+
+def test_a_program_that_is_not_there_is_named():
+    with pytest.raises(UsageError, match="'no-such-program-at-all' cannot be started"):
+        known_strategy("exec('no-such-program-at-all')")
+
+
+def test_no_shell_reads_the_command(tell, tmp_path):
+    trap = tmp_path / "trap"
+    program = Exec(command("obedient.py", "nothing", ";", "touch", trap, "&&", f"$(touch {trap})"))
+    assert len(steps(tell("ua"), program)) == 1
+    assert not trap.exists()
+
+
+def test_what_the_command_names_and_the_hello_says_belongs_to_its_identity(tmp_path):
+    source = "\n".join(
+        (
+            "import json, sys",
+            "for line in sys.stdin:",
+            "    hello = {'protocol': 1, 'name': 'n', 'version': 'VERSION'}",
+            "    print(json.dumps({'type': 'hello', **hello}), flush=True)",
+        )
+    )
+    file = tmp_path / "program.py"
+    digests = []
+    for text in (source, source + "\n# more", source.replace("VERSION", "2")):
+        file.write_text(text)
+        digests.append(Exec(command(str(file))).outside)
+    assert len(set(digests)) == 3
+    assert Exec(command(str(file))).outside == digests[-1]
+
+
+# ----------------------------------------------------------------------------------- the contract
+
+
+def test_a_program_that_keeps_the_contract_is_found_to():
+    assert check_strategy(Exec(command("obedient.py", "ids")), 12) == []
+
+
+def test_what_a_program_carries_over_is_found():
+    found = check_strategy(Exec(command("obedient.py", "carries over")), 12)
+    assert "repeatable" in {broken.rule for broken in found}
+
+
+def test_it_is_started_again_after_it_has_failed(disobedient, tell):
+    program = disobedient("dies")
+    for _ in range(2):
+        with pytest.raises(Exception, match="ended with exit code 3"):
+            steps(tell("ua"), program)
