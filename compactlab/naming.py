@@ -7,11 +7,8 @@ import glob
 import re
 import shlex
 from collections.abc import Iterable
-<<<<<<< HEAD
-from dataclasses import replace
-=======
 from contextlib import suppress
->>>>>>> help-a
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 

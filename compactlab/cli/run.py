@@ -155,16 +155,14 @@ Examples:
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
 def run(
-<<<<<<< HEAD
     experiment: str | None,
+    *,
     dry_run: bool,
     retry: bool,
+    allow_code: bool,
     ask: Mode,
     budget: float | None,
     **options: Any,
-=======
-    experiment: str | None, dry_run: bool, retry: bool, allow_code: bool, **options: Any
->>>>>>> help-a
 ) -> None:
     """Replay strategies over conversations, and write a report.
 
