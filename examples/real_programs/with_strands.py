@@ -59,7 +59,7 @@ def managing(window_size: int) -> Any:
 
 def relieve(manager: Any, agent: Any, view: dict[str, Any], host: Host) -> None:
     """Reduce, and try again, until it fits or nothing more can be done."""
-    weights = {message["id"]: message["tokens"] for message in view["messages"]}
+    weights = {message["id"]: message.get("tokens", 0) for message in view["messages"]}
     system = view["tokens"] - sum(weights.values())
     known = {message["id"]: strands(message) for message in view["messages"]}
     while system + sum(weights[m["id"]] for m in agent.messages) > view["window"]:

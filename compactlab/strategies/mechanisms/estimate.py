@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.message import FAILED, FRAME, Message, Part, Weight, remembered
+from compactlab.sim.core.message import FAILED, FRAME, INTERRUPTED, Message, Part, Weight, remembered
 from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -26,7 +26,8 @@ _KNOWN = {"user", "custom", "bashExecution", "branchSummary", "compactionSummary
 
 def role_of(message: Message) -> str:
     """What pi calls a message's role: ``user``, ``toolResult``, ``bashExecution`` and so on."""
-    return _ROLES.get(message.role) or message.origin or "user"
+    origin = "" if message.origin == INTERRUPTED else message.origin  # a client's note to the model
+    return _ROLES.get(message.role) or origin or "user"
 
 
 def estimate(message: Message) -> int:
@@ -37,7 +38,7 @@ def estimate(message: Message) -> int:
     and do not count. Parts whose text is not known count what they are known to weigh.
     """
     role, chars = message.role, 0
-    if role == "user" and message.origin and message.origin not in _KNOWN:
+    if role == "user" and role_of(message) not in _KNOWN:
         return 0
     for part in message.parts:
         if part.type == "image":
