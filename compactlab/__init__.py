@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.replay.host import Host
     from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
+    from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
     from compactlab.strategies.catalogue import find_strategy
     from compactlab.testing.contract import check_strategy
+    from compactlab.testing.summaries import check_summarizer
 
 __version__ = "0.2.0"
 
@@ -38,9 +40,12 @@ __all__ = [
     "Pipeline",
     "Results",
     "Strategy",
+    "Summarizer",
+    "SummaryRequest",
     "View",
     "__version__",
     "check_strategy",
+    "check_summarizer",
     "find_strategy",
     "read",
     "replay",
@@ -62,8 +67,11 @@ _WHERE = {
     "Pipeline": "sim.replay.strategy",
     "Results": "sim.experiment.results",
     "Strategy": "sim.replay.strategy",
+    "Summarizer": "sim.replay.summarize",
+    "SummaryRequest": "sim.replay.summarize",
     "View": "sim.core.view",
     "check_strategy": "testing.contract",
+    "check_summarizer": "testing.summaries",
     "find_strategy": "strategies.catalogue",
     "read": "api",
     "replay": "api",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from compactlab.llm.asker import Asker, Mode
 from compactlab.naming import (
@@ -20,6 +21,7 @@ from compactlab.naming import (
     metrics_of,
     models_of,
     planned_strategy,
+    planned_summarizer,
     several,
     strategy_of,
     summarizer_of,
@@ -39,7 +41,7 @@ from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.foreign import Foreign, loaded
+from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer, loaded
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
@@ -60,6 +62,8 @@ from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, forget
 from compactlab.strategies.summarizers.catalogue import controls
 from compactlab.tuning import Axis, Search, Tuning, planned_for, tuned_all
+
+T = TypeVar("T")
 
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
@@ -300,7 +304,7 @@ def explain(
     held = {} if files is None else dict(files)  # foreign code fills it in its own process
     options = Options(
         models_of([name], catalogue)[0],
-        summarizer_of(summarizer, answers),
+        planned_summarizer(summarizer, answers),
         window,
         seed,
         catalogue,
@@ -312,18 +316,22 @@ def explain(
         trace = engine.record(conversation, loaded(planned), options)
         return account(RunData(trace, conversation), call), held
 
-    if any(isinstance(part, Foreign) for part in planned.parts):
-        outcome = isolated(explained)
-        if outcome.printed:
-            say(printed_by(planned.label, outcome.printed))
-        if outcome.value is None:
-            raise UsageError(f"{planned.spec} fails: {outcome.fault}")
-        done, held = outcome.value
-    else:
-        done, held = explained()
+    parts = (*planned.parts, options.summarizer)
+    foreign = any(isinstance(part, Foreign | ForeignSummarizer) for part in parts)
+    done, held = _apart(explained, planned, say) if foreign else explained()
     if files is not None:
         files.update(held)
     return done
+
+
+def _apart(work: Callable[[], T], planned: Strategy, say: Callable[[str], object]) -> T:
+    """What comes of foreign code, in a process of its own, and what that has printed."""
+    outcome = isolated(work)
+    if outcome.printed:
+        say(printed_by(planned.label, outcome.printed))
+    if outcome.value is None:
+        raise UsageError(f"{planned.spec} fails: {outcome.fault}")
+    return outcome.value
 
 
 @dataclass(frozen=True)
@@ -367,9 +375,9 @@ class Plan:
             for seed in range(self.seeds)
         ]
         strategies = tuple(map(planned_strategy, several(self.strategies, (Strategy, str))))
-        forget()
         check_specs(strategies)
         writers = answered_by(self.asker, summarizers_of(self.summarizer))
+        forget()
         metrics = metrics_of(several(self.metrics, (str,)))
         tables = tables_of(several(self.tables, (str,)), metrics)
         setting = Setting(

@@ -31,7 +31,7 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.strategies.program.exec import Exec
-from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
 from compactlab.strategies.summarizers.llm import Llm
 
 OPEN = "open"
@@ -81,12 +81,21 @@ def planned_strategy(strategy: Strategy | str) -> Strategy:
 
 def summarizer_of(summarizer: Summarizer | str, answers: str | Path | None = None) -> Summarizer:
     """A summariser, or the one that a spec names; recorded answers are in a folder."""
-    (answered,) = answered_by(asker_of(answers), [_writer(summarizer)])
+    found = find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
+    (answered,) = answered_by(asker_of(answers), [found])
     return answered
 
 
-def _writer(summarizer: Summarizer | str) -> Summarizer:
-    return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
+def planned_summarizer(
+    summarizer: Summarizer | str, answers: str | Path | None = None
+) -> Summarizer:
+    """The same, whose code is not loaded if it is not ours."""
+    (answered,) = answered_by(asker_of(answers), [_known(summarizer)])
+    return answered
+
+
+def _known(summarizer: Summarizer | str) -> Summarizer:
+    return known_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
 
 
 def summarizers_of(
@@ -100,8 +109,8 @@ def summarizers_of(
     ['lexrank', 'lead']
     """
     by_spec: dict[str, Summarizer] = {}
-    for each in map(_writer, several(summarizer, (Summarizer, str))):
-        if type(by_spec.setdefault(each.spec, each)) is not type(each):
+    for each in map(_known, several(summarizer, (Summarizer, str))):
+        if kind_of(by_spec.setdefault(each.spec, each)) != kind_of(each):
             raise UsageError(
                 f"two different summarisers are called {each.spec}: rename the class of one"
             )
@@ -237,7 +246,7 @@ def relative_profile(folder: Path, text: str) -> str:
 
 
 def relative_strategy(folder: Path, text: str) -> str:
-    """The spec of a strategy or a pipeline, with files of classes and programs from a folder."""
+    """The spec of a strategy, pipeline or summariser, its classes and programs from a folder."""
 
     def command(match: re.Match[str]) -> str:
         given = str(ast.literal_eval(match[2]))
@@ -273,6 +282,6 @@ def relative_command(folder: Path, command: str) -> str:
 
 
 def relative_class(folder: Path, name: str) -> str:
-    """The name of a strategy's class, with its file taken from a folder."""
+    """The name of a class, with its file taken from a folder."""
     file, colon, cls = name.rpartition(":")
     return f"{relative_path(folder, file)}:{cls}" if colon and file.endswith(".py") else name

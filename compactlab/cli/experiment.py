@@ -82,7 +82,7 @@ class Expansion:
 
     folder: Path
     faults: Faults
-    allow_code: bool = False  # whether strategies may be programs, and classes in files
+    allow_code: bool = False  # whether programs, and classes in files, may be named
 
     def strategies(self, given: Any) -> list[str]:
         """The specs of the strategies, each once."""
@@ -220,16 +220,20 @@ class Expansion:
 
     def _summarizer(self, given: Any, place: Place) -> Choice | None:
         if isinstance(given, str):
-            text = relative_profile(self.folder, given)
+            text = relative_strategy(self.folder, relative_profile(self.folder, given))
             with self.faults.at(place):
-                return Fixed(text, summarizers.find_summarizer(text))
+                self._allow(text)
+                return Fixed(text, summarizers.known_summarizer(text))
         elif table := self._table(given, place, SummarizerTable):
+            name, fields = relative_class(self.folder, table.name), dict(table.model_extra or {})
+            if "profile" in fields:
+                fields["profile"] = self._profile(fields["profile"])
             with self.faults.at((*place, "name")):
-                cls = summarizers.find_class(table.name)
-                fields = dict(table.model_extra or {})
-                if "profile" in fields:
-                    fields["profile"] = self._profile(fields["profile"])
-                return read_grid(table.name, cls, fields, place, self.faults)
+                self._allow(name)
+                find, make = partial(summarizers.find_class, name), summarizers.known_summarizer
+                if summarizers.is_foreign_name(name):
+                    return read_apart(name, fields, place, self.faults, find=find, make=make)
+                return read_grid(name, find(), fields, place, self.faults)
         return None
 
     def _items(self, key: str, given: Any) -> Iterator[tuple[Place, Any]]:

@@ -301,7 +301,10 @@ class SummarizerTable(
 ):
     """A summariser and its fields."""
 
-    name: _Name = Field(description="Its name.", json_schema_extra=names(_summarizers))
+    name: _Name = Field(
+        description="Its name, or that of a class, path/to/file.py:Class.",
+        json_schema_extra=names(_summarizers, pattern=":"),
+    )
 
 
 AnySummarizer = _text_like(_summarizers) | SummarizerTable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import click
@@ -14,12 +14,10 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: strategy, experiment, gate."""
+    """Write files to start from: strategy, summariser, experiment, gate."""
 
 
-@new.command()
-@click.argument("name")
-@click.option(
+_folder = click.option(
     "--dir",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -27,25 +25,52 @@ def new() -> None:
     show_default="current folder",
     help="Folder of the files; it is made if it does not exist.",
 )
+
+
+@new.command()
+@click.argument("name")
+@_folder
 def strategy(name: str, folder: Path) -> None:
     """Write NAME.py, a working strategy, and test_NAME.py, its test.
 
     NAME is in snake case, as in specs. Existing files are not overwritten.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
-        raise UsageError(f"{name!r} is not a valid name: use snake case, e.g. drop_old_results")
     from compactlab.strategies.catalogue import strategies
 
-    if name in strategies():
-        raise UsageError(f"there is already a strategy {name}; choose another name")
-    cls = "".join(word.capitalize() for word in name.split("_"))
-    files = {
-        folder / f"{name}.py": "strategy.py.j2",
-        folder / f"test_{name}.py": "test_strategy.py.j2",
-    }
-    _write(files, name=name, cls=cls, file=f"{name}.py")
-    main, test = files
-    say(f"try it: compactlab run --strategies claude_code --strategies {main}:{cls}")
+    _write_class("strategy", name, folder, strategies())
+
+
+@new.command()
+@click.argument("name")
+@_folder
+def summarizer(name: str, folder: Path) -> None:
+    """Write NAME.py, a working summariser, and test_NAME.py, its test.
+
+    NAME is in snake case, as in specs. Existing files are not overwritten.
+    """
+    from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
+
+    _write_class("summarizer", name, folder, SUMMARIZERS)
+
+
+_KINDS = {
+    "strategy": ("strategy", "drop_old_results", "--strategies claude_code --strategies"),
+    "summarizer": ("summariser", "quote_the_user", "--summarizer calibrated --summarizer"),
+}
+
+
+def _write_class(kind: str, name: str, folder: Path, taken: Container[str]) -> None:
+    """Write a class of one's own and its test."""
+    word, example, options = _KINDS[kind]
+    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
+        raise UsageError(f"{name!r} is not a valid name: use snake case, e.g. {example}")
+    if name in taken:
+        raise UsageError(f"there is already a {word} {name}; choose another name")
+    cls = "".join(part.capitalize() for part in name.split("_"))
+    main, test = folder / f"{name}.py", folder / f"test_{name}.py"
+    files = {main: f"{kind}.py.j2", test: f"test_{kind}.py.j2"}
+    _write(files, name=name, cls=cls, file=main.name)
+    say(f"try it: compactlab run {options} {main}:{cls}")
     say(f"test it: pytest {test}")
 
 

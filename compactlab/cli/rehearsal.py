@@ -17,8 +17,11 @@ from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.shard import DEFAULT_MODEL, OutOfTime, Shard, deadline, forget
 
 if TYPE_CHECKING:
+    from compactlab.sim.experiment.conditions import Condition
+    from compactlab.sim.experiment.shard import Task
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
+    from compactlab.strategies.summarizers.llm import Expected
 
 _LISTED = 50
 _GOLDEN = (5**0.5 - 1) / 2
@@ -62,10 +65,54 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     if not todo:
         say("nothing would run")
         return
+    todo, stand_ins = _offline(todo)
     tried = _try(todo, timeout, BUDGET)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
     say(_estimate(tried, todo, jobs, planned.setting.tables))
+    for each in stand_ins:
+        say(_asking(each, tried, sum(shard.work for shard in todo) / tried.work))
+
+
+def _offline(todo: Sequence[Shard]) -> tuple[list[Shard], list[Expected]]:
+    """The same work with nobody asked: where a model would write, somebody else does and notes it.
+
+    What processes of their own note, in which strategies of others run, is lost.
+    """
+    from compactlab.strategies.summarizers.catalogue import find_summarizer
+    from compactlab.strategies.summarizers.llm import Expected, Llm
+
+    swapped: dict[str, Expected] = {}
+
+    def offline(condition: Condition) -> Condition:
+        writer = condition.summarizer
+        if not isinstance(writer, Llm):
+            return condition
+        instead = swapped.setdefault(writer.spec, Expected(writer, find_summarizer()))
+        return replace(condition, summarizer=instead)
+
+    def within(task: Task) -> Task:
+        return replace(task, conditions=tuple(map(offline, task.conditions)))
+
+    shards = [replace(shard, tasks=tuple(map(within, shard.tasks))) for shard in todo]
+    return shards, list(swapped.values())
+
+
+def _asking(writer: Expected, tried: _Tried, share: float) -> str:
+    """How often a model would be asked, and for how much."""
+    asked = counted(round(len(writer.noted) * share), "request")
+    if not writer.noted:
+        cells = counted(tried.cells, "cell")
+        return f"{writer.label} would ask for nothing that is not recorded, in the {cells} tried"
+    prices = [price for price in writer.noted.values() if price is not None]
+    told = "at a price that is not known"
+    if prices:
+        likely, most = (sum(each) * share for each in zip(*prices, strict=True))
+        told = f"for about {likely:.2f} USD, and {most:.2f} USD if every answer has full length"
+    return (
+        f"{writer.label} would ask {asked} that nobody has recorded, {told}: computed with "
+        f"summaries by {writer.stand_in.label}"
+    )
 
 
 def _troubles(tried: _Tried, planned: Experiment) -> str:

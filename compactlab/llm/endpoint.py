@@ -142,18 +142,11 @@ class Endpoint:
                 timeout=_SECONDS,
             ) as client:
                 said = client.chat.completions.create(**given)
-            choice = said.choices[0]
-            text, ended = choice.message.content or "", choice.finish_reason or ""
         except openai.OpenAIError as error:
             raise self._fault(error, isinstance(error, openai.APIStatusError)) from None
-        except (AttributeError, IndexError, TypeError, ValueError):
-            raise UnansweredError("what came is no chat completion", paid=True) from None
-        usage = None
-        if said.usage is not None:
-            read = getattr(said.usage.prompt_tokens_details, "cached_tokens", None) or 0
-            new = max(0, said.usage.prompt_tokens - read)
-            usage = Usage(uncached=new, cache_read=read, output=said.usage.completion_tokens)
-        return Reply(text, ended, usage, said.model or "")
+        except ValueError:
+            raise UnansweredError(_NO_REPLY, paid=True) from None
+        return _reply(_completion, said)
 
     def _anthropic(self, request: Request) -> Reply:
         import anthropic
@@ -163,8 +156,9 @@ class Endpoint:
             "messages": [{"role": t.role, "content": t.text} for t in request.turns],
             "max_tokens": request.max_tokens,
             **({"system": request.system} if request.system else {}),
-            **({} if request.temperature is None else {"temperature": request.temperature}),
         }
+        if request.temperature is not None:  # which the package no longer knows by name
+            given["extra_body"] = {"temperature": request.temperature}
         try:
             with anthropic.Anthropic(
                 api_key=self._key,
@@ -175,21 +169,48 @@ class Endpoint:
                 if self.base_url:
                     client.auth_token = None  # of the environment, and the provider's
                 said = client.messages.create(**given)
-            text = "".join(block.text for block in said.content if block.type == "text")
-            ended, used = said.stop_reason or "", said.usage
-            usage = Usage(
-                uncached=used.input_tokens,
-                cache_read=used.cache_read_input_tokens or 0,
-                cache_write_5m=used.cache_creation_input_tokens or 0,
-                output=used.output_tokens,
-            )
         except anthropic.AnthropicError as error:
             raise self._fault(error, isinstance(error, anthropic.APIStatusError)) from None
-        except (AttributeError, IndexError, TypeError, ValueError):
-            raise UnansweredError("what came is no message", paid=True) from None
-        return Reply(text, ended, usage, said.model or "")
+        except ValueError:
+            raise UnansweredError(_NO_REPLY, paid=True) from None
+        return _reply(_message, said)
 
     def _fault(self, error: Exception, refused: bool) -> UnansweredError:
         """What went wrong, in the endpoint's words; it may have repeated the key in them."""
         text = " ".join(str(error).replace(self._key, "[key]").split())
         return UnansweredError(Redactor().text(text)[:_SHOWN], paid=not refused)
+
+
+# What came, which the packages hardly check.
+
+_NO_REPLY = "what came is no answer in the shape of the endpoint's"
+
+
+def _reply(read: Callable[[Any], Reply], said: Any) -> Reply:
+    try:
+        return read(said)
+    except (AttributeError, IndexError, TypeError):
+        raise UnansweredError(_NO_REPLY, paid=True) from None
+
+
+def _completion(said: Any) -> Reply:
+    choice, used, usage = said.choices[0], said.usage, None
+    if used is not None:
+        read = getattr(used.prompt_tokens_details, "cached_tokens", None) or 0
+        usage = _usage(used.prompt_tokens - read, read, 0, used.completion_tokens)
+    return Reply(
+        "" + (choice.message.content or ""), choice.finish_reason or "", usage, said.model or ""
+    )
+
+
+def _message(said: Any) -> Reply:
+    text = "".join(block.text for block in said.content if block.type == "text")
+    used = said.usage
+    read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
+    usage = _usage(used.input_tokens, read, written, used.output_tokens)
+    return Reply(text, said.stop_reason or "", usage, said.model or "")
+
+
+def _usage(new: int, read: int, written: int, output: int) -> Usage:
+    """A usage, of whatever numbers came."""
+    return Usage(max(0, new), max(0, read), max(0, written), output=max(0, output))

@@ -34,7 +34,8 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True
     system
         The system prompt; "" for none.
     temperature
-        How much chance there is in its answer; None where the endpoint takes no such number.
+        How much chance there is in its answer; None for the endpoint's own, as newer models of
+        OpenAI and Anthropic refuse any other.
     draw
         Which of several answers to the same request it is. Endpoints that take a seed get it as
         one.
@@ -52,7 +53,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True
     turns: tuple[Turn, ...]
     max_tokens: int
     system: str = ""
-    temperature: float | None = 0.0
+    temperature: float | None = None
     draw: int = 0
 
     @cached_property

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from types import ModuleType
 
 import compactlab.strategies as built_in
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import PACKAGE
+from compactlab.sim.core.loading import class_at, with_source
 from compactlab.sim.core.spec import FROZEN, build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.program.exec import Exec
+from compactlab.strategies.summarizers.catalogue import forget as forget_summarizers
 
 GROUP = "compactlab.strategies"
 EXEC = "exec"
@@ -206,15 +204,7 @@ def _piped(parts: Iterable[Strategy]) -> Strategy:
 
 
 def _known(text: str) -> Foreign:
-    where = parse_spec(text)[0].rpartition(":")[0]
-    if not where.endswith(".py"):
-        return _asked(text, None)
-    path = Path(where).absolute()
-    # Taken once: what is run is what was asked what it is, also where there is no such file.
-    try:
-        return _asked(text.replace(where, str(path), 1), _source(where, path))
-    except UsageError as error:
-        raise UsageError(str(error).replace(str(path), where)) from None
+    return with_source(text, _asked)
 
 
 @cache
@@ -225,6 +215,7 @@ def _asked(text: str, source: bytes | None) -> Foreign:
 def forget() -> None:
     """Ask code that is not ours again what it is: what it imports may have changed meanwhile."""
     _asked.cache_clear()
+    forget_summarizers()
 
 
 def _one(text: str, source: bytes | None = None) -> Strategy:
@@ -246,54 +237,7 @@ def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
             if point.name == name:
                 return _installed(point)
         raise UsageError(unknown("strategy", name, known))
-    where, _, attribute = name.rpartition(":")
-    module = _module(where, source)
-    if not hasattr(module, attribute):
-        own = [key for key, value in vars(module).items() if _is_own(value, module)]
-        why = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
-        raise UsageError(f"{where}: {why}")
-    return check_class(name, getattr(module, attribute))
-
-
-def _source(where: str, path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise UsageError(f"{where} cannot be loaded: there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
-
-
-def _module(where: str, source: bytes | None) -> ModuleType:
-    try:
-        if not where.endswith(".py"):
-            return importlib.import_module(where)
-        path = Path(where).resolve()
-        module = _executed(str(path), _source(where, path) if source is None else source)
-    except UsageError:
-        raise
-    except (Exception, SystemExit) as error:
-        # Whatever the user's own code raises while it is loaded is named, not thrown.
-        raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
-    sys.modules[module.__name__] = module
-    return module
-
-
-@cache
-def _executed(path: str, source: bytes) -> ModuleType:
-    """The module of a file: the same while the file is the same, so that its classes are, too."""
-    # Dataclasses look their module up by its name, which must be nobody else's.
-    module = sys.modules[path] = ModuleType(path)
-    module.__file__ = path
-    code = compile(source, path, "exec", dont_inherit=True)
-    exec(code, module.__dict__)  # noqa: S102
-    return module
-
-
-def _is_own(value: object, module: ModuleType) -> bool:
-    """Whether a module holds a strategy that it defines itself."""
-    ours = inspect.isclass(value) and issubclass(value, Strategy)
-    return ours and getattr(value, "__module__", "") == module.__name__
+    return check_class(name, class_at(name, Strategy, source))
 
 
 def _split(text: str) -> list[str]:

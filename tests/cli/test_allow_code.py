@@ -69,6 +69,22 @@ def test_a_file_starts_no_code_unless_that_is_allowed(compactlab, trace, written
     assert trace.exists()
 
 
+@pytest.mark.parametrize("written", ['"own.py:Own"', '[{ name = "own.py:Own" }]'])
+def test_nor_does_a_file_start_a_summariser(compactlab, trace, written):
+    source = Path("own.py")
+    source.write_text(source.read_text().replace(
+        "compactlab.strategies import KeepAll", "compactlab.strategies.summarizers.controls import Empty"
+    ))  # fmt: skip
+    file = experiment("keep_all")
+    file.write_text(f"{file.read_text()}summarizer = {written}\n")
+    done = compactlab("run", file)
+    assert done.code == 2
+    assert "own.py:Own is code, which a file may start only with --allow-code" in done.err
+    assert not trace.exists()
+    assert compactlab("run", file, "--allow-code", "--jobs", 1).code == 0
+    assert trace.exists()
+
+
 def test_what_the_command_line_names_is_started(compactlab, trace):
     done = compactlab(
         *("run", "--conversations", TINY, "--loop", "open", "--metrics", "money", "--jobs", 1),

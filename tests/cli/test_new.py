@@ -9,7 +9,9 @@ import sys
 import pytest
 
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.testing.contract import check_strategy
+from compactlab.testing.summaries import check_summarizer
 
 
 def test_it_writes_a_strategy_that_can_be_named(compactlab, tmp_path):
@@ -106,3 +108,49 @@ def test_strategies_to_start_from_run_nothing_at_import(compactlab, tmp_path, ro
         assert all(isinstance(each, allowed) for each in others)
         (cls,) = [each for each in others if isinstance(each, ast.ClassDef)]
         assert ast.unparse(cls.decorator_list[0]) == "dataclass(frozen=True)"
+
+
+# `compactlab new summarizer`.
+
+
+def test_it_writes_a_summariser_that_keeps_the_contract(compactlab, tmp_path):
+    done = compactlab("new", "summarizer", "quote_users", "--dir", tmp_path / "mine")
+    assert done.code == 0
+    path = tmp_path / "mine" / "quote_users.py"
+    assert f"compactlab run --summarizer calibrated --summarizer {path}:QuoteUsers" in done.out
+    assert check_summarizer(find_summarizer(f"{path}:QuoteUsers(characters=9)"), 4) == []
+
+
+def test_the_test_of_a_summariser_passes_as_it_stands(compactlab, tmp_path):
+    compactlab("new", "summarizer", "quote_users", "--dir", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert "2 passed" in ran.stdout
+
+
+def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
+    compactlab, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    compactlab("new", "summarizer", "mine", "--dir", "sub")
+    story = "coding_agent(turns=2, tokens=8000)"
+    options = ("--conversations", story, "--strategies", "full_summary", "--window", "6000")
+    done = compactlab("run", *options, "--summarizer", "sub/mine.py:Mine(characters=80)")
+    assert done.code == 0, done.said
+    experiment = tmp_path / "sub" / "e.toml"
+    head = f'conversations = ["{story}"]\nstrategies = ["full_summary"]\nwindow = 6000\n'
+    for written in (
+        'summarizer = "mine.py:Mine(characters=80)"',
+        'summarizer = { name = "mine.py:Mine", characters = [80] }',
+    ):
+        experiment.write_text(f"{head}{written}\n")
+        again = compactlab("run", experiment, "-o", "compactlab-out")
+        assert "nothing to run" in again.out, again.said
+
+
+def test_the_name_of_a_built_in_summariser_is_taken(compactlab, tmp_path):
+    done = compactlab("new", "summarizer", "lexrank", "--dir", tmp_path)
+    assert done.code == 2
+    assert "there is already a summariser lexrank" in done.err
+    assert not list(tmp_path.iterdir())

@@ -28,6 +28,7 @@ class Endpoint:
     refuse: list[int] = field(default_factory=list)  # codes of the next answers, one each
     says: str = ""  # what it answers, whatever it is asked
     blames: str = "no"  # what it says is wrong where it refuses
+    body: object = None  # all that it sends, if that is not to be an answer
 
 
 def answer_to(body: dict[str, Any]) -> str:
@@ -57,13 +58,16 @@ def serving() -> Iterator[Endpoint]:
             if state.refuse:
                 self._send(state.refuse.pop(0), {"error": {"message": state.blames}})
                 return
+            if state.body is not None:
+                self._send(200, state.body)
+                return
             said = state.says or answer_to(body)
             given = sum(tokens(message["content"]) for message in body["messages"])
             completion = self.path.endswith("/chat/completions")
             shaped = _completion if completion else _message
             self._send(200, shaped(body["model"], said, given))
 
-        def _send(self, code: int, body: dict[str, Any]) -> None:
+        def _send(self, code: int, body: object) -> None:
             content = json.dumps(body).encode()
             self.send_response(code)
             self.send_header("content-type", "application/json")

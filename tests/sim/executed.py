@@ -57,7 +57,8 @@ def cells(experiment: Experiment) -> Iterator[tuple[str, set[Path], set[Path]]]:
         scenario = getattr(source.load, "args", [None])[0]
         loaded = transcript.__name__ if isinstance(scenario, Path) else type(scenario).__module__
         for condition in experiment.conditions:
-            parts = [condition.strategy, *condition.strategy.parts, condition.summarizer]
+            writers = [condition.summarizer, *condition.setting.controls]
+            parts = [condition.strategy, *condition.strategy.parts, *writers]
             names = [type(part).__module__ for part in parts if part is not None]
             covered = engine | reached([*names, loaded], without=engine)
             files = {path for path in covered.values() if path is not None}

@@ -13,7 +13,7 @@ import msgspec
 
 from compactlab.sim.core.isolation import is_foreign
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine, digest_of_file
-from compactlab.sim.experiment.foreign import Foreign
+from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer
 from compactlab.sim.experiment.tables import USUAL
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.pricing import price_list
@@ -93,7 +93,8 @@ class Condition:
     @cached_property
     def foreign(self) -> bool:
         """Whether code that is not ours takes part."""
-        return self.own or is_foreign(type(self.summarizer))
+        writer = self.summarizer
+        return self.own or isinstance(writer, ForeignSummarizer) or is_foreign(type(writer))
 
     @cached_property
     def own(self) -> bool:
@@ -114,7 +115,10 @@ class Condition:
         """
         if self.summarizer is None:
             return {}
-        codes = [digest_of_classes([type(self.summarizer)])]
+        if isinstance(self.summarizer, ForeignSummarizer):
+            codes = [self.summarizer.card.code]
+        else:
+            codes = [digest_of_classes([type(self.summarizer)])]
         codes += [digest_of_file(Path(file)) for file in self.summarizer.named_files]
         return {
             "label": self.summarizer.label,

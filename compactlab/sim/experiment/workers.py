@@ -480,7 +480,9 @@ def _send_along(shards: Iterable[Shard]) -> None:
     import cloudpickle
 
     conditions = {id(c): c for shard in shards for task in shard.tasks for c in task.conditions}
-    parts = {type(part) for c in conditions.values() for part in c.strategy.parts}
+    every = conditions.values()
+    parts: set[type] = {type(part) for c in every for part in c.strategy.parts}
+    parts |= {type(c.summarizer) for c in every if c.summarizer}
     for cls in parts:
         module = cls.__module__
         if module != "__main__" and not module.startswith(f"{PACKAGE}."):

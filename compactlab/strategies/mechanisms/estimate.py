@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.message import FAILED, FRAME, INTERRUPTED, Message, Part, Weight, remembered
+from compactlab.sim.core.message import (
+    FAILED,
+    FRAME,
+    INTERRUPTED,
+    Message,
+    Part,
+    Weight,
+    remembered,
+)
 from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host

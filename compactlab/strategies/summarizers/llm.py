@@ -39,7 +39,8 @@ class Llm(Summarizer):
     prompt
         Instructions in the place of the strategy's; "" for the strategy's own.
     temperature
-        How much chance there is in its answers; None where the endpoint takes no such number.
+        How much chance there is in its answers; None for the endpoint's own, as newer models of
+        OpenAI and Anthropic refuse any other.
     max_tokens
         The longest answer that is asked for, if the strategy allows more: 8,000 is a guess above
         the longest recorded summaries.
@@ -56,7 +57,7 @@ class Llm(Summarizer):
 
     model: str = ""
     prompt: str = ""
-    temperature: Annotated[float | None, between(0, 2)] = 0.0
+    temperature: Annotated[float | None, between(0, 2)] = None
     max_tokens: Annotated[int, at_least(1)] = 8000
     draw: Annotated[int, at_least(0)] = 0
     base_url: str = field(default="", repr=False)
@@ -139,20 +140,25 @@ def _line(part: Part) -> str:
 
 @dataclass(frozen=True)
 class Expected(Summarizer):
-    """Stands for a model in a dry run: notes what would be asked, and what it would cost.
+    """Stands for a model in a dry run: notes what would be asked, and what that would cost.
+
+    What is recorded is replayed, so that a session is followed as far as it was asked for.
 
     Parameters
     ----------
     inner
         The summariser whose requests are noted.
     stand_in
-        Who writes instead.
+        Who writes what is not recorded.
+    noted
+        By key of a request, dollars for an answer as long as the stand-in's, and for the longest;
+        None where no price is known.
     """
+
+    asks: ClassVar[bool] = True
 
     inner: Llm
     stand_in: Summarizer
-    # By key: dollars for an answer as long as the stand-in's, and for the longest; None where no
-    # price is known.
     noted: dict[str, tuple[float, float] | None] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -172,15 +178,16 @@ class Expected(Summarizer):
         return Expected(self.inner, self.stand_in.bound(conversation, seed), self.noted)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Note the request, and have the other one write."""
+        """Replay the answer; else note the request, and have the other one write."""
+        asked, asker = self.inner.request(request), self.inner.asker
+        assert asker is not None
+        if asker.recording(asked.model).get(asked.key) is not None:
+            return self.inner.summarize(request, count)
         parts = self.stand_in.summarize(request, count)
-        asked = self.inner.request(request)
-        asker = self.inner.asker
-        if parts and asker and asker.recording(asked.model).get(asked.key) is None:
-            usage = asker.estimate(asked.redacted)
-            length = min(sum(count(part.text) for part in parts), usage.output)
-            likely = asker.price(asked, msgspec.structs.replace(usage, output=length))
-            most = asker.price(asked, usage)
-            priced = None if likely is None or most is None else (likely, most)
-            self.noted[asked.key] = priced
+        if parts:
+            most = asker.estimate(asked)
+            length = min(sum(count(part.text) for part in parts), most.output)
+            likely = asker.price(asked, msgspec.structs.replace(most, output=length))
+            top = asker.price(asked, most)
+            self.noted[asked.key] = None if likely is None or top is None else (likely, top)
         return parts

@@ -1,0 +1,162 @@
+"""The contract of a summariser, as checks that anybody can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.spec import build, parse_spec
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest
+from compactlab.strategies.summarizers.catalogue import check_class
+from compactlab.testing.contract import Violation
+from compactlab.testing.drawn import draw
+
+_BUDGETS = (0, 20, 400, 4000)
+_MOST = 60  # messages of a drawn conversation: a summariser is to be checked in seconds
+
+
+def check_summarizer(
+    summarizer: Summarizer, conversations: int = 20, *, seed: int = 0
+) -> list[Violation]:
+    """Compare a summariser's answers with the contract, over conversations that are drawn.
+
+    Each is summarised in two halves, the second with the first summary to carry on, and a third
+    time with nothing new; within budgets down to none at all.
+
+    Parameters
+    ----------
+    summarizer
+        The summariser.
+    conversations
+        How many are drawn. The first dozen are extremes.
+    seed
+        Root of the draws.
+
+    Returns
+    -------
+    list of Violation
+        One for each rule that it breaks; empty if it keeps to all of them.
+
+    Raises
+    ------
+    UsageError
+        If it is a class, or no frozen dataclass.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Shout(Summarizer):
+    ...     def summarize(self, request, count):
+    ...         return (Part("text", "THIS IS IMPORTANT!", "synthetic", ()),)
+    >>> [broken.rule for broken in check_summarizer(Shout())]
+    ['budget', 'nothing', 'provenance']
+    """
+    if isinstance(summarizer, type):
+        raise UsageError(
+            f"{summarizer.__name__} is a class: check an instance, {summarizer.__name__}()"
+        )
+    check_class(type(summarizer).__name__, type(summarizer))
+    battery = _Battery(summarizer)
+    battery.check_spec()
+    for number in range(conversations):
+        battery.number = number
+        try:
+            battery.check_conversation(draw(number, seed)[0], seed)
+        except Exception as error:
+            # Whatever it raises is a finding, and the other conversations are still to come.
+            battery.broken("survives", f"{type(error).__name__}: {error}")
+    return sorted(battery.violations.values(), key=lambda each: each.rule)
+
+
+@dataclass
+class _Battery:
+    summarizer: Summarizer
+    number: int = -1
+    violations: dict[str, Violation] = field(default_factory=dict)
+
+    def check_spec(self) -> None:
+        """The spec names it again."""
+        spec = self.summarizer.spec
+        try:
+            again = build(type(self.summarizer), parse_spec(spec)[1])
+        except UsageError as error:
+            self.broken("spec", str(error))
+        else:
+            if again != self.summarizer:
+                self.broken("spec", f"{spec} is another summariser when it is read")
+
+    def check_conversation(self, conversation: Conversation, seed: int) -> None:
+        """Summarise it, and then once more; and have it write in an extra turn."""
+        count = Tokenizer().text
+        for budget in _BUDGETS:
+            made = list(_rounds(self.summarizer.bound(conversation, seed), conversation, budget))
+            again = list(_rounds(self.summarizer.bound(conversation, seed), conversation, budget))
+            if [parts for _, parts in made] != [parts for _, parts in again]:
+                self.broken("repeatable", "the same request has another answer")
+            for request, parts in made:
+                self._judge(request, parts, count)
+            bound = self.summarizer.bound(conversation, seed)
+            messages = conversation.messages[:_MOST]
+            written = bound.write(messages, TurnRequest("Note it.", max_tokens=budget), count)
+            self._judge_budget([item.text for item in written.items], budget, count)
+            self._judge_sources([(item.text, item.sources) for item in written.items], messages)
+
+    def _judge(
+        self, request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
+    ) -> None:
+        if any(part.type != "text" or not part.text for part in parts):
+            self.broken("provenance", "a part is no text")
+        if any(part.kind not in ("summary", "verbatim") for part in parts):
+            self.broken("provenance", "a part is neither a summary nor verbatim")
+        said = [part for message in request.messages for part in message.parts]
+        if not any(part.sources for part in (*request.previous, *said)) and parts:
+            self.broken("nothing", "it summarises where there is nothing to summarise")
+        self._judge_budget([part.text for part in parts], request.max_tokens, count)
+        before = tuple(source for part in request.previous for source in part.sources)
+        self._judge_sources([(p.text, p.sources) for p in parts], request.messages, before)
+
+    def _judge_budget(self, texts: Sequence[str], most: int, count: Callable[[str], int]) -> None:
+        tokens = sum(map(count, texts))
+        if tokens > most:
+            self.broken("budget", f"{tokens} tokens where {most} are allowed")
+
+    def _judge_sources(
+        self,
+        told: Sequence[tuple[str, tuple[Source, ...]]],
+        messages: Sequence[Message],
+        before: tuple[Source, ...] = (),
+    ) -> None:
+        given = {message.id for message in messages} | {source.id for source in before}
+        given |= {s.id for message in messages for part in message.parts for s in part.sources}
+        for _, sources in told:
+            if not sources:
+                self.broken("provenance", "a part does not say what it stands for")
+            elif not {source.id for source in sources} <= given:
+                self.broken("provenance", "a part stands for a message that it was not given")
+
+    def broken(self, rule: str, what: str) -> None:
+        """Note that a rule was broken."""
+        known = self.violations.get(rule)
+        self.violations[rule] = (
+            replace(known, times=known.times + 1)
+            if known
+            else Violation(rule, self.summarizer.spec, what, self.number)
+        )
+
+
+def _rounds(
+    summarizer: Summarizer, conversation: Conversation, budget: int
+) -> Iterator[tuple[SummaryRequest, tuple[Part, ...]]]:
+    """Summarise the first half, carry on with the second, and then with nothing more."""
+    messages = conversation.messages[:_MOST]
+    previous: tuple[Part, ...] = ()
+    half = len(messages) // 2
+    for given in (messages[:half], messages[half:], ()):
+        request = SummaryRequest(given, budget, previous, "Sum it up.")
+        previous = summarizer.summarize(request, Tokenizer().text)
+        yield request, previous

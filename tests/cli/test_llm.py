@@ -1,0 +1,191 @@
+"""``compactlab run`` with a language model: recorded once, replayed everywhere, paid as allowed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from compactlab.api import run as api_run
+from compactlab.cli.rehearsal import Budget
+from tests.cli.conftest import Outcome, files
+from tests.llm.server import Endpoint, serving
+
+STORY = "coding_agent(turns=4, tokens=20000)"
+KEY = "sk-made-for-this-test-0123456789abcdef"
+LLM = "llm(model='gpt-5-mini')"
+STORED = Path(__file__).parents[1] / "llm" / "recorded"
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def server() -> Iterator[Endpoint]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def run(compactlab: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Run two strategies, one of which has summaries written, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMPACTLAB_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def call(*more: object) -> Outcome:
+        return compactlab(
+            "run", "--conversations", STORY, "--window", 12_000, "--strategies", "claude_code",
+            "--strategies", "keep_all", "--jobs", 1, *more,
+        )  # fmt: skip
+
+    return call
+
+
+def at(server: Endpoint) -> str:
+    return f"llm(model='gpt-5-mini', base_url='{server.url}/v1')"
+
+
+def test_what_was_recorded_replays_to_the_byte(
+    run: Command, server: Endpoint, tmp_path: Path
+) -> None:
+    asked = run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "out/one")
+    assert asked.code == 0
+    count = len(server.asked)
+    assert count >= 2
+    assert f"asked for {count} new answers, for 0.0" in asked.err
+    replayed = run("--summarizer", LLM, "--answers", "a", "-o", "out/two")
+    assert replayed.code == 0
+    assert len(server.asked) == count
+    assert replayed.out == asked.out.replace("out/one", "out/two")
+    assert files(tmp_path / "out" / "one") == files(tmp_path / "out" / "two")
+    again = run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "out/one")
+    assert "nothing to run" in again.out
+    assert "asked for 0 new answers" in again.err
+    secrets = [f for f in tmp_path.rglob("*") if f.is_file() and KEY.encode() in f.read_bytes()]
+    assert (set(server.keys), secrets) == ({KEY}, [])
+
+
+def test_the_same_answers_come_from_several_workers(
+    run: Command, server: Endpoint, tmp_path: Path
+) -> None:
+    record = ("--summarizer", at(server), "--ask", "record", "--jobs", 2)
+    assert run(*record, "--answers", "a", "-o", "one").code == 0
+    assert run(*record[:4], "--answers", "b", "-o", "two").code == 0
+
+    def lines(folder: str) -> list[str]:
+        return sorted((tmp_path / folder / "gpt-5-mini.jsonl").read_text().splitlines())
+
+    assert lines("a") == lines("b")
+
+
+def test_a_changed_recording_is_another_run(run: Command, server: Endpoint, tmp_path: Path) -> None:
+    run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
+    file = tmp_path / "a" / "gpt-5-mini.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps({**row, "text": "Nothing."}) + "\n" for row in rows))
+    assert "left out: 2 cells" in run("--summarizer", LLM, "--answers", "a", "-o", "one").err
+
+
+def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(
+    run: Command, server: Endpoint
+) -> None:
+    done = run("--summarizer", at(server), "--answers", "none", "-o", "one")
+    assert done.code == 1
+    assert "add --ask record" in done.out.replace("\n", " ")
+    assert "1 of 2 runs failed" in done.err
+    assert server.asked == []
+
+
+def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run: Command, server: Endpoint) -> None:
+    record = ("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
+    short = run(*record, "--budget", 0.0001)
+    assert short.code == 1
+    assert "the budget is 0.0001 USD" in short.out.replace("\n", " ")
+    assert (server.asked, "asked for 0 new answers" in short.err) == ([], True)
+    assert run(*record, "--budget", 5).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ([], "name their folder with --answers"),
+        (["--ask", "record"], "name it with --answers"),
+        (["--answers", "a", "--ask", "refuse"], "--ask refuse allows no model"),
+        (["--answers", "a", "--ask", "record"], "set OPENAI_API_KEY in the environment"),
+        (["--answers", "a", "--budget", "-1"], "Invalid value for '--budget'"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_before_anything_is_written(
+    run: Command, tmp_path: Path, options: list[str], fault: str
+) -> None:
+    done = run("--summarizer", LLM, "-o", "one", *options)
+    assert (done.code, fault in done.err) == (2, True)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_bad_recording_is_refused_by_its_line(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "gpt-5-mini.jsonl").write_text("{}\n")
+    done = run("--summarizer", LLM, "--answers", "a", "-o", "one")
+    assert done.code == 2
+    assert "gpt-5-mini.jsonl:1: is no recorded answer" in done.err
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
+    run: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compactlab.cli.rehearsal.BUDGET", Budget(least=2))
+    dry = ("--summarizer", at(server), "--answers", "a", "--dry-run")
+    before = run(*dry)
+    assert before.code == 0
+    assert "llm(model='gpt-5-mini') would ask" in before.out
+    assert "computed with summaries by calibrated" in before.out
+    assert (server.asked, [*tmp_path.iterdir()]) == ([], [])
+    run(*dry[:-1], "--ask", "record", "-o", "one")
+    assert "would ask for nothing that is not recorded, in the 2 cells tried" in run(*dry).out
+
+
+def test_an_experiment_file_names_the_folder_and_cannot_ask(
+    run: Command, compactlab: Command, server: Endpoint, tmp_path: Path
+) -> None:
+    run("--summarizer", at(server), "--answers", "sub/a", "--ask", "record", "-o", "one")
+    file = tmp_path / "sub" / "e.toml"
+    text = (
+        f'conversations = ["{STORY}"]\nstrategies = ["claude_code", "keep_all"]\nwindow = 12000\n'
+        'answers = "a"\nout = "two"\n[[summarizer]]\nname = "llm"\nmodel = "gpt-5-mini"\n'
+    )
+    file.write_text(text)
+    assert compactlab("run", file).code == 0
+    assert files(tmp_path / "one") == files(tmp_path / "sub" / "two")
+    file.write_text(f'ask = "record"\n{text}')
+    assert "unknown key 'ask'" in compactlab("run", file).err
+
+
+def test_the_stored_recording_gives_the_stored_figures(tmp_path: Path) -> None:
+    """A small recording that this test made, with COMPACTLAB_UPDATE_GOLDEN=1, from its server."""
+    import os
+
+    golden = STORED / "figures.json"
+    update = "COMPACTLAB_UPDATE_GOLDEN" in os.environ
+    with serving() as server:
+        if update:
+            shutil.rmtree(STORED, ignore_errors=True)
+        results = api_run(
+            STORY,
+            ["claude_code", "pi"],
+            window=12_000,
+            summarizer=at(server) if update else LLM,
+            answers=STORED,
+            ask="record" if update else "replay",
+            metrics=["compactions", "summaries_failed", "recall_1k"],
+        )
+    frame = results.frame()
+    assert set(frame["status"]) == {"ok"}
+    columns = ["strategy", "compactions", "summaries_failed", "recall_1k"]
+    figures = json.loads(frame[columns].to_json(orient="records"))
+    if update:
+        golden.write_text(json.dumps(figures, indent=1) + "\n")
+    assert figures == json.loads(golden.read_text())

@@ -1,0 +1,128 @@
+"""Recordings: whole after several processes have written, and never trusted when they are read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.llm import recorded
+from compactlab.llm.recorded import Answer, Recording
+from compactlab.sim.core.errors import InputError, UsageError
+
+
+def answer(number: int, text: str = "Yes.", usd: float | None = 0.25) -> Answer:
+    return Answer(f"{number:032x}", "m", 0, text, "stop", 10, 2, usd)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from compactlab.llm.recorded import Answer, Recording
+
+first, file = int(sys.argv[1]), Path(sys.argv[2])
+for number in range(first, first + 120):
+    said = f"{first} says " + "so " * 3000
+    Recording(file).add(Answer(f"{number:032x}", "m", 0, said, "stop", 1, 1, 0.25))
+"""
+
+
+def test_two_processes_write_at_once_and_the_recording_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "answers" / "m.jsonl"
+    command = [sys.executable, "-c", WRITER]
+    both = [subprocess.Popen([*command, first, file]) for first in ("0", "60")]
+    assert [each.wait() for each in both] == [0, 0]
+    recording = Recording(file)
+    assert (len(recording), recording.spent) == (240, 60.0)
+    said = [recording.get(f"{number:032x}") for number in range(180)]
+    assert all(each is not None and len(each.text) > 9000 for each in said)
+
+
+def test_of_two_answers_the_first_counts_and_both_were_paid(tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "m.jsonl")
+    assert recording.add(answer(1, "First.")).text == "First."
+    assert recording.add(answer(1, "Second.")).text == "First."
+    assert (recording.spent, len(recording)) == (0.5, 2)
+
+
+def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "m.jsonl")
+    recording.add(answer(1))
+    line = msgspec.json.encode(answer(2)) + b"\n"
+    with recording.file.open("ab") as file:
+        file.write(line)
+    assert recording.get(f"{2:032x}") == answer(2)
+    recording.file.write_bytes(line)
+    assert recording.get(f"{1:032x}") is None
+
+
+GOOD = msgspec.json.encode(answer(1)).decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", "is no recorded answer"),
+        (GOOD.replace('"m"', "7"), "Expected `str`, got `int` - at `$.model`"),
+        (GOOD.replace("0.25", "-1"), "`float` >= 0"),
+        (GOOD.replace("0.25", "1e999"), "is no recorded answer"),
+        (GOOD.replace(":10,", ":-10,"), "`int` >= 0"),
+        (GOOD.replace("}", ',"more":1}'), "unknown field `more`"),
+        (GOOD.replace("0001", "00zz"), "$.key"),
+        ("[" * 100_000, "is no recorded answer"),
+        ("", "is no recorded answer"),
+    ],
+)
+def test_a_bad_line_is_named(line: str, fault: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    file.write_text(f"{GOOD}\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        Recording(file).get("")
+    assert str(caught.value).startswith(f"{file}:2: ")
+    assert fault in str(caught.value)
+
+
+@given(st.binary(max_size=60), st.integers(0, len(GOOD)))
+def test_whatever_stands_in_it_is_read_or_named(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, place: int
+) -> None:
+    file = tmp_path_factory.mktemp("noise") / "m.jsonl"
+    file.write_bytes(GOOD[:place].encode() + noise + GOOD[place:].encode() + b"\n")
+    try:
+        read = len(Recording(file))
+    except InputError as error:
+        read = error.line if error.path == str(file) else 0
+    assert read >= 1
+
+
+def test_a_line_that_breaks_off_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    file.write_text(GOOD)
+    with pytest.raises(InputError, match=r"m\.jsonl:1: the line breaks off"):
+        len(Recording(file))
+
+
+def test_a_line_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "LONGEST", 1000)
+    file = tmp_path / "m.jsonl"
+    file.write_text(f"{GOOD}\n" + "x" * 5000)
+    with pytest.raises(InputError, match=r"m\.jsonl:2: is longer than 1,000 bytes"):
+        len(Recording(file))
+    with pytest.raises(InputError, match="is not recorded"):
+        Recording(tmp_path / "n.jsonl").add(answer(1, "x" * 1000))
+
+
+def test_no_other_file_is_read_or_written_through_a_link(tmp_path: Path) -> None:
+    other, file = tmp_path / "other", tmp_path / "m.jsonl"
+    other.write_text(f"{GOOD}\n")
+    file.symlink_to(other)
+    with pytest.raises(InputError, match="it is a link"):
+        len(Recording(file))
+    with pytest.raises(UsageError, match="cannot write"):
+        Recording(file).add(answer(2))
+    assert other.read_text() == f"{GOOD}\n"

@@ -1,0 +1,173 @@
+"""Summarisers of others: found by file, module or package, asked in processes of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from compactlab.api import Plan, explain, run
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.foreign import ForeignSummarizer
+from compactlab.strategies.summarizers import catalogue
+from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
+from compactlab.strategies.summarizers.quoting import Lead
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar
+import compactlab
+
+seen = []
+
+@dataclass(frozen=True)
+class Terse(compactlab.Summarizer):
+    simulated: ClassVar[str] = "as terse as can be"
+    words: int = 3
+
+    def __post_init__(self):
+        if self.words < 1:
+            raise ValueError(f"words must be at least 1, not {self.words}")
+
+    def summarize(self, request, count):
+        seen.append(request)
+        given = (p for m in request.messages for p in m.parts if p.sources and p.text)
+        part = next(given, None) or request.previous[0]
+        text = " ".join(["Said:", *part.text.split()[: self.words], str(len(seen) > 99)])
+        return (compactlab.Part("text", text, "summary", part.sources),)
+
+@dataclass(frozen=True)
+class Lead(Terse):
+    pass
+
+@dataclass(frozen=True)
+class Leaves(Terse):
+    def summarize(self, request, count):
+        import os
+        os._exit(3)
+
+@dataclass(frozen=True)
+class Unfinished(compactlab.Summarizer):
+    pass
+
+class Plain(Terse):
+    pass
+
+NUMBER = 3
+"""
+STORY = "coding_agent(turns=3, tokens=15000)"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    return "own.py"
+
+
+def test_it_says_what_it_is_and_its_code_is_not_loaded(own: str, tmp_path: Path) -> None:
+    known = known_summarizer(f"{own}:Terse(words=5)")
+    assert isinstance(known, ForeignSummarizer)
+    assert (known.spec, known.label) == ("terse(words=5)", "terse(words=5)")
+    assert known.simulated == "as terse as can be"
+    assert str(tmp_path / "own.py") not in sys.modules
+    assert find_summarizer(f"{own}:Terse(words=5)").spec == known.spec
+
+
+def test_a_run_has_its_summaries_and_names_it(own: str) -> None:
+    results = run(STORY, ["full_summary", "keep_all"], window=12_000, summarizer=f"{own}:Terse")
+    frame = results.frame()
+    assert set(frame["status"]) == {"ok"}
+    assert set(frame["summarizer"]) == {"terse(words=3)"}
+    writer = results.manifest["summarizers"]["terse(words=3)"]
+    assert (writer["label"], writer["simulated"]) == ("terse", "as terse as can be")
+
+
+def test_every_run_of_it_is_apart_and_fails_alone(own: str) -> None:
+    strategies = ["full_summary", "keep_all"]
+    frame = run(STORY, strategies, window=12_000, summarizer=f"{own}:Leaves").frame()
+    errors = dict(zip(frame["strategy"].str.partition("(")[0], frame["error"], strict=True))
+    assert "3" in errors["full_summary"]
+    assert errors["keep_all"] == ""
+    assert str(Path(own).absolute()) not in sys.modules
+
+
+def test_its_code_belongs_to_the_identity_of_a_run(own: str) -> None:
+    def key() -> str:
+        return (
+            Plan(STORY, ["full_summary"], summarizer=f"{own}:Terse").experiment().conditions[0].key
+        )
+
+    before = key()
+    assert key() == before
+    Path(own).write_text(OWN.replace("Said:", "Told:"))
+    assert key() != before
+
+
+def test_explain_asks_it_apart(own: str) -> None:
+    account = explain(STORY, "full_summary", window=12_000, summarizer=f"{own}:Terse(words=2)")
+    assert account.header.summarizer == "terse(words=2)"
+    assert str(Path(own).absolute()) not in sys.modules
+    with pytest.raises(UsageError, match="fails"):
+        explain(STORY, "full_summary", window=12_000, summarizer=f"{own}:Leaves")
+
+
+def test_two_of_one_name_are_not_compared(own: str) -> None:
+    with pytest.raises(UsageError, match="two different summarisers are called"):
+        Plan(STORY, summarizer=[f"{own}:Terse", own_class()]).experiment()
+
+
+def own_class() -> Any:
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Terse(Lead):
+        @property
+        def spec(self) -> str:
+            return "terse(words=3)"
+
+    return Terse()
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("own.py", "name the class, too"),
+        ("own.py:Tense", "did you mean Terse"),
+        ("own.py:NUMBER", "is no summariser: it must subclass compactlab.Summarizer"),
+        ("own.py:Unfinished", "has no method summarize"),
+        ("own.py:Terse(words=0)", "words must be at least 1, not 0"),
+        ("own.py:Terse(word=1)", "unknown field 'word'"),
+        ("none.py:Terse", "none.py cannot be loaded: there is no such file"),
+        ("no_such_module:Terse", "No module named 'no_such_module'"),
+        ("lexrnk", "did you mean lexrank"),
+    ],
+)
+@pytest.mark.parametrize("find", [find_summarizer, known_summarizer])
+def test_what_is_wrong_is_named(
+    own: str, find: Callable[[str], object], name: str, fault: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        find(name)
+    assert fault in str(caught.value)
+
+
+def test_a_package_brings_one_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> object:
+        raise ImportError("half of it is missing")
+
+    points = [
+        SimpleNamespace(name="brought", load=lambda: Lead),
+        SimpleNamespace(name="lexrank", load=broken),
+        SimpleNamespace(name="broken", load=broken),
+    ]
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: points)
+    assert find_summarizer("brought(tokens=9)") == Lead(tokens=9)
+    assert find_summarizer("lexrank").spec.startswith("lexrank(")
+    with pytest.raises(UsageError, match="broken cannot be loaded: half of it is missing"):
+        find_summarizer("broken")
+    assert [catalogue.is_foreign_name(n) for n in ("brought", "lexrank")] == [True, False]
