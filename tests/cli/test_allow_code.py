@@ -72,9 +72,8 @@ def test_a_file_starts_no_code_unless_that_is_allowed(compactlab, trace, written
 @pytest.mark.parametrize("written", ['"own.py:Own"', '[{ name = "own.py:Own" }]'])
 def test_nor_does_a_file_start_a_summariser(compactlab, trace, written):
     source = Path("own.py")
-    source.write_text(source.read_text().replace(
-        "compactlab.strategies import KeepAll", "compactlab.strategies.summarizers.controls import Empty"
-    ))  # fmt: skip
+    empty = "compactlab.strategies.summarizers.controls import Empty"
+    source.write_text(source.read_text().replace("compactlab.strategies import KeepAll", empty))
     file = experiment("keep_all")
     file.write_text(f"{file.read_text()}summarizer = {written}\n")
     done = compactlab("run", file)
