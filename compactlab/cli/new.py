@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: strategy, summariser, experiment, gate."""
+    """Write a strategy, summariser, experiment or gate to start from."""
 
 
 _folder = click.option(

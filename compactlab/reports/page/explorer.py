@@ -51,7 +51,7 @@ _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_us
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
 # Who decides by prices and lifetimes would decide otherwise, so only a replay can tell.
-BY_PRICE = frozenset({"idle_compaction"})
+BY_PRICE = frozenset({"exec", "idle_compaction"})
 _EXPIRED = "cache_miss_ttl_expired"
 # Lifetimes that can be chosen, as shares of the replayed one. Five minutes become 25 seconds to
 # eight hours, an hour becomes five minutes to four days; the last one never ends.
