@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write a strategy, summariser, experiment or gate to start from."""
+    """Write a first strategy, summariser, experiment or gate."""
 
 
 _folder = click.option(
