@@ -145,6 +145,7 @@ picture: $(READY) ## draw the pictures of the README anew, and measure its figur
 README_RECORDED ?= entireio-cli pi-mono
 recorded: $(READY) ## measure the figures of the README over recordings, RECORDED=their folder
 	$(BIN)/python examples/readme_figures.py recorded .readme $(addprefix $(RECORDED)/,$(README_RECORDED))
+	$(BIN)/python examples/readme_figures.py asked .readme $(RECORDED)/entireio-cli $(RECORDED)-more/entireio-cli
 
 results: $(READY) ## run the suite under all strategies, and write docs/results.md and its data
 	$(BIN)/python examples/results_page.py .results --date $$(date +%F)

@@ -1,9 +1,9 @@
 """The figures of the README: measured by real runs, stored in docs/results, written into the pages.
 
 ``make picture`` replays the built-in session, draws docs/picture.svg and docs/page.png, and stores
-its figures and its verdict. ``make recorded`` measures those over eight recordings. ``make docs``
-writes what is stored into the pages; a test finds a figure that is not the stored one, and a
-number that is no figure.
+its figures and its verdict. ``make recorded`` measures those over eight recordings, and by a dry
+run what summaries by real models would cost. ``make docs`` writes what is stored into the pages; a
+test finds a figure that is not the stored one, and a number that is no figure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compactlab import __version__
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
-MARKED = re.compile(r"<!-- (built-in|recorded):(\w+) -->(.*?)<!-- -->", re.DOTALL)
+MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
 # Enough to show what there is, few enough to read; `compactlab run` has all of them.
 DRAWN = (
@@ -81,6 +81,8 @@ def main(command: str, *folders: str) -> None:
         measure_built_in(Path(folders[0]))
     elif command == "recorded":
         measure_recorded(Path(folders[0]), [Path(folder) for folder in folders[1:]])
+    elif command == "asked":
+        measure_asked(Path(folders[0]), [Path(folder) for folder in folders[1:]])
     for file in PAGES:
         file.write_text(renewed(file.read_text("utf-8")), encoding="utf-8")
 
@@ -134,6 +136,36 @@ def measure_recorded(folder: Path, recordings: list[Path]) -> None:
     store("recorded", f"make recorded, over {shown}", folder / "recorded", figures)
 
 
+AGENTS = ("claude_code", "codex", "opencode")
+# Who would be asked, by the name in a key.
+ASKED = {"mini": "gpt-5-mini", "sonnet": "claude-sonnet-4-5"}
+_SESSIONS = re.compile(r"([\d,]+) runs, if every source holds one conversation")
+_WOULD_ASK = re.compile(r"would ask ([\d,]+) requests.* for about ([\d,.]+) USD")
+
+
+def measure_asked(folder: Path, recordings: list[Path]) -> None:
+    """Find out by a dry run what it costs to have real models summarise a hundred sessions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given = [each for path in recordings for each in ("--conversations", str(path.resolve()))]
+    given += [each for spec in AGENTS for each in ("--strategies", spec)]
+    given += ["--answers", "answers", "--dry-run"]
+    figures: dict[str, str] = {}
+    for key, model in ASKED.items():
+        told = ran(folder, "run", *given, "--summarizer", f"llm(model={model!r})")
+        sessions, asked = _SESSIONS.search(told), _WOULD_ASK.search(told)
+        assert sessions, told
+        assert asked, told
+        count = int(sessions[1].replace(",", "")) // len(AGENTS)
+        hundred = 100 / count
+        figures["sessions"] = f"{count:,}"
+        figures["requests"] = f"{hundred * int(asked[1].replace(',', '')):,.0f}"
+        figures[f"{key}_usd"] = f"{hundred * float(asked[2].replace(',', '')):,.1f}"
+    files = sorted(file for path in recordings for file in path.rglob("*.jsonl"))
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    shown = " and ".join("/".join(path.parts[-2:]) for path in recordings)
+    write("asked", f"compactlab run --dry-run, over {shown}", digests, figures)
+
+
 def ran(folder: Path, *arguments: str) -> str:
     """What a command prints when it runs in a folder."""
     command = [sys.executable, "-m", "compactlab", *arguments]
@@ -165,7 +197,11 @@ def store(name: str, command: str, folder: Path, figures: dict[str, str]) -> Non
     """Write figures with the command that they are of, and the digest of its conversations."""
     from compactlab.sim.experiment.results import Results
 
-    digests = sorted({run.digest for run in Results.load(folder).runs})
+    write(name, command, sorted({run.digest for run in Results.load(folder).runs}), figures)
+
+
+def write(name: str, command: str, digests: list[str], figures: dict[str, str]) -> None:
+    """Write figures with the command that they are of, and what it was run on."""
     held = {
         "command": command,
         "version": __version__,
