@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple
         If one cannot be answered, whatever it will ask.
     """
     answered = tuple(
-        replace(each, asker=asker or each.asker) if isinstance(each, Llm) else each
+        each.answered_by(asker or each.asker) if isinstance(each, Llm) else each
         for each in summarizers
     )
     for each in answered:

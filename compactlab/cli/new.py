@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: a strategy, a summariser, an experiment, a gate."""
+    """Write files to start from: own code, an experiment, a gate."""
 
 
 _folder = click.option(
