@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The rooms, bottom to top: what stands in one may import what stands below it, and its own room.
 ORDER = [
-    "privacy", "sim.core", "sim.cache", "sim.models", "llm", "sim.facts", "sim.replay", "sim.metrics",
-    "sim.experiment",
+    "privacy", "sim.core", "sim.cache", "sim.models", "llm", "sim.facts", "sim.replay",
+    "sim.metrics", "sim.experiment",
     "strategies.mechanisms", "strategies.summarizers", "strategies.pi", "strategies.openclaw",
     "strategies",
     "scenarios.readers", "scenarios.engine", "scenarios",

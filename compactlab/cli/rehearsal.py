@@ -66,6 +66,7 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         say("nothing would run")
         return
     todo, stand_ins = _offline(todo)
+    forget()  # what a summariser has answered before, and not noted here
     tried = _try(todo, timeout, BUDGET)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
