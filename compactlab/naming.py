@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple
         If one cannot be answered, whatever it will ask.
     """
     answered = tuple(
-        replace(each, asker=asker or each.asker) if isinstance(each, Llm) else each
+        each.answered_by(asker or each.asker) if isinstance(each, Llm) else each
         for each in summarizers
     )
     for each in answered:

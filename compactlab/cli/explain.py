@@ -11,6 +11,7 @@ from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
     Renaming,
+    answers_option,
     churn_option,
     conversation_option,
     format_option,
@@ -63,6 +64,7 @@ from compactlab.sim.core.errors import UsageError
     metavar="SPEC",
     help="The summariser.",
 )
+@answers_option
 @click.option(
     "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."
 )

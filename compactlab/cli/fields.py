@@ -30,7 +30,6 @@ from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 from compactlab.cli.toml_file import KIND
 from compactlab.scenarios.catalogue import SCENARIOS, SUITE
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.spec import settable
 from compactlab.strategies.catalogue import strategies
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_class
 
@@ -141,15 +140,16 @@ def fields_schema(cls: type) -> dict[str, JsonSchemaValue]:
     """What the fields of a class take, by name: a value, or in a grid also a list of them."""
     hints, meanings = hints_of(cls), _meanings(cls)
     properties = {}
-    for field in settable(cls):
-        value = adapter(hints[field.name]).json_schema()
-        several = {"type": "array", "minItems": 1, "items": value}
-        properties[field.name] = {
-            "title": field.name.replace("_", " ").capitalize(),
-            "description": meanings.get(field.name, ""),
-            **({} if field.default is dataclasses.MISSING else {"default": field.default}),
-            "anyOf": [value, several],
-        }
+    for field in dataclasses.fields(cls):
+        if field.init:
+            value = adapter(hints[field.name]).json_schema()
+            several = {"type": "array", "minItems": 1, "items": value}
+            properties[field.name] = {
+                "title": field.name.replace("_", " ").capitalize(),
+                "description": meanings.get(field.name, ""),
+                **({} if field.default is dataclasses.MISSING else {"default": field.default}),
+                "anyOf": [value, several],
+            }
     return properties
 
 

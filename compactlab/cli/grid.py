@@ -12,7 +12,6 @@ from compactlab.cli.fields import adapter, hints_of, takes_list
 from compactlab.cli.toml_file import Fault, Faults, Place, each_of
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import isolated
-from compactlab.sim.core.spec import settable
 from compactlab.sim.experiment.foreign import PATIENCE
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 
@@ -154,7 +153,7 @@ Axes = dict[str, dict[Place, Any]]
 def _axes(cls: type, table: Mapping[str, Any], place: Place) -> tuple[Axes, list[Fault]]:
     """The values of fields, by field and by place; and those that do not fit."""
     faults, axes = Faults(), Axes()
-    names = [field.name for field in settable(cls)]
+    names = [field.name for field in dataclasses.fields(cls) if field.init]
     with faults.at(place):
         hints = hints_of(cls)
         for field, value in table.items():

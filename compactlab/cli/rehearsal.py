@@ -67,6 +67,7 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         say("nothing would run")
         return
     todo, stand_ins = _offline(todo)
+    forget()  # what a summariser has answered before, and not noted here
     budget = replace(BUDGET, seconds=_LONGER * BUDGET.seconds) if stand_ins else BUDGET
     tried = _try(todo, timeout, budget)
     if text := _troubles(tried, planned):

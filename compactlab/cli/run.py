@@ -184,7 +184,9 @@ def run(
     settings = ExperimentSettings.load(file, given, allow_code=allow_code)
     if settings.redact:
         redact_from_here()
-    asker = asker_of(settings.answers, ask, budget, settings.models_file)
+    # A dry run asks nobody, and so needs no key.
+    mode = "replay" if dry_run and ask == "record" else ask
+    asker = asker_of(settings.answers, mode, budget, settings.models_file)
     planned = _planned(settings, asker)
     store = Store(settings.out)
     if store.exists:

@@ -143,6 +143,9 @@ def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
     assert before.code == 0
     assert "llm(model='gpt-5-mini') would ask" in before.out
     assert "computed with summaries by calibrated" in before.out
+    # Nor does it need the key with which to ask.
+    ready = run("--summarizer", LLM, "--answers", "a", "--ask", "record", "--dry-run")
+    assert (ready.code, ready.out) == (0, before.out)
     assert (server.asked, [*tmp_path.iterdir()]) == ([], [])
     run(*dry[:-1], "--ask", "record", "-o", "one")
     assert "would ask for nothing that is not recorded, in the 2 cells tried" in run(*dry).out

@@ -22,9 +22,9 @@ from tests.summarizers.story import many
 from tests.summarizers.test_laws import ids, rounds, sessions
 
 
-def answering(folder: Path, *said: tuple[SummaryRequest, str], **fields: object) -> Llm:
+def answering(folder: Path, *said: tuple[SummaryRequest, str]) -> Llm:
     """A summariser whose answers are recorded already."""
-    llm = Llm("m", asker=Asker(folder), **fields)  # type: ignore[arg-type]
+    llm = Llm("m").answered_by(Asker(folder))
     for request, text in said:
         asked = llm.request(request)
         answer = Answer(asked.key, "m", 0, text, "stop", 1, 1, None)
@@ -95,7 +95,7 @@ def test_sources_are_those_of_the_request_whatever_is_summarised(
             answering(folder, (request, f"{len(request.messages)} messages."))
             return Llm.summarize(self, request, count)
 
-    for request, parts in rounds(Recorder("m", asker=Asker(folder)), told, budget, chars4):
+    for request, parts in rounds(Recorder("m").answered_by(Asker(folder)), told, budget, chars4):
         given = ids(request.previous) | {message.id for message in request.messages}
         assert ids(parts) == given
         assert all(part.kind == "summary" and part.text and part.sources for part in parts)
@@ -103,14 +103,14 @@ def test_sources_are_those_of_the_request_whatever_is_summarised(
 
 
 def test_where_it_is_asked_and_who_answers_is_no_part_of_its_name(tmp_path: Path) -> None:
-    here = Llm("m", base_url="http://127.0.0.1:1", api="openai", asker=Asker(tmp_path))
+    here = Llm("m", base_url="http://127.0.0.1:1", api="openai").answered_by(Asker(tmp_path))
     assert here.spec == "llm(model='m', prompt='', temperature=None, max_tokens=8000, draw=0)"
     assert here.label == "llm(model='m')"
     assert find_summarizer(here.spec) == Llm("m")
 
 
 def test_the_recording_belongs_to_the_identity_of_a_run(tmp_path: Path) -> None:
-    assert Llm("m", asker=Asker(tmp_path)).named_files == ()
+    assert Llm("m").answered_by(Asker(tmp_path)).named_files == ()
     llm = answering(tmp_path, (SummaryRequest((USER,), 100), "Yes."))
     assert llm.named_files == (str(tmp_path / "m.jsonl"),)
 
@@ -122,6 +122,8 @@ def test_without_a_model_or_a_folder_it_says_what_is_missing() -> None:
         Llm("m").summarize(SummaryRequest((USER,), 100), chars4)
     with pytest.raises(UsageError, match="draw must be at least 0"):
         find_summarizer("llm(model='m', draw=-1)")
+    with pytest.raises(UsageError, match="unknown field 'asker'"):
+        find_summarizer("llm(model='m', asker=None)")
 
 
 # In a dry run.
@@ -129,7 +131,7 @@ def test_without_a_model_or_a_folder_it_says_what_is_missing() -> None:
 
 def test_what_would_be_asked_is_noted_and_what_is_recorded_is_replayed(tmp_path: Path) -> None:
     first = SummaryRequest(many(3).told().messages, 400, (), "Sum it up.")
-    llm = replace(answering(tmp_path, (first, "Three facts.")), model="m")
+    llm = answering(tmp_path, (first, "Three facts."))
     expected = Expected(llm, find_summarizer("lead"))
     parts = expected.summarize(first, chars4)
     assert [part.text for part in parts] == ["Three facts."]
@@ -141,7 +143,7 @@ def test_what_would_be_asked_is_noted_and_what_is_recorded_is_replayed(tmp_path:
 
 def test_what_would_be_asked_has_a_price(tmp_path: Path) -> None:
     request = SummaryRequest(many(3).told().messages, 400, (), "Sum it up.")
-    llm = Llm("gpt-5-mini", asker=Asker(tmp_path))
+    llm = Llm("gpt-5-mini").answered_by(Asker(tmp_path))
     expected = Expected(llm, find_summarizer("lead"))
     written = sum(chars4(part.text) for part in expected.summarize(request, chars4))
     ((likely, most),) = filter(None, expected.noted.values())

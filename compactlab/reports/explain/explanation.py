@@ -246,7 +246,8 @@ def _about(account: Account) -> list[str]:
     used = ", ".join(dict.fromkeys(entry.model for entry in account.entries))
     model = f"recorded: {used}" if header.model == "recorded" else header.model
     asked = any(entry.kind != CALL for entry in account.entries)
-    written = f"; simulated summaries by {name(header.summarizer)}" if asked else ""
+    kind = "summaries" if header.summarizer.startswith("llm(") else "simulated summaries"
+    written = f"; {kind} by {name(header.summarizer)}" if asked else ""
     return [
         f"{name(header.conversation)} under {name(header.strategy)}",
         f"model {name(model)}{window}{written}",

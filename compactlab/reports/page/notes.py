@@ -28,6 +28,7 @@ from compactlab.sim.experiment.results import Results
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
 NOTHING = "No runs: there is nothing to compare."
 _COPIED = "lines selected by a rule; a simulation, not a model's writing"
+_ASKED = "written by that model, whose answers are recorded"
 
 # How many strategies are named one by one with what they break.
 _LISTED = 3
@@ -57,23 +58,25 @@ def failures(results: Results) -> list[Failure]:
 
 
 def summaries(results: Results) -> str:
-    """Who made the summaries, and that it was no model."""
+    """Who made the summaries, and whether that was a model."""
     writers = results.manifest.get("summarizers", {})
     if not writers:
         return "no summariser"
-    simulated = {spec: _simulated(spec, writer) for spec, writer in writers.items()}
-    parts = [
-        f"by {name(spec)}{': ' if method else ''}{method}" for spec, method in simulated.items()
-    ]
-    if any(simulated.values()) and results.manifest.get("flushes"):
+    methods = {spec: _method(spec, writer) for spec, writer in writers.items()}
+    parts = [f"by {name(spec)}{': ' if method else ''}{method}" for spec, method in methods.items()]
+    if any(method and method != _ASKED for method in methods.values()) and results.manifest.get(
+        "flushes"
+    ):
         parts.append("what agents write into their memory is simulated in the same way")
     return f"summaries {'; '.join(parts)}"
 
 
-def _simulated(spec: str, writer: Mapping[str, str]) -> str:
-    """What of a summariser is no model's writing."""
+def _method(spec: str, writer: Mapping[str, str]) -> str:
+    """How a summariser writes; "" for one of somebody else's that does not say."""
     if method := clean(writer.get("simulated", "")):
         return f"SIMULATED, {method}"
+    if spec.startswith("llm("):
+        return _ASKED
     return _COPIED if spec.startswith(_EXTRACTIVE) else ""
 
 

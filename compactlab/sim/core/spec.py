@@ -115,7 +115,7 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
     """
     name = snake_case(cls.__name__)
     arguments = _current(name, arguments, getattr(cls, "former", {}))
-    fields = {f.name: f for f in settable(cls)}
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints = _hints(cls)  # type: ignore[arg-type]
     for key, value in arguments.items():
         if key not in fields:
@@ -126,11 +126,6 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
         return cls(**arguments)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name}: {error}") from None
-
-
-def settable(cls: type) -> list[dataclasses.Field[Any]]:
-    """The fields of a dataclass that people set; one that makes no difference is for its caller."""
-    return [f for f in dataclasses.fields(cls) if f.init and f.compare]
 
 
 def _current(name: str, arguments: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:

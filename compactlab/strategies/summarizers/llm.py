@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -62,7 +62,14 @@ class Llm(Summarizer):
     draw: Annotated[int, at_least(0)] = 0
     base_url: str = field(default="", repr=False)
     api: Literal["", "openai", "anthropic"] = field(default="", repr=False)
-    asker: Asker | None = field(default=None, repr=False, compare=False)
+    # Who answers: no setting, and so nothing that a spec or a file could name.
+    asker: Asker | None = field(default=None, init=False, repr=False, compare=False)
+
+    def answered_by(self, asker: Asker | None) -> Llm:
+        """The same, answered by somebody."""
+        other = replace(self)
+        object.__setattr__(other, "asker", asker)
+        return other
 
     @property
     def named_files(self) -> tuple[str, ...]:
