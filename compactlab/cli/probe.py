@@ -1,4 +1,4 @@
-"""``compactlab probe``: what a real model recalls of a compacted context."""
+"""``compactlab probe``: what a real model can use of a compacted context."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
+    from compactlab.llm.request import Request
+    from compactlab.reports.probe.actions import NextAction
     from compactlab.reports.probe.reader import Price, Reader
-    from compactlab.reports.probe.recall import Outcome, Recall
+    from compactlab.reports.probe.recall import Recall
+    from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.replay.options import Options
     from compactlab.sim.replay.strategy import Strategy
+
+# Of a usual length, where it is not yet known what will be judged.
+_SENTENCE = "What was decided for the region of the cache?"
 
 
 @click.command()
@@ -41,6 +47,14 @@ if TYPE_CHECKING:
     required=True,
     metavar="SPEC",
     help="A strategy whose prompts the reader is given. Repeatable.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(["recall", "next-action"]),
+    default="recall",
+    show_default=True,
+    help="recall: what it recalls of labelled facts. next-action: whether it calls the tool next "
+    "that the log calls.",
 )
 @click.option("--reader", required=True, metavar="MODEL", help="The model that is asked.")
 @click.option("--judge", default="", metavar="MODEL", help="A model that judges the answers.")
@@ -109,46 +123,63 @@ def probe(
     dry_run: bool,
     **options: Any,
 ) -> None:
-    """Ask a real model what it recalls of a compacted context.
+    """Ask a real model what it recalls of a compacted context, or what it does next.
 
-    Facts that calls need after a compaction are asked about in four conditions: with the full
+    Recall: facts that calls need after a compaction are asked about in four conditions: with the full
     context, without the fact, with the strategy's prompt, and with that and the fact once more.
-    Answers are recorded in --answers. Without --ask record nothing is sent to anybody.
-
     An answer recalls a fact if it gives the value in any notation; a --judge then judges. A reader
     that recalls less than 20 points more with a fact than without it is too weak to show anything.
+
+    Next action: at calls after a compaction the model chooses a tool and its arguments, with the
+    full context and with the strategy's prompt, and is compared with the log.
+
+    Answers are recorded in --answers. Without --ask record nothing is sent to anybody.
     """
     from compactlab.naming import asker_of
-    from compactlab.reports.probe.report import outcomes_as_csv, report
     from compactlab.reports.render.write import WRITERS
 
     asker = asker_of(answers, ask, budget, options["models_file"])
     assert asker is not None
-    probing = _Probing(_recall(asker, **options), dry_run, options["jobs"])
+    probing = _Probing(_task(asker, **options), dry_run, options["jobs"])
     with _account(asker, asking=ask == "record" and not dry_run):
         probing.all_of(conversations, asker, **options)
     if dry_run:
         _price(probing.price, probing.judgements)
         return
-    outcomes = shown(probing.outcomes)
+    document, table = _written(probing, options)
     if form == "csv":
-        click.echo(outcomes_as_csv(outcomes), nl=False)
-        return
-    document = report(outcomes, options["reader"], options["judge"], shown(probing.left_out))
-    text = WRITERS[form](document)
-    if form == "json":
-        print_json(text)
+        click.echo(table, nl=False)
+    elif form == "json":
+        print_json(WRITERS[form](document))
     else:
-        say(text, styled=True)
+        say(WRITERS[form](document), styled=True)
 
 
-def _recall(asker: Asker, **options: Any) -> Recall:
-    """The questions that are asked for, whose answers can be had."""
+def _task(asker: Asker, **options: Any) -> Recall | NextAction:
+    """What is asked for, whose answers can be had."""
+    from compactlab.reports.probe.actions import NextAction
     from compactlab.reports.probe.recall import Recall
 
     reader = _reader(asker, options["reader"], options, options["draws"], options["temperature"])
+    if options["what"] == "next-action":
+        if options["judge"]:
+            raise UsageError("the log judges the next action: leave out --judge")
+        return NextAction(reader, options["questions"], options["seed"])
     judge = _reader(asker, options["judge"], options, 1, 0.0) if options["judge"] else None
     return Recall(reader, judge, options["questions"], options["seed"])
+
+
+def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
+    """What came of it, as a document and as CSV."""
+    from compactlab.reports.probe import actions_report, recall_report
+
+    reader, outcomes = options["reader"], shown(probing.outcomes)
+    left_out = shown(probing.left_out)
+    if options["what"] == "next-action":
+        document = actions_report.report(outcomes, reader, left_out)
+        return document, actions_report.choices_as_csv(outcomes)
+    document = recall_report.report(outcomes, reader, options["judge"], left_out)
+    return document, recall_report.outcomes_as_csv(outcomes)
 
 
 def _reader(
@@ -201,10 +232,10 @@ def _made_price() -> Price:
 class _Probing:
     """Goes through conversations, one after the other: plans, asks, judges."""
 
-    recall: Recall
+    task: Recall | NextAction
     dry_run: bool
     jobs: int
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[Any] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # ids of conversations
     judgements: int = 0  # that would be asked for
     price: Price = field(default_factory=_made_price)
@@ -237,41 +268,38 @@ class _Probing:
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
     ) -> None:
         """Probe a conversation."""
-        recall, reader = self.recall, self.recall.reader
-        probes, printed = recall.plan(conversation, strategies, options)
+        task: Any = self.task
+        reader: Reader = task.reader
+        probes, printed = task.plan(conversation, strategies, options)
         for strategy, text in zip(strategies, printed, strict=False):
             if text:
                 say(printed_by(strategy.label, text), err=True)
         if not probes:
             self.left_out.append(conversation.id)
             return
-        requests = [request for probe in probes for request in probe.requests]
+        missing = reader.missing(each for probe in probes for each in probe.asked.values())
         if self.dry_run:
-            self._note(reader.missing(requests), probes[0].question.text)
+            self._note(missing)
             return
-        asking = reader.asker.mode == "record"
-        if asking:
-            self._ask(reader, reader.missing(requests), conversation.id)
-        if asking and recall.judge is not None:
-            judged = recall.judge.missing(recall.judgements(probes))
-            self._ask(recall.judge, judged, conversation.id)
-        self.outcomes += recall.outcomes(probes)
+        if reader.asker.mode == "record":
+            self._ask(reader, missing, conversation.id)
+            if (judge := getattr(task, "judge", None)) is not None:
+                self._ask(judge, judge.missing(task.judgements(probes)), conversation.id)
+        self.outcomes += task.outcomes(probes)
 
-    def _note(self, missing: Sequence[Any], question: str) -> None:
+    def _note(self, missing: Sequence[Request]) -> None:
         """Count what would be asked; each answer may be judged."""
         from compactlab.reports.probe.judging import judgement
-        from compactlab.reports.probe.recall import USUAL
 
-        recall = self.recall
         for request in missing:
-            self.price.add(recall.reader.asker, request, USUAL)
-        if recall.judge is not None:
+            self.price.add(self.task.reader.asker, request, self.task.usual)
+        if (judge := getattr(self.task, "judge", None)) is not None:
             self.judgements += len(missing)
             for _ in missing:
-                request = judgement(recall.judge, question, question, question)
-                self.price.add(recall.judge.asker, request, 1)
+                (request,) = judgement(judge, _SENTENCE, _SENTENCE, _SENTENCE).draws
+                self.price.add(judge.asker, request, 1)
 
-    def _ask(self, reader: Reader, requests: Sequence[Any], title: str) -> None:
+    def _ask(self, reader: Reader, requests: Sequence[Request], title: str) -> None:
         from compactlab.cli.progress import Bar
 
         with Bar(len(requests)) as bar:

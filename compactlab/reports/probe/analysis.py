@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -46,8 +47,18 @@ def mcc(pairs: Iterable[tuple[bool, float]]) -> float | None:
     return (hit * right - false * miss) / sqrt(margins) if margins > 0 else None
 
 
+class _Observed(Protocol):
+    """Something that was seen of a conversation."""
+
+    @property
+    def conversation(self) -> str: ...
+
+
+_Seen = TypeVar("_Seen", bound=_Observed)
+
+
 def mean_of(
-    outcomes: Iterable[Outcome], value: Callable[[Outcome], float], *, least: float = 0.0
+    outcomes: Iterable[_Seen], value: Callable[[_Seen], float], *, least: float = 0.0
 ) -> Share | None:
     """The mean over conversations of the mean of each, with an interval if there are ten.
 

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import msgspec
 
 from compactlab.reports.probe.judging import says, values_of
-from compactlab.reports.probe.questions import Question
 from compactlab.reports.probe.reader import Context
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.errors import UsageError
@@ -91,31 +90,32 @@ def _statement(ledger: Ledger, fact: Fact, messages: Iterable[Message]) -> str:
     )
 
 
-def contexts(
-    ledger: Ledger, question: Question, path: list[Message], prompt: View
-) -> dict[Condition, Context]:
-    """What is given to read in each condition.
+def controls(ledger: Ledger, fact: Fact, path: list[Message]) -> dict[Condition, Context]:
+    """What is given to read whatever a strategy does: all that was said, and that without a fact.
 
     Parameters
     ----------
     ledger
         The facts of the conversation.
-    question
-        What is asked, at which call.
+    fact
+        What is asked about.
     path
         The messages that led to the call.
-    prompt
-        What a strategy made of them.
     """
-    fact, system = question.fact, ledger.conversation.system
-    compacted = Context.of(prompt.system, prompt.messages)
-    statement = _statement(ledger, fact, path)
+    system = ledger.conversation.system
     return {
         "full": Context.of(system, path),
         "without": Context.of(without(fact, system), _lacking(fact, path)),
-        "compacted": compacted,
-        "restated": compacted.then(f"{_RESTATED}\n\n{statement}"),
     }
+
+
+def treated(
+    ledger: Ledger, fact: Fact, path: list[Message], prompt: View
+) -> dict[Condition, Context]:
+    """What a strategy gives to read, and that with the fact once more."""
+    compacted = Context.of(prompt.system, prompt.messages)
+    statement = _statement(ledger, fact, path)
+    return {"compacted": compacted, "restated": compacted.then(f"{_RESTATED}\n\n{statement}")}
 
 
 # What strategies made of it.
@@ -125,6 +125,7 @@ def contexts(
 class Replayed:
     """What is looked at of a replay."""
 
+    strategy: str  # its label
     compacted: frozenset[str]  # the calls of the script from the first compaction on
     prompts: Mapping[str, View]  # of the calls that were asked for
     states: Mapping[str, States]
@@ -185,4 +186,4 @@ def _looked_at(
                 states[step.answer] = every[place]
     steps = trace.steps
     tokenizer = data.model(steps[0].model).tokenizer if steps else Tokenizer()
-    return Replayed(frozenset(after), prompts, states, tokenizer)
+    return Replayed(strategy.label, frozenset(after), prompts, states, tokenizer)

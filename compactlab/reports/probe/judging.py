@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from compactlab.llm.request import Request
-from compactlab.reports.probe.reader import Context, Reader
+from compactlab.reports.probe.reader import Asked, Context, Reader
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.quantities import Token, same, tokens
@@ -65,10 +64,10 @@ def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
     return says(answer, values_of(fact)) and not says(answer, former)
 
 
-def judgement(judge: Reader, question: str, value: str, answer: str) -> Request:
+def judgement(judge: Reader, question: str, value: str, answer: str) -> Asked:
     """What a judge is asked about an answer."""
     task = _TASK.format_map({"question": question, "value": value, "answer": answer})
-    return judge.asked(Context("", ()), task, _VERDICT).request
+    return judge.asked(Context("", ()), task, _VERDICT)
 
 
 def verdict(text: str) -> bool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -53,9 +53,9 @@ def _line(part: Part) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request, and whether it was too long for its reader."""
+    """A request, once for each draw, and whether it was too long for its reader."""
 
-    request: Request
+    draws: tuple[Request, ...]
     cut: bool = False  # whether the oldest texts were left out
 
 
@@ -120,7 +120,9 @@ class Reader:
             system, texts = self._fitted(context, self.room - most - self._count(task))
             cut = (system, texts) != (context.system, context.texts)
         turns = turns_of([*texts, ("user", task)])
-        return Asked(Request(self.model, turns, most, system, self.temperature), cut)
+        request = Request(self.model, turns, most, system, self.temperature)
+        draws = (msgspec.structs.replace(request, draw=draw) for draw in range(self.draws))
+        return Asked(tuple(draws), cut)
 
     def _fitted(self, context: Context, room: int) -> tuple[str, tuple[Text, ...]]:
         """The system prompt and the newest texts that there is room for."""
@@ -135,26 +137,21 @@ class Reader:
     def _count(self, text: str) -> int:
         return self._known[0].text(text) + _FRAME
 
-    def drawn(self, request: Request) -> Iterator[Request]:
-        """A request once for each draw."""
-        for draw in range(self.draws):
-            yield msgspec.structs.replace(request, draw=draw)
-
-    def answers(self, request: Request) -> list[Answer]:
-        """The answers to a request, by draw.
+    def answers(self, asked: Asked) -> list[Answer]:
+        """The answers, by draw.
 
         Raises
         ------
         ModelError
             If there is none.
         """
-        return [self.asker.answer(each, self.endpoint) for each in self.drawn(request)]
+        return [self.asker.answer(each, self.endpoint) for each in asked.draws]
 
-    def missing(self, requests: Iterable[Request]) -> list[Request]:
-        """What is not recorded of the answers to requests, each once."""
+    def missing(self, asked: Iterable[Asked]) -> list[Request]:
+        """What has no recorded answer, each request once."""
         recording = self.asker.recording(self.model)
-        drawn = {each.key: each for request in requests for each in self.drawn(request)}
-        return [each for key, each in drawn.items() if recording.get(key) is None]
+        requests = {each.key: each for every in asked for each in every.draws}
+        return [each for key, each in requests.items() if recording.get(key) is None]
 
     def ask(
         self, requests: Sequence[Request], jobs: int, progress: Callable[[int], object]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
 from compactlab.reports.probe.conditions import (
-    CONDITIONS,
     Condition,
     Replayed,
-    contexts,
+    controls,
     paths,
     replayed,
+    treated,
 )
 from compactlab.reports.probe.judging import judgement, matches, says, values_of, verdict
 from compactlab.reports.probe.questions import Question, questions
@@ -86,11 +86,6 @@ class Probe:
     former: tuple[str, ...]  # values that the fact's value has replaced
     asked: Mapping[Condition, Asked]
 
-    @property
-    def requests(self) -> list[Request]:
-        """What the reader is asked."""
-        return [each.request for each in self.asked.values()]
-
 
 @dataclass(frozen=True)
 class Recall:
@@ -113,6 +108,8 @@ class Recall:
     count: int = 20
     seed: int = 0
 
+    usual: ClassVar[int] = USUAL
+
     def plan(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
     ) -> tuple[list[Probe], list[str]]:
@@ -124,45 +121,41 @@ class Recall:
         after = frozenset().union(*(each.compacted for each in first))
         drawn = questions(ledger, first[0].tokenizer, after, self.count, self.seed)
         ways = paths(conversation, {question.call for question in drawn})
-        asked = [q for q in drawn if _can_be_told(q, Context.of((), ways[q.call]))]
-        calls = {question.call for question in asked}
+        asked = {q: self._controls(ledger, q, ways[q.call]) for q in drawn}
+        calls = {question.call for question in drawn}
         probes = []
-        for strategy in strategies if asked else ():
+        for strategy in strategies:
             seen = replayed(conversation, strategy, options, calls, facts=True)
-            probes += [self._probe(ledger, q, ways, strategy.label, seen) for q in asked]
+            for q, given in asked.items():
+                if given is not None:
+                    own = treated(ledger, q.fact, ways[q.call], seen.prompts[q.call])
+                    probes.append(_probe(ledger, q, seen, {**given, **self._asked(q, own)}))
         return probes, [each.printed for each in first]
 
-    def _probe(
-        self,
-        ledger: Ledger,
-        question: Question,
-        ways: Mapping[str, list[Message]],
-        strategy: str,
-        seen: Replayed,
-    ) -> Probe:
-        call, task = question.call, _TASK.format_map({"question": question.text})
-        given = contexts(ledger, question, ways[call], seen.prompts[call])
-        former = numbers(ledger.older.get(question.number, 0))
-        return Probe(
-            ledger.conversation.id,
-            strategy,
-            question,
-            seen.states[call].of(question.number),
-            tuple(value for number in former for value in values_of(ledger.facts[number])),
-            {name: self.reader.asked(given[name], task, ANSWER) for name in CONDITIONS},
-        )
+    def _controls(
+        self, ledger: Ledger, question: Question, path: list[Message]
+    ) -> Mapping[Condition, Asked] | None:
+        """What is asked whatever a strategy does; None where the answer could show nothing."""
+        given = controls(ledger, question.fact, path)
+        return self._asked(question, given) if _can_be_told(question, given["full"]) else None
 
-    def judgements(self, probes: Sequence[Probe]) -> list[Request]:
+    def _asked(
+        self, question: Question, given: Mapping[Condition, Context]
+    ) -> dict[Condition, Asked]:
+        task = _TASK.format_map({"question": question.text})
+        return {name: self.reader.asked(each, task, ANSWER) for name, each in given.items()}
+
+    def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
         """What the judge is asked, once the reader has answered."""
         return [
-            request
+            judged
             for probe in probes
             for asked in probe.asked.values()
-            for answer in self.reader.answers(asked.request)
-            if (request := self._judgement(probe, answer.text)) is not None
+            for answer in self.reader.answers(asked)
+            if (judged := self._judgement(probe, answer.text)) is not None
         ]
 
-    def _judgement(self, probe: Probe, answer: str) -> Request | None:
+    def _judgement(self, probe: Probe, answer: str) -> Asked | None:
         if self.judge is None or not answer.strip():
             return None
         question = probe.question
@@ -188,12 +181,26 @@ class Recall:
         ]
 
     def _marks(self, probe: Probe, asked: Asked) -> Iterator[Mark]:
-        for answer in self.reader.answers(asked.request):
+        for answer in self.reader.answers(asked):
             exact = matches(answer.text, probe.question.fact, probe.former)
             request, judged = self._judgement(probe, answer.text), None
             if request is not None and self.judge is not None:
                 judged = verdict(self.judge.answers(request)[0].text)
             yield Mark(answer.text, exact, judged)
+
+
+def _probe(
+    ledger: Ledger, question: Question, seen: Replayed, asked: Mapping[Condition, Asked]
+) -> Probe:
+    former = numbers(ledger.older.get(question.number, 0))
+    return Probe(
+        ledger.conversation.id,
+        seen.strategy,
+        question,
+        seen.states[question.call].of(question.number),
+        tuple(value for number in former for value in values_of(ledger.facts[number])),
+        asked,
+    )
 
 
 def _can_be_told(question: Question, full: Context) -> bool:

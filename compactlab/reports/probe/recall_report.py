@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -57,7 +58,7 @@ def report(
         sentences(_verdict(findings, reader, left_out)),
         *_tables(findings),
         sentences(_MEANINGS, "quiet"),
-        sentences([*_judged(judged, judge), *_cut(outcomes)]),
+        sentences([*_judged(judged, judge), *cut_short(o.cut for o in outcomes)]),
     ]
     return Document(tuple(blocks), partial(_data, findings, reader, judge, judged, left_out))
 
@@ -74,14 +75,14 @@ def _verdict(findings: Findings, reader: str, left_out: Sequence[str]) -> Iterat
             f"{counted(asked, 'question')} about {counted(talks, 'conversation')}, each answered "
             f"{counted(draws, 'time')} by {name(reader)}."
         )
-        points = f"{_points(sensitive.value)} points{_ends(sensitive)}"
+        gain = f"{points(sensitive.value)} points{ends(sensitive)}"
         if findings.weak:
             yield (
-                f"Reader too weak: with the fact it recalls {points} more than without it, and "
-                f"{_points(SENSITIVE)} are needed. Its answers say nothing about strategies."
+                f"Reader too weak: with the fact it recalls {gain} more than without it, and "
+                f"{points(SENSITIVE)} are needed. Its answers say nothing about strategies."
             )
         else:
-            yield f"Assay sensitivity: with the fact it recalls {points} more than without it."
+            yield f"Assay sensitivity: with the fact it recalls {gain} more than without it."
     if left_out:
         yield (
             f"{counted(len(left_out), 'conversation')} left out: no strategy compacts, or no call "
@@ -89,14 +90,16 @@ def _verdict(findings: Findings, reader: str, left_out: Sequence[str]) -> Iterat
         )
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
+    """A share in points of a hundred."""
     return f"{100 * value:.0f}"
 
 
-def _ends(share: Share) -> str:
+def ends(share: Share) -> str:
+    """The interval of a share, if it has one."""
     if share.low is None or share.high is None:
         return ""
-    return f" (95 %: {_points(share.low)} to {_points(share.high)})"
+    return f" (95 %: {points(share.low)} to {points(share.high)})"
 
 
 def _tables(findings: Findings) -> Iterator[Block]:
@@ -122,18 +125,19 @@ def grouped(findings: Findings) -> dict[str, list[Group]]:
 
 def _row(group: Group) -> Sequence[str]:
     shares = [group.recall(condition) for condition in CONDITIONS]
-    cells = [_share(each) for each in (*shares, group.kept, group.predicted)]
+    cells = [written(each) for each in (*shares, group.kept, group.predicted)]
     off = NONE if group.off is None else f"{100 * group.off:+.0f}"
     mcc = NONE if group.mcc is None else f"{group.mcc:.2f}"
     return name(group.name), f"{len(group.outcomes):,}", *cells, off, mcc
 
 
-def _share(share: Share | None) -> str:
+def written(share: Share | None) -> str:
+    """A share with its interval, if it has one."""
     if share is None:
         return NONE
     if share.low is None or share.high is None:
         return show(share.value, "share")
-    return f"{show(share.value, 'share')} [{_points(share.low)}, {_points(share.high)}]"
+    return f"{show(share.value, 'share')} [{points(share.low)}, {points(share.high)}]"
 
 
 def _judged(judged: Agreement | None, judge: str) -> Iterator[str]:
@@ -154,14 +158,13 @@ def _ratio(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
-def _cut(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    for condition in CONDITIONS:
-        cut = sum(condition in outcome.cut for outcome in outcomes)
-        if cut:
-            yield (
-                f"Too long for the reader, so that its oldest messages were left out: "
-                f"{counted(cut, 'prompt')} in the condition {condition}."
-            )
+def cut_short(cut: Iterable[Iterable[str]]) -> Iterator[str]:
+    """How many prompts were too long for the reader, by condition."""
+    for condition, prompts in sorted(Counter(each for some in cut for each in some).items()):
+        yield (
+            f"Too long for the reader, so that its oldest messages were left out: "
+            f"{counted(prompts, 'prompt')} in the condition {condition}."
+        )
 
 
 def _data(
