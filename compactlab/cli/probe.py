@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.replay.options import Options
     from compactlab.sim.replay.strategy import Strategy
+    from compactlab.sim.replay.summarize import Summarizer
 
 # Of a usual length, where it is not yet known what will be judged.
 _SENTENCE = "What was decided for the region of the cache?"
@@ -92,6 +93,13 @@ _SENTENCE = "What was decided for the region of the cache?"
     help="How much chance there is in answers.  [default: the endpoint's own]",
 )
 @click.option(
+    "--max-tokens",
+    type=Count(1),
+    metavar="N",
+    help="Tokens of an answer, thinking included.  [default: 128 to recall, 1,024 to act, 8 to "
+    "judge]",
+)
+@click.option(
     "--reader-window",
     type=Count(1),
     metavar="N",
@@ -125,10 +133,11 @@ def probe(
 ) -> None:
     """Ask a real model what it recalls of a compacted context, or what it does next.
 
-    Recall: facts that calls need after a compaction are asked about in four conditions: with the full
-    context, without the fact, with the strategy's prompt, and with that and the fact once more.
-    An answer recalls a fact if it gives the value in any notation; a --judge then judges. A reader
-    that recalls less than 20 points more with a fact than without it is too weak to show anything.
+    Recall: facts that calls need after a compaction are asked about in four conditions: with the
+    full context, without the fact, with the strategy's prompt, and with that and the fact once
+    more. An answer recalls a fact if it gives the value in any notation; a --judge then judges. A
+    reader that recalls less than 20 points more with a fact than without it is too weak to show
+    anything.
 
     Next action: at calls after a compaction the model chooses a tool and its arguments, with the
     full context and with the strategy's prompt, and is compared with the log.
@@ -136,15 +145,18 @@ def probe(
     Answers are recorded in --answers. Without --ask record nothing is sent to anybody.
     """
     from compactlab.naming import asker_of
+    from compactlab.reports.probe.reader import Price
     from compactlab.reports.render.write import WRITERS
 
-    asker = asker_of(answers, ask, budget, options["models_file"])
+    # Nobody is asked in a dry run, whatever else is said.
+    mode: Mode = "replay" if dry_run and ask == "record" else ask
+    asker = asker_of(answers, mode, budget, options["models_file"])
     assert asker is not None
-    probing = _Probing(_task(asker, **options), dry_run, options["jobs"])
-    with _account(asker, asking=ask == "record" and not dry_run):
+    probing = _Probing(_task(asker, **options), Price() if dry_run else None, options["jobs"])
+    with _account(asker, asking=asker.mode == "record"):
         probing.all_of(conversations, asker, **options)
-    if dry_run:
-        _price(probing.price, probing.judgements)
+    if probing.price is not None:
+        _say_price(probing.price, probing.judgements)
         return
     document, table = _written(probing, options)
     if form == "csv":
@@ -160,12 +172,12 @@ def _task(asker: Asker, **options: Any) -> Recall | NextAction:
     from compactlab.reports.probe.actions import NextAction
     from compactlab.reports.probe.recall import Recall
 
-    reader = _reader(asker, options["reader"], options, options["draws"], options["temperature"])
+    reader = _reader(asker, options["reader"], options, options["draws"])
     if options["what"] == "next-action":
         if options["judge"]:
             raise UsageError("the log judges the next action: leave out --judge")
         return NextAction(reader, options["questions"], options["seed"])
-    judge = _reader(asker, options["judge"], options, 1, 0.0) if options["judge"] else None
+    judge = _reader(asker, options["judge"], options, 1) if options["judge"] else None
     return Recall(reader, judge, options["questions"], options["seed"])
 
 
@@ -182,14 +194,13 @@ def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]
     return document, recall_report.outcomes_as_csv(outcomes)
 
 
-def _reader(
-    asker: Asker, model: str, options: dict[str, Any], draws: int, temperature: float | None
-) -> Reader:
+def _reader(asker: Asker, model: str, options: dict[str, Any], draws: int) -> Reader:
     from compactlab.llm.endpoint import Endpoint
     from compactlab.reports.probe.reader import Reader
 
     endpoint = Endpoint.of(model, options["api"] or "", options["base_url"])
-    reader = Reader(model, endpoint, asker, temperature, draws, options["reader_window"] or 0)
+    room, most = options["reader_window"] or 0, options["max_tokens"] or 0
+    reader = Reader(model, endpoint, asker, options["temperature"], draws, room, most)
     reader.check()
     return reader
 
@@ -211,7 +222,7 @@ def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
             )
 
 
-def _price(price: Price, judgements: int) -> None:
+def _say_price(price: Price, judgements: int) -> None:
     """Say how much would be asked."""
     say(f"would ask for {counted(price.requests, 'answer')} that are not recorded")
     if judgements:
@@ -222,10 +233,12 @@ def _price(price: Price, judgements: int) -> None:
         say(f"for about {price.likely:.4f} USD, and {price.most:.4f} USD at most")
 
 
-def _made_price() -> Price:
-    from compactlab.reports.probe.reader import Price
+def _noting(writer: Summarizer) -> Summarizer:
+    """A summariser that asks nobody: it notes what a model would be asked."""
+    from compactlab.strategies.summarizers.catalogue import find_summarizer
+    from compactlab.strategies.summarizers.llm import Expected, Llm
 
-    return Price()
+    return Expected(writer, find_summarizer()) if isinstance(writer, Llm) else writer
 
 
 @dataclass
@@ -233,12 +246,11 @@ class _Probing:
     """Goes through conversations, one after the other: plans, asks, judges."""
 
     task: Recall | NextAction
-    dry_run: bool
+    price: Price | None  # of a dry run
     jobs: int
     outcomes: list[Any] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # ids of conversations
     judgements: int = 0  # that would be asked for
-    price: Price = field(default_factory=_made_price)
 
     def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
         """Probe every conversation."""
@@ -249,6 +261,7 @@ class _Probing:
 
         strategies = [planned_strategy(each) for each in options["strategies"]]
         (writer,) = answered_by(asker, summarizers_of(options["summarizer"]))
+        writer = writer if self.price is None else _noting(writer)
         listed, skipped = sources(names, options["seeds"], lenient=options["lenient"])
         if not listed:
             raise UsageError(f"there is nothing to ask about: {nothing_found(names, skipped)}")
@@ -263,6 +276,9 @@ class _Probing:
                     strategies,
                     Options(model, writer, options["window"], source.seed, asker.catalogue),
                 )
+        if self.price is not None:
+            for dollars in getattr(writer, "noted", {}).values():
+                self.price.count(dollars)
 
     def one_of(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
@@ -278,26 +294,26 @@ class _Probing:
             self.left_out.append(conversation.id)
             return
         missing = reader.missing(each for probe in probes for each in probe.asked.values())
-        if self.dry_run:
-            self._note(missing)
+        if self.price is not None:
+            self._note(self.price, missing)
             return
         if reader.asker.mode == "record":
             self._ask(reader, missing, conversation.id)
-            if (judge := getattr(task, "judge", None)) is not None:
+            if (judge := task.judge) is not None:
                 self._ask(judge, judge.missing(task.judgements(probes)), conversation.id)
         self.outcomes += task.outcomes(probes)
 
-    def _note(self, missing: Sequence[Request]) -> None:
+    def _note(self, price: Price, missing: Sequence[Request]) -> None:
         """Count what would be asked; each answer may be judged."""
         from compactlab.reports.probe.judging import judgement
 
         for request in missing:
-            self.price.add(self.task.reader.asker, request, self.task.usual)
-        if (judge := getattr(self.task, "judge", None)) is not None:
+            price.add(self.task.reader.asker, request, self.task.usual)
+        if (judge := self.task.judge) is not None:
             self.judgements += len(missing)
             for _ in missing:
                 (request,) = judgement(judge, _SENTENCE, _SENTENCE, _SENTENCE).draws
-                self.price.add(judge.asker, request, 1)
+                price.add(judge.asker, request, 1)
 
     def _ask(self, reader: Reader, requests: Sequence[Request], title: str) -> None:
         from compactlab.cli.progress import Bar

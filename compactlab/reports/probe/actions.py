@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from compactlab.reports.probe.conditions import paths, replayed
-from compactlab.reports.probe.reader import Asked, Context, Reader
+from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.stream import stream
-from compactlab.sim.facts.needs import identifiers
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
 
@@ -39,21 +38,10 @@ class Action:
 
 @dataclass(frozen=True)
 class Match:
-    """How far an action is the recorded one.
+    """How far an action is the recorded one."""
 
-    Parameters
-    ----------
-    tool
-        Whether it calls the same tool.
-    arguments
-        Whether it calls it with the same arguments, as JSON values.
-    identifiers
-        The share of the recorded arguments' identifiers that it names; None if they have none.
-    """
-
-    tool: bool = False
-    arguments: bool = False
-    identifiers: float | None = None
+    tool: bool  # whether it calls the same tool
+    arguments: bool  # and with the same arguments, as JSON values
 
 
 def action_of(text: str) -> Action | None:
@@ -88,43 +76,19 @@ def recorded(part: Part) -> Action:
 
 
 def match(chosen: Action | None, wanted: Sequence[Action]) -> Match:
-    """How far an action is one of the recorded ones: the one that it is nearest to.
+    """How far an action is one of the recorded ones.
 
     Examples
     --------
     >>> wanted = [Action("read", {"path": "src/a.py", "limit": 9})]
-    >>> match(Action("read", {"limit": 9, "path": "src/a.py"}), wanted)
-    Match(tool=True, arguments=True, identifiers=1.0)
+    >>> match(Action("read", {"limit": 9.0, "path": "src/a.py"}), wanted)
+    Match(tool=True, arguments=True)
     >>> match(None, wanted)
-    Match(tool=False, arguments=False, identifiers=0.0)
+    Match(tool=False, arguments=False)
     """
-    return max((_match(chosen, each) for each in wanted), key=_nearness)
-
-
-def _nearness(found: Match) -> tuple[bool, bool, float]:
-    return found.arguments, found.tool, found.identifiers or 0.0
-
-
-def _match(chosen: Action | None, wanted: Action) -> Match:
-    names = identifiers(_text(wanted))
-    named = identifiers(_text(chosen)) if chosen else frozenset()
-    share = len(names & named) / len(names) if names else None
-    tool = chosen is not None and chosen.tool == wanted.tool
-    same = tool and chosen is not None and _plain(chosen.arguments) == _plain(wanted.arguments)
-    return Match(tool, same, share)
-
-
-def _text(action: Action) -> str:
-    """The arguments as text, in which a value is a word of its own."""
-    return "\n".join(_leaves(action.arguments))
-
-
-def _leaves(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return [leaf for each in value.values() for leaf in _leaves(each)]
-    if isinstance(value, list):
-        return [leaf for each in value for leaf in _leaves(each)]
-    return [str(value)]
+    same = [each.arguments for each in wanted if chosen and each.tool == chosen.tool]
+    given = _plain(chosen.arguments) if chosen else ""
+    return Match(bool(same), any(_plain(each) == given for each in same))
 
 
 def _plain(value: Any) -> str:
@@ -151,6 +115,7 @@ class Choice:
     recorded: tuple[Action, ...]
     answers: Mapping[Given, tuple[str, ...]]
     cut: frozenset[Given] = frozenset()  # where the oldest was left out
+    broken_off: tuple[bool, ...] = ()  # of every answer, whether it has no end
 
     def matches(self, given: Given) -> list[Match]:
         """How far each answer is the recorded action."""
@@ -191,6 +156,7 @@ class NextAction:
     seed: int = 0
 
     usual: ClassVar[int] = USUAL
+    judge: ClassVar[Reader | None] = None  # the log judges
 
     def plan(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
@@ -226,25 +192,24 @@ class NextAction:
         return {message.id: message for message in acting[: self.count]}
 
     def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
-        """Nothing: the log judges."""
+        """Nothing."""
         return []
 
     def outcomes(self, probes: Sequence[Probe]) -> list[Choice]:
         """What came of it, by the recorded answers."""
-        return [
-            Choice(
-                probe.conversation,
-                probe.strategy,
-                probe.call.id,
-                tuple(map(recorded, _acts(probe.call))),
-                {
-                    given: tuple(answer.text for answer in self.reader.answers(asked))
-                    for given, asked in probe.asked.items()
-                },
-                frozenset(given for given, asked in probe.asked.items() if asked.cut),
-            )
-            for probe in probes
-        ]
+        return list(map(self._choice, probes))
+
+    def _choice(self, probe: Probe) -> Choice:
+        answers = {given: self.reader.answers(asked) for given, asked in probe.asked.items()}
+        return Choice(
+            probe.conversation,
+            probe.strategy,
+            probe.call.id,
+            tuple(map(recorded, _acts(probe.call))),
+            {given: tuple(each.text for each in every) for given, every in answers.items()},
+            frozenset(given for given, asked in probe.asked.items() if asked.cut),
+            tuple(broke_off(each) for every in answers.values() for each in every),
+        )
 
 
 def _acts(message: Message) -> list[Part]:

@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.probe.actions import GIVEN, Choice, Given, Match, action_of
 from compactlab.reports.probe.analysis import mean_of
-from compactlab.reports.probe.recall_report import cut_short, ends, points, written
+from compactlab.reports.probe.recall_report import (
+    broken_off,
+    cut_short,
+    ends,
+    interval,
+    points,
+    written,
+)
 from compactlab.reports.render import csv
 from compactlab.reports.render.document import Block, Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, plain, show
 
 # What is compared, by the name of its columns.
-_MEASURES: dict[str, Callable[[Match], float | None]] = {
-    "tool": lambda match: float(match.tool),
-    "arguments": lambda match: float(match.arguments),
-    "identifiers": lambda match: match.identifiers,
+_MEASURES: dict[str, Callable[[Match], bool]] = {
+    "tool": attrgetter("tool"),
+    "arguments": attrgetter("arguments"),
 }
 _MEANING = (
     "tool, arguments: share of answers that call the recorded tool, and with the same arguments as "
-    "JSON. identifiers: share of the recorded arguments' identifiers that they name. full: with "
-    "all that was said, as keep_all leaves it; compacted: with the strategy's prompt, at the same "
-    "calls; more: the difference in points."
+    "JSON. full: with all that was said, as keep_all leaves it; compacted: with the strategy's "
+    "prompt, at the same calls; more: the difference in points."
 )
 
 
@@ -48,7 +54,14 @@ def report(choices: Sequence[Choice], reader: str, left_out: Sequence[str] = ())
         columns = (Column("strategy", words=True), Column("calls"), *heads)
         blocks.append(Table(columns, rows(map(_row, by_strategy(choices).items()))))
         blocks.append(sentences([_MEANING], "quiet"))
-    blocks.append(sentences(cut_short(choice.cut for choice in choices)))
+    blocks.append(
+        sentences(
+            [
+                *cut_short(choice.cut for choice in choices),
+                *broken_off(each for choice in choices for each in choice.broken_off),
+            ]
+        )
+    )
     return Document(tuple(blocks), partial(_data, choices, reader, left_out))
 
 
@@ -61,26 +74,21 @@ def by_strategy(choices: Iterable[Choice]) -> dict[str, list[Choice]]:
 
 
 def share_of(choices: Iterable[Choice], kind: str, given: Given) -> Share | None:
-    """How far answers are the recorded action, as the mean over conversations."""
-    known = [choice for choice in choices if _value(choice, kind, given) is not None]
-    return mean_of(known, lambda choice: _value(choice, kind, given) or 0.0)
+    """The share of answers that are the recorded action, as the mean over conversations."""
+    return mean_of(choices, lambda choice: _share(choice, kind, given))
 
 
 def more(choices: Iterable[Choice], kind: str) -> Share | None:
-    """How much farther they are with the strategy's prompt than with the full context."""
-
-    def gap(choice: Choice) -> float:
-        ours, full = (_value(choice, kind, given) or 0.0 for given in ("compacted", "full"))
-        return ours - full
-
-    known = [choice for choice in choices if _value(choice, kind, "full") is not None]
-    return mean_of(known, gap, least=-1.0)
+    """By how much more of them are it with the strategy's prompt than with the full context."""
+    return mean_of(
+        choices,
+        lambda choice: _share(choice, kind, "compacted") - _share(choice, kind, "full"),
+        least=-1.0,
+    )
 
 
-def _value(choice: Choice, kind: str, given: Given) -> float | None:
-    values = [_MEASURES[kind](match) for match in choice.matches(given)]
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+def _share(choice: Choice, kind: str, given: Given) -> float:
+    return fmean(map(_MEASURES[kind], choice.matches(given)))
 
 
 def same_tool(choices: Iterable[Choice]) -> float | None:
@@ -150,8 +158,8 @@ def _data(choices: Sequence[Choice], reader: str, left_out: Sequence[str]) -> di
                 "calls": len(some),
                 **{
                     kind: {
-                        **{given: _plain(share_of(some, kind, given)) for given in GIVEN},
-                        "more": _plain(more(some, kind)),
+                        **{given: interval(share_of(some, kind, given)) for given in GIVEN},
+                        "more": interval(more(some, kind)),
                     }
                     for kind in _MEASURES
                 },
@@ -160,12 +168,6 @@ def _data(choices: Sequence[Choice], reader: str, left_out: Sequence[str]) -> di
         ],
         "choices": [_choice(choice) for choice in choices],
     }
-
-
-def _plain(share: Share | None) -> dict[str, Any] | None:
-    if share is None:
-        return None
-    return {"value": plain(share.value), "low": plain(share.low), "high": plain(share.high)}
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
@@ -197,4 +199,4 @@ def _answers(choice: Choice) -> Iterator[tuple[object, ...]]:
         for draw, (text, match) in enumerate(pairs):
             about = choice.conversation, choice.strategy, choice.call, given, draw, cut, text
             chosen = int(action_of(text) is not None)
-            yield *about, chosen, int(match.tool), int(match.arguments), match.identifiers
+            yield *about, chosen, int(match.tool), int(match.arguments)

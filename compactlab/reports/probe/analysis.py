@@ -103,8 +103,6 @@ class Group:
 
     name: str
     outcomes: Sequence[Outcome]
-    full: float  # what the reader recalls of a fact that is there, over all questions
-    without: float  # and of one that is not
 
     @property
     def _known(self) -> list[Outcome]:
@@ -119,9 +117,10 @@ class Group:
     def predicted(self) -> Share | None:
         """What would be recalled if states were right.
 
-        A fact that is there would be recalled as in the full context, any other as without it.
+        A fact that is there would be recalled as in the full context, any other as without it: by
+        the same reader, of the same question.
         """
-        return mean_of(self._known, lambda o: self.full if o.predicted else self.without)
+        return mean_of(self._known, lambda o: o.recall("full" if o.predicted else "without"))
 
     @property
     def off(self) -> float | None:
@@ -158,15 +157,10 @@ class Findings:
 
     def groups(self, name: Callable[[Outcome], str]) -> list[Group]:
         """The outcomes by a name, in the order in which names first occur."""
-        questions = distinct(self.outcomes)
-        full, empty = recall(questions, "full"), recall(questions, "without")
         by_name: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             by_name.setdefault(name(outcome), []).append(outcome)
-        return [
-            Group(each, some, full.value if full else 0.0, empty.value if empty else 0.0)
-            for each, some in by_name.items()
-        ]
+        return [Group(each, some) for each, some in by_name.items()]
 
 
 @dataclass(frozen=True)

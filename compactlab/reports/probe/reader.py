@@ -18,6 +18,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 
 _FRAME = 8  # tokens around a text, for its role
+_BROKEN_OFF = ("length", "max_tokens")  # in the words of both shapes of endpoints
 Text = tuple[Literal["user", "assistant"], str]
 
 
@@ -77,6 +78,9 @@ class Reader:
         How many answers it gives to each request.
     window
         Tokens that its context has room for; 0 for that of the model, where it is known.
+    max_tokens
+        Tokens that an answer may have; 0 for what its task usually takes. A model that thinks
+        first needs more.
     """
 
     model: str
@@ -85,6 +89,7 @@ class Reader:
     temperature: float | None = None
     draws: int = 1
     window: int = 0
+    max_tokens: int = 0
 
     def check(self) -> None:
         """Refuse, before anything is replayed, what cannot be answered at all."""
@@ -113,8 +118,9 @@ class Reader:
         task
             What it is to do.
         most
-            The tokens that its answer may have.
+            The tokens that its answer may have, if the reader does not say.
         """
+        most = self.max_tokens or most
         system, texts, cut = context.system, context.texts, False
         if self.room:
             system, texts = self._fitted(context, self.room - most - self._count(task))
@@ -176,6 +182,11 @@ class Reader:
             progress(done)
 
 
+def broke_off(answer: Answer) -> bool:
+    """Whether an answer ended because it had no more room."""
+    return answer.ended in _BROKEN_OFF
+
+
 def _answered(asker: Asker, endpoint: Endpoint, request: Request) -> None:
     asker.answer(request, endpoint)
 
@@ -195,9 +206,13 @@ class Price:
         length = min(usual, usage.output)
         likely = asker.price(request, msgspec.structs.replace(usage, output=length))
         most = asker.price(request)
+        self.count(None if likely is None or most is None else (likely, most))
+
+    def count(self, dollars: tuple[float, float] | None) -> None:
+        """Count a request by what it is likely to cost, and at most; None if nobody knows."""
         self.requests += 1
-        if likely is None or most is None:
+        if dollars is None:
             self.unknown += 1
         else:
-            self.likely += likely
-            self.most += most
+            self.likely += dollars[0]
+            self.most += dollars[1]

@@ -17,7 +17,7 @@ from compactlab.reports.probe.conditions import (
 )
 from compactlab.reports.probe.judging import judgement, matches, says, values_of, verdict
 from compactlab.reports.probe.questions import Question, questions
-from compactlab.reports.probe.reader import Asked, Context, Reader
+from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
 from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.message import Message
 from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
@@ -41,6 +41,7 @@ class Mark:
     answer: str
     exact: bool  # whether it gives the value and no former one
     judged: bool | None = None  # what the judge says; None if there is none, or it says neither
+    broke_off: bool = False  # whether it has no end
 
     @property
     def recalled(self) -> bool:
@@ -186,7 +187,7 @@ class Recall:
             request, judged = self._judgement(probe, answer.text), None
             if request is not None and self.judge is not None:
                 judged = verdict(self.judge.answers(request)[0].text)
-            yield Mark(answer.text, exact, judged)
+            yield Mark(answer.text, exact, judged, broke_off(answer))
 
 
 def _probe(

@@ -58,7 +58,15 @@ def report(
         sentences(_verdict(findings, reader, left_out)),
         *_tables(findings),
         sentences(_MEANINGS, "quiet"),
-        sentences([*_judged(judged, judge), *cut_short(o.cut for o in outcomes)]),
+        sentences(
+            [
+                *_judged(judged, judge),
+                *cut_short(o.cut for o in outcomes),
+                *broken_off(
+                    m.broke_off for o in outcomes for each in o.marks.values() for m in each
+                ),
+            ]
+        ),
     ]
     return Document(tuple(blocks), partial(_data, findings, reader, judge, judged, left_out))
 
@@ -167,13 +175,23 @@ def cut_short(cut: Iterable[Iterable[str]]) -> Iterator[str]:
         )
 
 
+def broken_off(answers: Iterable[bool]) -> Iterator[str]:
+    """How many answers have no end."""
+    every = list(answers)
+    if any(every):
+        yield (
+            f"{show(sum(every) / len(every), 'share')} of the answers broke off at their longest: "
+            "--max-tokens allows more, which a model that thinks first needs."
+        )
+
+
 def _data(
     findings: Findings, reader: str, judge: str, judged: Agreement | None, left_out: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "reader": reader,
         "judge": judge or None,
-        "sensitivity": _plain(findings.sensitivity),
+        "sensitivity": interval(findings.sensitivity),
         "too_weak": findings.weak,
         "agreement": judged
         and {
@@ -197,15 +215,16 @@ def _group(group: Group) -> dict[str, Any]:
     return {
         "name": group.name,
         "questions": len(group.outcomes),
-        **{condition: _plain(group.recall(condition)) for condition in CONDITIONS},
-        "kept": _plain(group.kept),
-        "predicted": _plain(group.predicted),
+        **{condition: interval(group.recall(condition)) for condition in CONDITIONS},
+        "kept": interval(group.kept),
+        "predicted": interval(group.predicted),
         "off": plain(group.off),
         "mcc": plain(group.mcc),
     }
 
 
-def _plain(share: Share | None) -> dict[str, Any] | None:
+def interval(share: Share | None) -> dict[str, Any] | None:
+    """A share with its interval, as data."""
     if share is None:
         return None
     return {"value": plain(share.value), "low": plain(share.low), "high": plain(share.high)}
@@ -219,7 +238,12 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "cut": [condition for condition in CONDITIONS if condition in outcome.cut],
         "answers": {
             condition: [
-                {"answer": mark.answer, "exact": mark.exact, "judged": mark.judged}
+                {
+                    "answer": mark.answer,
+                    "exact": mark.exact,
+                    "judged": mark.judged,
+                    "broke_off": mark.broke_off,
+                }
                 for mark in outcome.marks[condition]
             ]
             for condition in CONDITIONS
