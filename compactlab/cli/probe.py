@@ -295,7 +295,7 @@ class _Probing:
             return
         missing = reader.missing(each for probe in probes for each in probe.asked.values())
         if self.price is not None:
-            self._note(self.price, missing)
+            self._note(self.price, probes, missing)
             return
         if reader.asker.mode == "record":
             self._ask(reader, missing, conversation.id)
@@ -303,17 +303,26 @@ class _Probing:
                 self._ask(judge, judge.missing(task.judgements(probes)), conversation.id)
         self.outcomes += task.outcomes(probes)
 
-    def _note(self, price: Price, missing: Sequence[Request]) -> None:
-        """Count what would be asked; each answer may be judged."""
+    def _note(self, price: Price, probes: Sequence[Any], missing: Sequence[Request]) -> None:
+        """Count what would be asked; any answer that is not known yet may have to be judged."""
         from compactlab.reports.probe.judging import judgement
 
+        task: Any = self.task
         for request in missing:
-            price.add(self.task.reader.asker, request, self.task.usual)
-        if (judge := self.task.judge) is not None:
-            self.judgements += len(missing)
-            for _ in missing:
-                (request,) = judgement(judge, _SENTENCE, _SENTENCE, _SENTENCE).draws
-                price.add(judge.asker, request, 1)
+            price.add(task.reader.asker, request, task.usual)
+        judge: Reader | None = task.judge
+        if judge is None:
+            return
+        if missing:
+            answers = {
+                r.key for probe in probes for each in probe.asked.values() for r in each.draws
+            }
+            judged = list(judgement(judge, _SENTENCE, _SENTENCE, _SENTENCE).draws) * len(answers)
+        else:
+            judged = judge.missing(task.judgements(probes))
+        self.judgements += len(judged)
+        for request in judged:
+            price.add(judge.asker, request, 1)
 
     def _ask(self, reader: Reader, requests: Sequence[Request], title: str) -> None:
         from compactlab.cli.progress import Bar
