@@ -156,7 +156,7 @@ def probe(
     with _account(asker, asking=asker.mode == "record"):
         probing.all_of(conversations, asker, **options)
     if probing.price is not None:
-        _say_price(probing.price, probing.judgements)
+        _say_price(probing.price, probing.judgements, len(probing.summaries))
         return
     document, table = _written(probing, options)
     if form == "csv":
@@ -222,11 +222,13 @@ def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
             )
 
 
-def _say_price(price: Price, judgements: int) -> None:
+def _say_price(price: Price, judgements: int, summaries: int) -> None:
     """Say how much would be asked."""
-    say(f"would ask for {counted(price.requests, 'answer')} that are not recorded")
+    say(f"would ask for {counted(price.requests, 'answer')} not yet recorded")
     if judgements:
         say(f"of these, {judgements:,} of the judge, at most")
+    if summaries:
+        say(f"of these, {counted(summaries, 'summary')}: computed with summaries by calibrated")
     if price.unknown:
         say(f"no price is known for {price.unknown:,}: write it into a file of models (--models)")
     if price.requests > price.unknown:
@@ -251,6 +253,7 @@ class _Probing:
     outcomes: list[Any] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # ids of conversations
     judgements: int = 0  # that would be asked for
+    summaries: Sequence[tuple[float, float] | None] = ()  # what each would cost
 
     def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
         """Probe every conversation."""
@@ -277,7 +280,8 @@ class _Probing:
                     Options(model, writer, options["window"], source.seed, asker.catalogue),
                 )
         if self.price is not None:
-            for dollars in getattr(writer, "noted", {}).values():
+            self.summaries = [*getattr(writer, "noted", {}).values()]
+            for dollars in self.summaries:
                 self.price.count(dollars)
 
     def one_of(
