@@ -42,11 +42,11 @@ def repeats(conversation: Conversation) -> Answering:
     texts = [Context.of((), [message]).texts[0][1] for message in messages]
 
     def answer(body: dict[str, Any]) -> str:
-        read = "\n".join(message["content"] for message in body["messages"])
-        read, _, _ = read.rpartition("\n\nYou are the assistant")
+        *_, before, last = ["", *(message["content"] for message in body["messages"])]
+        read, _, _ = last.rpartition("\n\nYou are the assistant")
         places = [n for n, text in enumerate(texts) if text and read.endswith(text)]
         # What is said twice is known by what was said before.
-        place = max(places, key=lambda n: sum(text in read for text in texts[max(0, n - 3) : n]))
+        place = max(places, key=lambda n: (texts[n - 1] == before, len(texts[n])))
         call = next(part for part in messages[place + 1].parts if part.type == "tool_call")
         return f'I go on.\n{{"tool": "{call.name}", "arguments": {call.text}}}'
 
