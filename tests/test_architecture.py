@@ -26,8 +26,8 @@ ORDER = [
     "strategies.program", "strategies",
     "scenarios.readers", "scenarios.engine", "scenarios",
     "reports.render", "reports.analysis", "reports.charts", "reports.explain", "reports.score",
-    "reports.audit", "reports.gate", "reports.compare", "reports.tune", "reports.serve",
-    "reports.page",
+    "reports.probe", "reports.audit", "reports.gate", "reports.compare", "reports.tune",
+    "reports.serve", "reports.page",
 ]  # fmt: skip
 
 # Each may import the engine and itself, and never another.

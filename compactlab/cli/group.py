@@ -20,6 +20,7 @@ _FILES = {
     "gate": "",
     "audit": "",
     "score": "",
+    "probe": "",
     "inspect": "",
     "tune": "",
     "serve": "",

@@ -1,0 +1,335 @@
+"""``compactlab probe``: what a real model can use of a compacted context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compactlab.cli.disclosing import acquaint, print_json, say, shown
+from compactlab.cli.options import (
+    Count,
+    ask_option,
+    budget_option,
+    format_option,
+    lenient_option,
+    nothing_found,
+    own_models,
+    redact,
+    window_option,
+)
+from compactlab.reports.render.text import counted, printed_by
+from compactlab.sim.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.llm.asker import Asker, Mode
+    from compactlab.llm.request import Request
+    from compactlab.reports.probe.actions import NextAction
+    from compactlab.reports.probe.reader import Price, Reader
+    from compactlab.reports.probe.recall import Recall
+    from compactlab.reports.render.document import Document
+    from compactlab.sim.core.conversation import Conversation
+    from compactlab.sim.replay.options import Options
+    from compactlab.sim.replay.strategy import Strategy
+    from compactlab.sim.replay.summarize import Summarizer
+
+# Of a usual length, where it is not yet known what will be judged.
+_SENTENCE = "What was decided for the region of the cache?"
+
+
+@click.command()
+@click.argument("conversations", nargs=-1, required=True, metavar="PATH_OR_SCENARIO...")
+@click.option(
+    "--strategies",
+    multiple=True,
+    required=True,
+    metavar="SPEC",
+    help="A strategy whose prompts the reader is given. Repeatable.",
+)
+@click.option(
+    "--what",
+    type=click.Choice(["recall", "next-action"]),
+    default="recall",
+    show_default=True,
+    help="recall: what it recalls of labelled facts. next-action: whether it calls the tool next "
+    "that the log calls.",
+)
+@click.option("--reader", required=True, metavar="MODEL", help="The model that is asked.")
+@click.option("--judge", default="", metavar="MODEL", help="A model that judges the answers.")
+@click.option(
+    "--base-url",
+    default="",
+    metavar="URL",
+    help="The endpoint of both.  [default: the provider's own]",
+)
+@click.option(
+    "--api",
+    type=click.Choice(["openai", "anthropic"]),
+    help="The shape of its requests.  [default: by the model's name]",
+)
+@click.option(
+    "--answers",
+    required=True,
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Folder of recorded answers, also of the summariser llm.",
+)
+@ask_option
+@budget_option
+@click.option(
+    "--questions",
+    type=Count(1),
+    default=20,
+    show_default=True,
+    help="Questions about each conversation, at most.",
+)
+@click.option("--draws", type=Count(1), default=1, show_default=True, help="Answers to each.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    help="How much chance there is in answers.  [default: the endpoint's own]",
+)
+@click.option(
+    "--max-tokens",
+    type=Count(1),
+    metavar="N",
+    help="Tokens of an answer, thinking included.  [default: 128 to recall, 1,024 to act, 8 to "
+    "judge]",
+)
+@click.option(
+    "--reader-window",
+    type=Count(1),
+    metavar="N",
+    help="Tokens of the reader's context; the oldest messages of longer prompts are left out.  "
+    "[default: the model's, if it is known]",
+)
+@click.option("--jobs", type=Count(1), default=1, show_default=True, help="Requests at once.")
+@click.option(
+    "--model", default="", metavar="NAME", help="The agent's model, as for compactlab run."
+)
+@own_models
+@window_option
+@click.option(
+    "--summarizer", default="calibrated", show_default=True, metavar="SPEC", help="The summariser."
+)
+@click.option("--seeds", type=Count(1), default=1, help="Number of seeds of each scenario.")
+@click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")
+@lenient_option
+@click.option("--dry-run", is_flag=True, help="Print how much would be asked, and its price.")
+@format_option("table", "json", "csv", "md")
+@redact
+def probe(
+    conversations: tuple[str, ...],
+    *,
+    answers: str,
+    ask: Mode,
+    budget: float | None,
+    form: str,
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    """Ask a real model what it recalls of a compacted context, or what it does next.
+
+    Recall: facts that calls need after a compaction are asked about in four conditions: with the
+    full context, without the fact, with the strategy's prompt, and with that and the fact once
+    more. An answer recalls a fact if it gives the value in any notation; a --judge then judges. A
+    reader that recalls less than 20 points more with a fact than without it is too weak to show
+    anything.
+
+    Next action: at calls after a compaction the model chooses a tool and its arguments, with the
+    full context and with the strategy's prompt, and is compared with the log.
+
+    Answers are recorded in --answers. Without --ask record nothing is sent to anybody.
+    """
+    from compactlab.naming import asker_of
+    from compactlab.reports.probe.reader import Price
+    from compactlab.reports.render.write import WRITERS
+
+    # Nobody is asked in a dry run, whatever else is said.
+    mode: Mode = "replay" if dry_run and ask == "record" else ask
+    asker = asker_of(answers, mode, budget, options["models_file"])
+    assert asker is not None
+    probing = _Probing(_task(asker, **options), Price() if dry_run else None, options["jobs"])
+    with _account(asker, asking=asker.mode == "record"):
+        probing.all_of(conversations, asker, **options)
+    if probing.price is not None:
+        _say_price(probing.price, probing.judgements, len(probing.summaries))
+        return
+    document, table = _written(probing, options)
+    if form == "csv":
+        click.echo(table, nl=False)
+    elif form == "json":
+        print_json(WRITERS[form](document))
+    else:
+        say(WRITERS[form](document), styled=True)
+
+
+def _task(asker: Asker, **options: Any) -> Recall | NextAction:
+    """What is asked for, whose answers can be had."""
+    from compactlab.reports.probe.actions import NextAction
+    from compactlab.reports.probe.recall import Recall
+
+    reader = _reader(asker, options["reader"], options, options["draws"])
+    if options["what"] == "next-action":
+        if options["judge"]:
+            raise UsageError("the log judges the next action: leave out --judge")
+        return NextAction(reader, options["questions"], options["seed"])
+    judge = _reader(asker, options["judge"], options, 1) if options["judge"] else None
+    return Recall(reader, judge, options["questions"], options["seed"])
+
+
+def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
+    """What came of it, as a document and as CSV."""
+    from compactlab.reports.probe import actions_report, recall_report
+
+    reader, outcomes = options["reader"], shown(probing.outcomes)
+    left_out = shown(probing.left_out)
+    if options["what"] == "next-action":
+        document = actions_report.report(outcomes, reader, left_out)
+        return document, actions_report.choices_as_csv(outcomes)
+    document = recall_report.report(outcomes, reader, options["judge"], left_out)
+    return document, recall_report.outcomes_as_csv(outcomes)
+
+
+def _reader(asker: Asker, model: str, options: dict[str, Any], draws: int) -> Reader:
+    from compactlab.llm.endpoint import Endpoint
+    from compactlab.reports.probe.reader import Reader
+
+    endpoint = Endpoint.of(model, options["api"] or "", options["base_url"])
+    room, most = options["reader_window"] or 0, options["max_tokens"] or 0
+    reader = Reader(model, endpoint, asker, options["temperature"], draws, room, most)
+    reader.check()
+    return reader
+
+
+@contextmanager
+def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
+    """Say what was asked, and what it cost, also when it breaks off."""
+    answers, dollars = asker.spent
+    try:
+        yield
+    finally:
+        if asking:
+            more, spent = asker.spent
+            say(
+                f"asked for {counted(more - answers, 'new answer')}, for "
+                f"{spent - dollars:.4f} USD; {asker.folder} holds {counted(more, 'answer')} for "
+                f"{spent:.4f} USD",
+                err=True,
+            )
+
+
+def _say_price(price: Price, judgements: int, summaries: int) -> None:
+    """Say how much would be asked."""
+    say(f"would ask for {counted(price.requests, 'answer')} not yet recorded")
+    if judgements:
+        say(f"of these, {judgements:,} of the judge, at most")
+    if summaries:
+        say(f"of these, {counted(summaries, 'summary')}: computed with summaries by calibrated")
+    if price.unknown:
+        say(f"no price is known for {price.unknown:,}: write it into a file of models (--models)")
+    if price.requests > price.unknown:
+        say(f"for about {price.likely:.4f} USD, and {price.most:.4f} USD at most")
+
+
+def _noting(writer: Summarizer) -> Summarizer:
+    """A summariser that asks nobody: it notes what a model would be asked."""
+    from compactlab.strategies.summarizers.catalogue import find_summarizer
+    from compactlab.strategies.summarizers.llm import Expected, Llm
+
+    return Expected(writer, find_summarizer()) if isinstance(writer, Llm) else writer
+
+
+@dataclass
+class _Probing:
+    """Goes through conversations, one after the other: plans, asks, judges."""
+
+    task: Recall | NextAction
+    price: Price | None  # of a dry run
+    jobs: int
+    outcomes: list[Any] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # ids of conversations
+    judgements: int = 0  # that would be asked for
+    summaries: Sequence[tuple[float, float] | None] = ()  # what each would cost
+
+    def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
+        """Probe every conversation."""
+        from compactlab.naming import answered_by, models_of, planned_strategy, summarizers_of
+        from compactlab.scenarios.catalogue import sources
+        from compactlab.sim.experiment.shard import DEFAULT_MODEL
+        from compactlab.sim.replay.options import RECORDED, Options
+
+        strategies = [planned_strategy(each) for each in options["strategies"]]
+        (writer,) = answered_by(asker, summarizers_of(options["summarizer"]))
+        writer = writer if self.price is None else _noting(writer)
+        listed, skipped = sources(names, options["seeds"], lenient=options["lenient"])
+        if not listed:
+            raise UsageError(f"there is nothing to ask about: {nothing_found(names, skipped)}")
+        for source in listed:
+            for loaded in source.load():
+                conversation = source.named(loaded)
+                acquaint(conversation)
+                model = options["model"] or (RECORDED if loaded.recorded else DEFAULT_MODEL)
+                (model,) = models_of([model], asker.catalogue)
+                self.one_of(
+                    conversation,
+                    strategies,
+                    Options(model, writer, options["window"], source.seed, asker.catalogue),
+                )
+        if self.price is not None:
+            self.summaries = [*getattr(writer, "noted", {}).values()]
+            for dollars in self.summaries:
+                self.price.count(dollars)
+
+    def one_of(
+        self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
+    ) -> None:
+        """Probe a conversation."""
+        task: Any = self.task
+        reader: Reader = task.reader
+        probes, printed = task.plan(conversation, strategies, options)
+        for strategy, text in zip(strategies, printed, strict=False):
+            if text:
+                say(printed_by(strategy.label, text), err=True)
+        if not probes:
+            self.left_out.append(conversation.id)
+            return
+        missing = reader.missing(each for probe in probes for each in probe.asked.values())
+        if self.price is not None:
+            self._note(self.price, probes, missing)
+            return
+        if reader.asker.mode == "record":
+            self._ask(reader, missing, conversation.id)
+            if (judge := task.judge) is not None:
+                self._ask(judge, judge.missing(task.judgements(probes)), conversation.id)
+        self.outcomes += task.outcomes(probes)
+
+    def _note(self, price: Price, probes: Sequence[Any], missing: Sequence[Request]) -> None:
+        """Count what would be asked; any answer that is not known yet may have to be judged."""
+        from compactlab.reports.probe.judging import judgement
+
+        task: Any = self.task
+        for request in missing:
+            price.add(task.reader.asker, request, task.usual)
+        judge: Reader | None = task.judge
+        if judge is None:
+            return
+        if missing:
+            answers = {
+                r.key for probe in probes for each in probe.asked.values() for r in each.draws
+            }
+            judged = list(judgement(judge, _SENTENCE, _SENTENCE, _SENTENCE).draws) * len(answers)
+        else:
+            judged = judge.missing(task.judgements(probes))
+        self.judgements += len(judged)
+        for request in judged:
+            price.add(judge.asker, request, 1)
+
+    def _ask(self, reader: Reader, requests: Sequence[Request], title: str) -> None:
+        from compactlab.cli.progress import Bar
+
+        with Bar(len(requests)) as bar:
+            reader.ask(requests, self.jobs, lambda done: bar.show(done, title))

@@ -1,0 +1,227 @@
+"""Which action a reader takes next, given the prompt as a strategy leaves it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from compactlab.reports.probe.conditions import paths, replayed
+from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.stream import stream
+from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.strategy import Strategy
+
+Given = Literal["full", "compacted"]
+GIVEN: tuple[Given, ...] = get_args(Given)
+
+ANSWER = 1024  # tokens that an answer may have; longer arguments break off, and are no action
+USUAL = 120  # tokens of a usual answer: a guess, for prices beforehand
+_TASK = """\
+You are the assistant of the conversation above. Choose the next action: one call of a tool. The \
+tools, with the names of their arguments:
+{tools}
+
+Answer with JSON alone: {{"tool": "...", "arguments": {{...}}}}"""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A call of a tool."""
+
+    tool: str
+    arguments: Any  # a JSON value; a text where the log has no JSON
+
+
+@dataclass(frozen=True)
+class Match:
+    """How far an action is the recorded one."""
+
+    tool: bool  # whether it calls the same tool
+    arguments: bool  # and with the same arguments, as JSON values
+
+
+def action_of(text: str) -> Action | None:
+    """The action that an answer names: its first JSON object of that form; None if there is none.
+
+    Examples
+    --------
+    >>> action_of('Sure: {"tool": "read", "arguments": {"path": "a.py"}}')
+    Action(tool='read', arguments={'path': 'a.py'})
+    >>> action_of("I would read a.py.") is None
+    True
+    """
+    decoder = json.JSONDecoder()
+    place = text.find("{")
+    while place >= 0:
+        try:
+            value, _ = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) and isinstance(value.get("tool"), str):
+            return Action(value["tool"], value.get("arguments", {}))
+        place = text.find("{", place + 1)
+    return None
+
+
+def recorded(part: Part) -> Action:
+    """The action of a recorded call."""
+    try:
+        return Action(part.name, json.loads(part.text))
+    except (ValueError, RecursionError):
+        return Action(part.name, part.text)
+
+
+def match(chosen: Action | None, wanted: Sequence[Action]) -> Match:
+    """How far an action is one of the recorded ones.
+
+    Examples
+    --------
+    >>> wanted = [Action("read", {"path": "src/a.py", "limit": 9})]
+    >>> match(Action("read", {"limit": 9.0, "path": "src/a.py"}), wanted)
+    Match(tool=True, arguments=True)
+    >>> match(None, wanted)
+    Match(tool=False, arguments=False)
+    """
+    same = [each.arguments for each in wanted if chosen and each.tool == chosen.tool]
+    given = _plain(chosen.arguments) if chosen else ""
+    return Match(bool(same), any(_plain(each) == given for each in same))
+
+
+def _plain(value: Any) -> str:
+    """A JSON value in one notation: keys in order, whole numbers whole."""
+    return json.dumps(_whole(value), sort_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A call under a strategy, with what the reader chose, by draw."""
+
+    conversation: str
+    strategy: str
+    call: str
+    recorded: tuple[Action, ...]
+    answers: Mapping[Given, tuple[str, ...]]
+    cut: frozenset[Given] = frozenset()  # where the oldest was left out
+    broken_off: tuple[bool, ...] = ()  # of every answer, whether it has no end
+
+    def matches(self, given: Given) -> list[Match]:
+        """How far each answer is the recorded action."""
+        return [match(action_of(text), self.recorded) for text in self.answers[given]]
+
+    def chose(self, given: Given) -> float:
+        """The share of answers that are an action at all."""
+        answers = self.answers[given]
+        return sum(action_of(text) is not None for text in answers) / len(answers)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A call under a strategy, with what the reader is asked."""
+
+    conversation: str
+    strategy: str
+    call: Message
+    asked: Mapping[Given, Asked]
+
+
+@dataclass(frozen=True)
+class NextAction:
+    """Calls whose action is known.
+
+    Parameters
+    ----------
+    reader
+        Who is asked.
+    count
+        How many calls of each conversation, at most.
+    seed
+        The root of the draws by which they are chosen.
+    """
+
+    reader: Reader
+    count: int = 20
+    seed: int = 0
+
+    usual: ClassVar[int] = USUAL
+    judge: ClassVar[Reader | None] = None  # the log judges
+
+    def plan(
+        self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
+    ) -> tuple[list[Probe], list[str]]:
+        """What is asked of a conversation, and what code that is not ours has printed."""
+        first = [replayed(conversation, strategy, options) for strategy in strategies]
+        after = frozenset().union(*(each.compacted for each in first))
+        calls = self._drawn(conversation, after)
+        task = _TASK.format_map({"tools": _tools(conversation)})
+        system = conversation.system
+        full = {
+            call: self.reader.asked(Context.of(system, path), task, ANSWER)
+            for call, path in paths(conversation, calls).items()
+        }
+        probes = []
+        for strategy in strategies if calls else ():
+            seen = replayed(conversation, strategy, options, calls)
+            for id, call in calls.items():
+                prompt = seen.prompts[id]
+                given = Context.of(prompt.system, prompt.messages)
+                asked: dict[Given, Asked] = {
+                    "full": full[id],
+                    "compacted": self.reader.asked(given, task, ANSWER),
+                }
+                probes.append(Probe(conversation.id, strategy.label, call, asked))
+        return probes, [each.printed for each in first]
+
+    def _drawn(self, conversation: Conversation, after: frozenset[str]) -> dict[str, Message]:
+        """Calls after a compaction that act; each has a place of its own in the drawing."""
+        acting = [m for m in conversation.calls if m.id in after and any(_acts(m))]
+        digest = conversation.digest
+        acting.sort(key=lambda m: stream(self.seed, "probe", digest, m.id).random())
+        return {message.id: message for message in acting[: self.count]}
+
+    def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
+        """Nothing."""
+        return []
+
+    def outcomes(self, probes: Sequence[Probe]) -> list[Choice]:
+        """What came of it, by the recorded answers."""
+        return list(map(self._choice, probes))
+
+    def _choice(self, probe: Probe) -> Choice:
+        answers = {given: self.reader.answers(asked) for given, asked in probe.asked.items()}
+        return Choice(
+            probe.conversation,
+            probe.strategy,
+            probe.call.id,
+            tuple(map(recorded, _acts(probe.call))),
+            {given: tuple(each.text for each in every) for given, every in answers.items()},
+            frozenset(given for given, asked in probe.asked.items() if asked.cut),
+            tuple(broke_off(each) for every in answers.values() for each in every),
+        )
+
+
+def _acts(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.type == "tool_call"]
+
+
+def _tools(conversation: Conversation) -> str:
+    """The tools that the log calls, each with the arguments that it is given there."""
+    tools: dict[str, dict[str, None]] = {}
+    for message in conversation.messages:
+        for part in _acts(message):
+            arguments = recorded(part).arguments
+            known = tools.setdefault(part.name, {})
+            known.update(dict.fromkeys(arguments if isinstance(arguments, Mapping) else ()))
+    return "\n".join(f"- {tool}({', '.join(tools[tool])})" for tool in sorted(tools))

@@ -1,0 +1,207 @@
+"""How well states predict what a reader recalls, and whether the reader shows anything at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from compactlab.reports.analysis import betting
+from compactlab.reports.analysis.bootstrap import FEWEST
+from compactlab.reports.analysis.preservation import Share
+from compactlab.reports.probe.conditions import Condition
+from compactlab.reports.probe.recall import Mark, Outcome
+
+# By so much must a reader recall more with a fact than without it, to show anything: the bar of
+# assay sensitivity (ICH E10, 2000); its height is ours.
+SENSITIVE = 0.20
+UNKNOWN = "unknown"  # of a fact in this state nothing is predicted
+
+
+def mcc(pairs: Iterable[tuple[bool, float]]) -> float | None:
+    """Matthews's correlation of a prediction with shares of what came.
+
+    A share counts as that much of what was predicted to be, and the rest as its contrary, so that
+    several answers to a question count as one question. None where one of the four margins is
+    empty (Matthews 1975, Biochimica et Biophysica Acta 405:442).
+
+    Examples
+    --------
+    >>> mcc([(True, 1.0), (False, 0.0)]), mcc([(True, 0.5), (False, 0.5)])
+    (1.0, 0.0)
+    >>> mcc([(True, 1.0), (True, 0.0)]) is None
+    True
+    """
+    hit = miss = false = right = 0.0
+    for predicted, share in pairs:
+        if predicted:
+            hit, false = hit + share, false + 1 - share
+        else:
+            miss, right = miss + share, right + 1 - share
+    margins = (hit + false) * (hit + miss) * (right + false) * (right + miss)
+    return (hit * right - false * miss) / sqrt(margins) if margins > 0 else None
+
+
+class _Observed(Protocol):
+    """Something that was seen of a conversation."""
+
+    @property
+    def conversation(self) -> str: ...
+
+
+_Seen = TypeVar("_Seen", bound=_Observed)
+
+
+def mean_of(
+    outcomes: Iterable[_Seen], value: Callable[[_Seen], float], *, least: float = 0.0
+) -> Share | None:
+    """The mean over conversations of the mean of each, with an interval if there are ten.
+
+    Parameters
+    ----------
+    outcomes
+        What it is the mean of.
+    value
+        The value of one, from ``least`` to 1.
+    least
+        The smallest value that there could be.
+    """
+    by_conversation: defaultdict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        by_conversation[outcome.conversation].append(value(outcome))
+    means = [fmean(values) for values in by_conversation.values()]
+    if not means:
+        return None
+    if len(means) < FEWEST:
+        return Share(fmean(means))
+    return Share(fmean(means), *betting.interval(np.array(means), least, 1.0))
+
+
+def recall(outcomes: Iterable[Outcome], condition: Condition) -> Share | None:
+    """The share of answers that recall the value, in a condition."""
+    return mean_of(outcomes, lambda outcome: outcome.recall(condition))
+
+
+def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Each question once: with and without the fact, no strategy makes a difference."""
+    return [*{(o.conversation, o.call, o.fact): o for o in outcomes}.values()]
+
+
+def sensitivity(outcomes: Iterable[Outcome]) -> Share | None:
+    """Assay sensitivity: by how much more a reader recalls with a fact than without it."""
+    return mean_of(distinct(outcomes), lambda o: o.recall("full") - o.recall("without"), least=-1.0)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some outcomes together: what their states predict, and what was recalled."""
+
+    name: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def _known(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.state != UNKNOWN]
+
+    @property
+    def kept(self) -> Share | None:
+        """The share of facts whose state says that the prompt gives them."""
+        return mean_of(self._known, lambda outcome: float(outcome.predicted))
+
+    @property
+    def predicted(self) -> Share | None:
+        """What would be recalled if states were right.
+
+        A fact that is there would be recalled as in the full context, any other as without it: by
+        the same reader, of the same question.
+        """
+        return mean_of(self._known, lambda o: o.recall("full" if o.predicted else "without"))
+
+    @property
+    def off(self) -> float | None:
+        """Calibration: what was recalled of them, less what was predicted."""
+        recalled, predicted = recall(self._known, "compacted"), self.predicted
+        return recalled.value - predicted.value if recalled and predicted else None
+
+    @property
+    def mcc(self) -> float | None:
+        """How well states predict what is recalled."""
+        return mcc((outcome.predicted, outcome.recall("compacted")) for outcome in self._known)
+
+    def recall(self, condition: Condition) -> Share | None:
+        """The share of answers that recall the value."""
+        return recall(self.outcomes, condition)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found of a reader."""
+
+    outcomes: Sequence[Outcome]
+
+    @property
+    def sensitivity(self) -> Share | None:
+        """Assay sensitivity of the reader."""
+        return sensitivity(self.outcomes)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the reader is too weak to show anything."""
+        sensitive = self.sensitivity
+        return sensitive is None or sensitive.value < SENSITIVE
+
+    def groups(self, name: Callable[[Outcome], str]) -> list[Group]:
+        """The outcomes by a name, in the order in which names first occur."""
+        by_name: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            by_name.setdefault(name(outcome), []).append(outcome)
+        return [Group(each, some) for each, some in by_name.items()]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a judge agrees with exact match, over different answers."""
+
+    answers: int
+    same: int
+    accepted: int  # of those that match, how many the judge accepts
+    matching: int
+    unclear: int = 0  # answers to which the judge says neither yes nor no
+
+    @property
+    def share(self) -> float | None:
+        """The share of answers on which both say the same."""
+        return self.same / self.answers if self.answers else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: agreement beyond chance (1960, Educ. and Psychol. Measurement 20:37)."""
+        if not self.answers:
+            return None
+        # Those that the judge accepts: matching ones, and others on which the two do not agree.
+        others = self.answers - self.matching
+        yes = self.accepted + others - (self.same - self.accepted)
+        both = self.matching * yes + others * (self.answers - yes)
+        chance = both / self.answers**2
+        return (self.same / self.answers - chance) / (1 - chance) if chance < 1 else None
+
+
+def agreement(outcomes: Iterable[Outcome]) -> Agreement:
+    """How the judge agrees with exact match; of equal answers to a question, each counts once."""
+    marks: dict[tuple[str, str, str, str], Mark] = {}
+    for o in outcomes:
+        for each in o.marks.values():
+            marks.update({(o.conversation, o.fact, o.call, m.answer.strip()): m for m in each})
+    judged = [mark for mark in marks.values() if mark.judged is not None]
+    return Agreement(
+        len(judged),
+        sum(mark.exact == mark.judged for mark in judged),
+        sum(mark.exact and mark.judged is True for mark in judged),
+        sum(mark.exact for mark in judged),
+        sum(mark.judged is None and bool(mark.answer.strip()) for mark in marks.values()),
+    )

@@ -1,0 +1,82 @@
+"""Whether an answer gives a value: by exact match, then by a model that judges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from compactlab.reports.probe.reader import Asked, Context, Reader
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.facts.occurrences import normal, occurrences
+from compactlab.sim.facts.quantities import Token, same, tokens
+
+_VERDICT = 8  # tokens: a word, and what small models put around it
+_TASK = """\
+Question: {question}
+Right answer: {value}
+Given answer: {answer}
+
+Does the given answer say what the right answer says? Other spellings and notations count. An \
+answer that names something else besides, doubts, or does not know, does not. Reply with one word, \
+yes or no."""
+
+
+def says(text: str, values: Collection[str]) -> bool:
+    """Whether a value stands in a text, in any notation of its numbers, dates and paths.
+
+    Examples
+    --------
+    >>> says("It was on May 7, 2023.", ["7 May 2023"]), says("within 1.5 s", ["1,500 ms"])
+    (True, True)
+    >>> says("eu-west-31", ["eu-west-3"])
+    False
+    """
+    if any(next(occurrences(normal(text), normal(value)), None) is not None for value in values):
+        return True
+    said = tokens(text)
+    return any(_runs(said, wanted) for value in values if (wanted := tokens(value)))
+
+
+def _runs(said: tuple[Token, ...], wanted: tuple[Token, ...]) -> bool:
+    """Whether tokens stand in others one behind the other."""
+    return any(
+        all(map(same, wanted, said[place : place + len(wanted)]))
+        for place in range(len(said) - len(wanted) + 1)
+    )
+
+
+def values_of(fact: Fact) -> tuple[str, ...]:
+    """The spellings of a fact's value."""
+    return tuple(value for value in (fact.value, *fact.variants) if value)
+
+
+def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
+    """Whether an answer gives a fact's value, and none of its former ones.
+
+    Examples
+    --------
+    >>> region = Fact("r", "decision", "region", "eu-west-3")
+    >>> matches("eu-west-3.", region, ["eu-west-1"])
+    True
+    >>> matches("eu-west-1 or eu-west-3", region, ["eu-west-1"])
+    False
+    """
+    return says(answer, values_of(fact)) and not says(answer, former)
+
+
+def judgement(judge: Reader, question: str, value: str, answer: str) -> Asked:
+    """What a judge is asked about an answer."""
+    task = _TASK.format_map({"question": question, "value": value, "answer": answer})
+    return judge.asked(Context("", ()), task, _VERDICT)
+
+
+def verdict(text: str) -> bool | None:
+    """What a judge says; None if it is neither.
+
+    Examples
+    --------
+    >>> verdict("Yes."), verdict("**no**, it is not"), verdict("Perhaps.")
+    (True, False, None)
+    """
+    words = re.findall(r"[a-z]+", text.casefold())
+    return {"yes": True, "no": False}.get(words[0]) if words else None

@@ -1,0 +1,218 @@
+"""Who is asked: a model, what it is given to read, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from compactlab.llm.asker import Asker
+from compactlab.llm.endpoint import Endpoint
+from compactlab.llm.recorded import Answer
+from compactlab.llm.request import Request, turns_of
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
+
+_FRAME = 8  # tokens around a text, for its role
+_BROKEN_OFF = ("length", "max_tokens")  # in the words of both shapes of endpoints
+Text = tuple[Literal["user", "assistant"], str]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a reader is given: a system prompt and texts, oldest first, each with who said it."""
+
+    system: str
+    texts: tuple[Text, ...]
+
+    @classmethod
+    def of(cls, system: Iterable[Part], messages: Iterable[Message]) -> Context:
+        """A prompt as text: endpoints take no calls of tools that they were not told of."""
+        texts: list[Text] = []
+        for message in messages:
+            role: Literal["user", "assistant"]
+            role = "assistant" if message.role == "assistant" else "user"
+            texts.append((role, "\n".join(filter(None, map(_line, message.parts)))))
+        return cls("\n\n".join(filter(None, map(_line, system))), tuple(texts))
+
+    def then(self, text: str) -> Context:
+        """This, with another text of the user behind it."""
+        return Context(self.system, (*self.texts, ("user", text)))
+
+
+def _line(part: Part) -> str:
+    if part.type == "tool_call":
+        return f"[calls {part.name}] {part.text}"
+    if part.type == "tool_result":
+        return f"[result of {part.name or 'a tool'}] {part.text}"
+    return part.text if part.type == "text" else ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, once for each draw, and whether it was too long for its reader."""
+
+    draws: tuple[Request, ...]
+    cut: bool = False  # whether the oldest texts were left out
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A model that is asked.
+
+    Parameters
+    ----------
+    model
+        Its name, as its endpoint knows it.
+    endpoint
+        Where it is asked.
+    asker
+        Who has the recorded answers, or gets them.
+    temperature
+        How much chance there is in its answers; None for what the endpoint does by itself.
+    draws
+        How many answers it gives to each request.
+    window
+        Tokens that its context has room for; 0 for that of the model, where it is known.
+    max_tokens
+        Tokens that an answer may have; 0 for what its task usually takes. A model that thinks
+        first needs more.
+    """
+
+    model: str
+    endpoint: Endpoint
+    asker: Asker
+    temperature: float | None = None
+    draws: int = 1
+    window: int = 0
+    max_tokens: int = 0
+
+    def check(self) -> None:
+        """Refuse, before anything is replayed, what cannot be answered at all."""
+        self.asker.check(self.model, self.endpoint)
+
+    @cached_property
+    def _known(self) -> tuple[Tokenizer, int]:
+        try:
+            model = self.asker.catalogue.find(self.model)
+        except ModelError:
+            return Tokenizer(), 0
+        return model.tokenizer, model.window
+
+    @property
+    def room(self) -> int:
+        """Tokens of its context; 0 where nobody knows."""
+        return self.window or self._known[1]
+
+    def asked(self, context: Context, task: str, most: int) -> Asked:
+        """Ask for something about a context; of one that is too long, the oldest is left out.
+
+        Parameters
+        ----------
+        context
+            What the model is given to read.
+        task
+            What it is to do.
+        most
+            The tokens that its answer may have, if the reader does not say.
+        """
+        most = self.max_tokens or most
+        system, texts, cut = context.system, context.texts, False
+        if self.room:
+            system, texts = self._fitted(context, self.room - most - self._count(task))
+            cut = (system, texts) != (context.system, context.texts)
+        turns = turns_of([*texts, ("user", task)])
+        request = Request(self.model, turns, most, system, self.temperature)
+        draws = (msgspec.structs.replace(request, draw=draw) for draw in range(self.draws))
+        return Asked(tuple(draws), cut)
+
+    def _fitted(self, context: Context, room: int) -> tuple[str, tuple[Text, ...]]:
+        """The system prompt and the newest texts that there is room for."""
+        system = context.system if self._count(context.system) <= room else ""
+        room -= self._count(system)
+        first = len(context.texts)
+        while first and self._count(context.texts[first - 1][1]) <= room:
+            first -= 1
+            room -= self._count(context.texts[first][1])
+        return system, context.texts[first:]
+
+    def _count(self, text: str) -> int:
+        return self._known[0].text(text) + _FRAME
+
+    def answers(self, asked: Asked) -> list[Answer]:
+        """The answers, by draw.
+
+        Raises
+        ------
+        ModelError
+            If there is none.
+        """
+        return [self.asker.answer(each, self.endpoint) for each in asked.draws]
+
+    def missing(self, asked: Iterable[Asked]) -> list[Request]:
+        """What has no recorded answer, each request once."""
+        recording = self.asker.recording(self.model)
+        requests = {each.key: each for every in asked for each in every.draws}
+        return [each for key, each in requests.items() if recording.get(key) is None]
+
+    def ask(
+        self, requests: Sequence[Request], jobs: int, progress: Callable[[int], object]
+    ) -> None:
+        """Have requests answered, some at once, so that the answers are recorded.
+
+        Raises
+        ------
+        ModelError
+            If one gets no answer; what was answered before is recorded.
+        """
+        if jobs == 1:
+            for done, request in enumerate(requests):
+                progress(done)
+                self.asker.answer(request, self.endpoint)
+            return
+        from joblib import Parallel, delayed
+
+        # Processes: threads would share what is known of a recording while it is read.
+        work = (delayed(_answered)(self.asker, self.endpoint, each) for each in requests)
+        for done, _ in enumerate(Parallel(jobs, return_as="generator_unordered")(work), 1):
+            progress(done)
+
+
+def broke_off(answer: Answer) -> bool:
+    """Whether an answer ended because it had no more room."""
+    return answer.ended in _BROKEN_OFF
+
+
+def _answered(asker: Asker, endpoint: Endpoint, request: Request) -> None:
+    asker.answer(request, endpoint)
+
+
+@dataclass
+class Price:
+    """What would be asked, and what it would cost."""
+
+    requests: int = 0
+    likely: float = 0.0  # with answers of a usual length
+    most: float = 0.0
+    unknown: int = 0  # requests of which no price is known
+
+    def add(self, asker: Asker, request: Request, usual: int) -> None:
+        """Count a request whose answer usually has so many tokens."""
+        usage = asker.estimate(request)
+        length = min(usual, usage.output)
+        likely = asker.price(request, msgspec.structs.replace(usage, output=length))
+        most = asker.price(request)
+        self.count(None if likely is None or most is None else (likely, most))
+
+    def count(self, dollars: tuple[float, float] | None) -> None:
+        """Count a request by what it is likely to cost, and at most; None if nobody knows."""
+        self.requests += 1
+        if dollars is None:
+            self.unknown += 1
+        else:
+            self.likely += dollars[0]
+            self.most += dollars[1]

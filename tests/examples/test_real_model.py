@@ -1,0 +1,40 @@
+"""A real model, recorded and replayed: the way that it takes, and the model itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path += [str(EXAMPLES)]
+
+from real_model import TASKS, serving  # noqa: E402
+
+
+def test_a_server_that_does_not_start_is_named_with_its_log(tmp_path):
+    log = tmp_path / "server.log"
+    # This Python has no model: the server's script fails at once.
+    with pytest.raises(SystemExit, match="the server does not start: see"):
+        serving(Path(sys.executable), log).__enter__()
+    assert "xllamacpp" in log.read_text()
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
+def test_nobody_is_asked_without_an_address(task, tmp_path):
+    with pytest.raises(SystemExit, match="none is recorded for this request"):
+        print(task.output("", tmp_path / "none", tmp_path / "out"))
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+def test_a_real_model_is_recorded_and_replayed_to_the_byte(tmp_path):
+    command = [sys.executable, EXAMPLES / "real_model.py", "--folder", tmp_path]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "cannot be had" in run.stderr:
+        pytest.skip(run.stderr.splitlines()[-1])
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "Its text is nonsense" in run.stdout
+    assert run.stdout.count("the same bytes") == len(TASKS) == 3

@@ -1,0 +1,38 @@
+"""A session with facts, and the command over it with a reader of one's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.core.conversation import Conversation
+from tests.cli.conftest import Outcome, called
+
+SESSION = "coding_agent(turns=12, tokens=40000)"
+Probe = Callable[..., Outcome]
+
+
+@cache
+def session() -> Conversation:
+    return CodingAgent(turns=12, tokens=40_000).conversation(seed=0)
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Probe:
+    """Probe two strategies with answers in a folder of their own; nothing is asked unless said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMPACTLAB_API_KEY", "a key of this test")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def call(*more: object) -> Outcome:
+        return called(
+            "probe", SESSION, "--strategies", "keep_all", "--strategies", "sliding_window(keep=4)",
+            "--window", 16_000, "--reader", "gpt-5-mini", "--answers", "answers",
+            "--questions", 6, *more,
+        )  # fmt: skip
+
+    return call
