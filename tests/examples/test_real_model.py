@@ -32,7 +32,7 @@ def test_nobody_is_asked_without_an_address(task, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
 def test_the_stored_answers_of_the_real_model_are_replayed(task, tmp_path):
-    """They were recorded by ``python examples/real_model.py --answers examples/real_model/answers``."""
+    """Recorded by ``python examples/real_model.py --answers examples/real_model/answers``."""
     output = task.output("", RECORDED / task.folder, tmp_path / "out")
     shown = " ".join(output[""].decode().split())
     # Nonsense: it proves the way, and says so.
