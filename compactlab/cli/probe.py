@@ -131,7 +131,7 @@ def probe(
     dry_run: bool,
     **options: Any,
 ) -> None:
-    """Ask a real model what it recalls, or what it does next.
+    """Ask a model what it still recalls, or what it does next.
 
     Recall: facts that calls need after a compaction are asked about in four conditions: with the
     full context, without the fact, with the strategy's prompt, and with that and the fact once

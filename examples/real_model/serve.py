@@ -19,6 +19,7 @@ def main() -> None:
     (weights,) = Path(package.origin).parent.glob("*.gguf")
     settings = xllamacpp.CommonParams()
     settings.model.path = str(weights)
+    settings.model_alias = {weights.stem}  # else answers would name the file's place
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0  # any that is free
     settings.n_ctx = 8192

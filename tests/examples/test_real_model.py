@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RECORDED = EXAMPLES / "real_model" / "answers"
 sys.path += [str(EXAMPLES)]
 
 from real_model import TASKS, serving  # noqa: E402
@@ -27,6 +28,15 @@ def test_nobody_is_asked_without_an_address(task, tmp_path):
     with pytest.raises(SystemExit, match="none is recorded for this request"):
         print(task.output("", tmp_path / "none", tmp_path / "out"))
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
+def test_the_stored_answers_of_the_real_model_are_replayed(task, tmp_path):
+    """Recorded by ``python examples/real_model.py --answers examples/real_model/answers``."""
+    output = task.output("", RECORDED / task.folder, tmp_path / "out")
+    shown = " ".join(output[""].decode().split())
+    # Nonsense: it proves the way, and says so.
+    assert "Reader too weak" in shown or "No strategy is recommended" in shown
 
 
 @pytest.mark.slow
