@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs validate simulations calibration clean docs picture bench-goals profile recorded results site
+.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs validate simulations calibration clean docs picture bench-goals profile recorded asked results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -145,6 +145,9 @@ picture: $(READY) ## draw the pictures of the README anew, and measure its figur
 README_RECORDED ?= entireio-cli pi-mono
 recorded: $(READY) ## measure the figures of the README over recordings, RECORDED=their folder
 	$(BIN)/python examples/readme_figures.py recorded .readme $(addprefix $(RECORDED)/,$(README_RECORDED))
+
+asked: $(READY) ## find what summaries of recordings by a model would cost, for the README; no model is asked
+	$(BIN)/python examples/readme_figures.py asked .readme $(addprefix $(RECORDED)/,$(README_RECORDED))
 
 results: $(READY) ## run the suite under all strategies, and write docs/results.md and its data
 	$(BIN)/python examples/results_page.py .results --date $$(date +%F)

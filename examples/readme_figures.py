@@ -1,9 +1,9 @@
 """The figures of the README: measured by real runs, stored in docs/results, written into the pages.
 
 ``make picture`` replays the built-in session, draws docs/picture.svg and docs/page.png, and stores
-its figures and its verdict. ``make recorded`` measures those over eight recordings. ``make docs``
-writes what is stored into the pages; a test finds a figure that is not the stored one, and a
-number that is no figure.
+its figures and its verdict. ``make recorded`` measures those over eight recordings, ``make asked``
+what a model's summaries of them would cost. ``make docs`` writes what is stored into the pages; a
+test finds a figure that is not the stored one, and a number that is no figure.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import compactlab
 from compactlab import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
-MARKED = re.compile(r"<!-- (built-in|recorded):(\w+) -->(.*?)<!-- -->", re.DOTALL)
+MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
 # Enough to show what there is, few enough to read; `compactlab run` has all of them.
 DRAWN = (
@@ -56,6 +58,11 @@ RECORDED = {
     "claude_code": "claude_code",
     "codex": "codex",
 }
+# Whose summaries a model would write: of an agent that compacts often, and of one that seldom does.
+ASKING = ("pi", "claude_code")
+ASKED = "claude-haiku-4-5"
+_HUNDRED = 100
+_PRICE = re.compile(r"would ask (\d[\d,]*) requests? .*? for about ([\d.]+) USD, and ([\d.]+) USD if")
 
 
 def renewed(page: str) -> str:
@@ -81,6 +88,8 @@ def main(command: str, *folders: str) -> None:
         measure_built_in(Path(folders[0]))
     elif command == "recorded":
         measure_recorded(Path(folders[0]), [Path(folder) for folder in folders[1:]])
+    elif command == "asked":
+        measure_asked(Path(folders[0]), [Path(folder) for folder in folders[1:]])
     for file in PAGES:
         file.write_text(renewed(file.read_text("utf-8")), encoding="utf-8")
 
@@ -100,7 +109,7 @@ def measure_built_in(folder: Path) -> None:
     store(
         "built-in",
         "compactlab run",
-        folder / "compactlab-out",
+        digests_of(folder / "compactlab-out"),
         {
             "calls": f"{everything['calls']:,.0f}",
             "masking_tokens": share(tokens(masking) / tokens(everything)),
@@ -131,7 +140,39 @@ def measure_recorded(folder: Path, recordings: list[Path]) -> None:
         figures[f"{key}_closed"] = f"{row['cost_with_recovery_usd']:,.0f}"
         figures[f"{key}_recall"] = share(row["recall_20k"])
     shown = " ".join(path.name for path in recordings)
-    store("recorded", f"make recorded, over {shown}", folder / "recorded", figures)
+    store("recorded", f"make recorded, over {shown}", digests_of(folder / "recorded"), figures)
+
+
+def measure_asked(folder: Path, recordings: list[Path]) -> None:
+    """Find what summaries of recordings by a model would cost, by a dry run of each session.
+
+    A dry run of one session tries all of it, so nothing is extrapolated but the number of sessions.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sessions = [str(file.resolve()) for path in recordings for file in sorted(path.glob("*.jsonl"))]
+    figures = {"sessions": str(len(sessions))}
+    for spec in ASKING:
+        prices = [would_cost(folder, session, spec) for session in sessions]
+        requests, likely, most = (sum(each) for each in zip(*prices, strict=True))
+        figures[f"{spec}_requests"] = f"{requests:,.0f}"
+        figures[f"{spec}_hundred"] = f"{likely * _HUNDRED / len(sessions):,.0f}"
+        figures[f"{spec}_hundred_most"] = f"{most * _HUNDRED / len(sessions):,.0f}"
+    shown = " ".join(path.name for path in recordings)
+    digests = (each.digest for session in sessions for each in compactlab.read(session))
+    store("asked", f"make asked, over {shown}", digests, figures)
+
+
+def would_cost(folder: Path, session: str, spec: str) -> tuple[float, float, float]:
+    """Requests for summaries of one session, and the dollars for them, expected and at most."""
+    printed = ran(
+        folder, "run", "--dry-run", "--conversations", session, "--strategies", spec,
+        "--summarizer", f"llm(model='{ASKED}')", "--answers", "answers", "--out", "asked",
+    )  # fmt: skip
+    if "would ask for nothing" in printed:
+        return (0.0, 0.0, 0.0)
+    (found,) = _PRICE.findall(printed)
+    requests, likely, most = (float(number.replace(",", "")) for number in found)
+    return (requests, likely, most)
 
 
 def ran(folder: Path, *arguments: str) -> str:
@@ -161,11 +202,16 @@ def share(value: float) -> str:
     return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
 
 
-def store(name: str, command: str, folder: Path, figures: dict[str, str]) -> None:
-    """Write figures with the command that they are of, and the digest of its conversations."""
+def digests_of(folder: Path) -> Iterator[str]:
+    """The digests of a store's conversations."""
     from compactlab.sim.experiment.results import Results
 
-    digests = sorted({run.digest for run in Results.load(folder).runs})
+    return (run.digest for run in Results.load(folder).runs)
+
+
+def store(name: str, command: str, conversations: Iterable[str], figures: dict[str, str]) -> None:
+    """Write figures with the command that they are of, and the digest of its conversations."""
+    digests = sorted(set(conversations))
     held = {
         "command": command,
         "version": __version__,

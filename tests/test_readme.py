@@ -66,7 +66,7 @@ def test_no_number_is_there_that_was_not_stored(readme: str, figures: dict[str, 
 def test_what_is_stored_says_of_which_input_and_command(root: Path) -> None:
     import json
 
-    for name in ("built-in", "recorded"):
+    for name in ("built-in", "recorded", "asked"):
         held = json.loads((root / "docs" / "results" / f"{name}.json").read_text("utf-8"))
         assert held["command"]
         assert re.fullmatch(r"[0-9a-f]{64}", held["digest"])

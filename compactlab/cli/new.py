@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to start from: strategy, summariser, experiment, gate."""
+    """Write a strategy, a summariser, an experiment, a gate."""
 
 
 _folder = click.option(
