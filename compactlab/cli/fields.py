@@ -141,7 +141,7 @@ def fields_schema(cls: type) -> dict[str, JsonSchemaValue]:
     hints, meanings = hints_of(cls), _meanings(cls)
     properties = {}
     for field in dataclasses.fields(cls):
-        if field.init:
+        if field.init and field.compare:  # what is not compared is no setting
             value = adapter(hints[field.name]).json_schema()
             several = {"type": "array", "minItems": 1, "items": value}
             properties[field.name] = {
