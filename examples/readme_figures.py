@@ -25,7 +25,7 @@ from compactlab import __version__
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
-MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
+MARKED = re.compile(r"<!-- (built-in|recorded|asked|real-programs):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
 # Enough to show what there is, few enough to read; `compactlab run` has all of them.
 DRAWN = (
@@ -77,9 +77,22 @@ def renewed(page: str) -> str:
 
 def stored(source: str) -> dict[str, str]:
     """The stored figures of a source, as they stand in a page."""
+    if source == "real-programs":
+        return equal_prompts((ROOT / "docs" / "validation.md").read_text("utf-8"))
     file = STORED / f"{source}.json"
     figures: dict[str, str] = json.loads(file.read_text("utf-8"))["figures"]
     return figures
+
+
+def equal_prompts(page: str) -> dict[str, str]:
+    """Of the table of real programs: its arms, and the least and the greatest share of prompts."""
+    section = page.partition("\n## Real programs\n")[2].partition("\n## ")[0]
+    shares = [float(share) for share in re.findall(r"^\|.*?\| ([\d.]+) % \|", section, re.MULTILINE)]
+    return {
+        "arms": str(len(shares)),
+        "least": share(min(shares) / 100),
+        "most": share(max(shares) / 100),
+    }
 
 
 def main(command: str, *folders: str) -> None:
