@@ -25,7 +25,9 @@ from compactlab import __version__
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
-MARKED = re.compile(r"<!-- (built-in|recorded|asked|real-programs):(\w+) -->(.*?)<!-- -->", re.DOTALL)
+MARKED = re.compile(
+    r"<!-- (built-in|recorded|asked|real-programs):(\w+) -->(.*?)<!-- -->", re.DOTALL
+)
 
 # Enough to show what there is, few enough to read; `compactlab run` has all of them.
 DRAWN = (
@@ -62,7 +64,9 @@ RECORDED = {
 ASKING = ("pi", "claude_code")
 ASKED = "claude-haiku-4-5"
 _HUNDRED = 100
-_PRICE = re.compile(r"would ask (\d[\d,]*) requests? .*? for about ([\d.]+) USD, and ([\d.]+) USD if")
+_PRICE = re.compile(
+    r"would ask (\d[\d,]*) requests? .*? for about ([\d.]+) USD, and ([\d.]+) USD if"
+)
 
 
 def renewed(page: str) -> str:
@@ -87,7 +91,9 @@ def stored(source: str) -> dict[str, str]:
 def equal_prompts(page: str) -> dict[str, str]:
     """Of the table of real programs: its arms, and the least and the greatest share of prompts."""
     section = page.partition("\n## Real programs\n")[2].partition("\n## ")[0]
-    shares = [float(share) for share in re.findall(r"^\|.*?\| ([\d.]+) % \|", section, re.MULTILINE)]
+    shares = [
+        float(share) for share in re.findall(r"^\|.*?\| ([\d.]+) % \|", section, re.MULTILINE)
+    ]
     return {
         "arms": str(len(shares)),
         "least": share(min(shares) / 100),

@@ -145,7 +145,8 @@ def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
         'summarizer = { name = "mine.py:Mine", characters = [80] }',
     ):
         experiment.write_text(f"{head}{written}\n")
-        again = compactlab("run", experiment, "-o", "compactlab-out")
+        assert "--allow-code" in compactlab("run", experiment, "-o", "compactlab-out").err
+        again = compactlab("run", experiment, "--allow-code", "-o", "compactlab-out")
         assert "nothing to run" in again.out, again.said
 
 
