@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from compactlab.api import run as api_run
 from compactlab.cli.rehearsal import Budget
 from tests.cli.conftest import Outcome, files
 from tests.llm.server import Endpoint, serving
@@ -17,6 +18,7 @@ from tests.llm.server import Endpoint, serving
 STORY = "coding_agent(turns=4, tokens=20000)"
 KEY = "sk-made-for-this-test-0123456789abcdef"
 LLM = "llm(model='gpt-5-mini')"
+ASKING = "auto_compact(reserve_tokens=4000, keep_recent_tokens=2000)"
 STORED = Path(__file__).parents[1] / "llm" / "recorded"
 Command = Callable[..., Outcome]
 
@@ -167,28 +169,34 @@ def test_an_experiment_file_names_the_folder_and_cannot_ask(
     assert "unknown key 'ask'" in compactlab("run", file).err
 
 
-def test_the_stored_recording_gives_the_stored_figures(tmp_path: Path) -> None:
-    """A small recording that this test made, with COMPACTLAB_UPDATE_GOLDEN=1, from its server."""
-    import os
+# A recording that is committed. It is made again, with its table, by
+# COMPACTLAB_UPDATE_GOLDEN=1 pytest tests/cli/test_llm.py -k stored
 
-    golden = STORED / "figures.json"
-    update = "COMPACTLAB_UPDATE_GOLDEN" in os.environ
-    with serving() as server:
-        if update:
-            shutil.rmtree(STORED, ignore_errors=True)
-        results = api_run(
-            STORY,
-            ["claude_code", "pi"],
-            window=12_000,
-            summarizer=at(server) if update else LLM,
-            answers=STORED,
-            ask="record" if update else "replay",
-            metrics=["compactions", "summaries_failed", "recall_1k"],
-        )
-    frame = results.frame()
-    assert set(frame["status"]) == {"ok"}
-    columns = ["strategy", "compactions", "summaries_failed", "recall_1k"]
-    figures = json.loads(frame[columns].to_json(orient="records"))
-    if update:
-        golden.write_text(json.dumps(figures, indent=1) + "\n")
-    assert figures == json.loads(golden.read_text())
+
+def test_the_stored_recording_gives_the_stored_table(
+    compactlab: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    renewed = "COMPACTLAB_UPDATE_GOLDEN" in os.environ
+    if renewed:
+        shutil.rmtree(STORED, ignore_errors=True)
+    done = compactlab(
+        "run", "--conversations", STORY, "--window", 12_000, "--strategies", "claude_code",
+        "--strategies", ASKING, "--loop", "open", "--no-controls", "--jobs", 1,
+        "--summarizer", at(server) if renewed else LLM, "--answers", STORED,
+        "--ask", "record" if renewed else "replay", "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert done.code == 0
+    table = compactlab("report", tmp_path / "out", "--format", "csv").out
+    golden = STORED / "table.csv"
+    if renewed:
+        golden.write_bytes(table.encode())
+    assert table.encode() == golden.read_bytes()
+    assert not server.asked or renewed
+
+
+def test_the_stored_recording_is_of_several_summaries_of_each_strategy() -> None:
+    lines = (STORED / "gpt-5-mini.jsonl").read_text("utf-8").splitlines()
+    rows = csv.DictReader((STORED / "table.csv").read_text("utf-8").splitlines())
+    assert len({json.loads(line)["key"] for line in lines}) == len(lines) > 4
+    assert all(float(row["summary_cost_usd"]) > 0 for row in rows)
