@@ -33,10 +33,10 @@ CHECKED = "2026-11-26"  # the pins below were the newest on that day
 
 NAME = "SmolLM2-135M-Instruct"
 # A token of an answer takes up to a fifth of a second on two cores, so everything is short.
-SESSION = "personal_assistant(turns=4, tokens=1500)"
-STRATEGY = "rolling_summary(trigger=700, keep=('messages', 4))"
+SESSION = "personal_assistant(turns=10, tokens=2500)"
+STRATEGY = "rolling_summary(trigger=1200, keep=('messages', 4))"
 SESSION_OPTIONS = ("--strategies", STRATEGY, "--window", "20000")
-PROBE_OPTIONS = ("--questions", "2", "--temperature", "0")
+PROBE_OPTIONS = ("--questions", "6", "--temperature", "0")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
     from compactlab.llm.request import Request
     from compactlab.reports.probe.actions import NextAction
+    from compactlab.reports.probe.evaluator import Log, Samples, Scored
     from compactlab.reports.probe.reader import Price, Reader
     from compactlab.reports.probe.recall import Recall
     from compactlab.reports.render.document import Document
@@ -119,6 +121,18 @@ _SENTENCE = "What was decided for the region of the cache?"
 @click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")
 @lenient_option
 @click.option("--dry-run", is_flag=True, help="Print how much would be asked, and its price.")
+@click.option(
+    "--export",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write what would be asked into FILE, as samples of the evaluator Inspect, and ask nobody.",
+)
+@click.option(
+    "--log",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Record the answers that Inspect got to them, and show what its scorers say.",
+)
 @format_option("table", "json", "csv", "md")
 @redact
 def probe(
@@ -129,6 +143,8 @@ def probe(
     budget: float | None,
     form: str,
     dry_run: bool,
+    export: str | None,
+    log: str | None,
     **options: Any,
 ) -> None:
     """Ask a model what it still recalls, or what it does next.
@@ -142,21 +158,36 @@ def probe(
     Next action: at calls after a compaction the model chooses a tool and its arguments, with the
     full context and with the strategy's prompt, and is compared with the log.
 
-    Answers are recorded in --answers. Without --ask record nothing is sent to anybody.
+    Answers are recorded in --answers. Without --ask record nothing is sent to anybody. An evaluator
+    can ask instead: --export, inspect eval, --log.
     """
     from compactlab.naming import asker_of
+    from compactlab.reports.probe.evaluator import Log, Samples
     from compactlab.reports.probe.reader import Price
     from compactlab.reports.render.write import WRITERS
+    from compactlab.sim.core.files import replace_file
 
+    if export and (log or dry_run):
+        raise UsageError("--export writes what would be asked: leave out --log and --dry-run")
     # Nobody is asked in a dry run, whatever else is said.
     mode: Mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(answers, mode, budget, options["models_file"])
     assert asker is not None
-    probing = _Probing(_task(asker, **options), Price() if dry_run else None, options["jobs"])
+    probing = _Probing(
+        _task(asker, **options),
+        Price() if dry_run else None,
+        options["jobs"],
+        Samples() if export else None,
+        Log.read(Path(log)) if log else None,
+    )
     with _account(asker, asking=asker.mode == "record"):
         probing.all_of(conversations, asker, **options)
     if probing.price is not None:
         _say_price(probing.price, probing.judgements, len(probing.summaries))
+        return
+    if export and probing.samples is not None:
+        replace_file(Path(export), probing.samples.lines)
+        say(f"{counted(len(probing.samples.by_id), 'sample')} written to {shown(export)}")
         return
     document, table = _written(probing, options)
     if form == "csv":
@@ -184,14 +215,19 @@ def _task(asker: Asker, **options: Any) -> Recall | NextAction:
 def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
     """What came of it, as a document and as CSV."""
     from compactlab.reports.probe import actions_report, recall_report
+    from compactlab.reports.probe.evaluator import joined
 
     reader, outcomes = options["reader"], shown(probing.outcomes)
     left_out = shown(probing.left_out)
     if options["what"] == "next-action":
         document = actions_report.report(outcomes, reader, left_out)
-        return document, actions_report.choices_as_csv(outcomes)
-    document = recall_report.report(outcomes, reader, options["judge"], left_out)
-    return document, recall_report.outcomes_as_csv(outcomes)
+        table = actions_report.choices_as_csv(outcomes)
+    else:
+        document = recall_report.report(outcomes, reader, options["judge"], left_out)
+        table = recall_report.outcomes_as_csv(outcomes)
+    if probing.log is not None:
+        document = joined(document, shown(probing.scored))
+    return document, table
 
 
 def _reader(asker: Asker, model: str, options: dict[str, Any], draws: int) -> Reader:
@@ -250,6 +286,9 @@ class _Probing:
     task: Recall | NextAction
     price: Price | None  # of a dry run
     jobs: int
+    samples: Samples | None = None  # for an evaluator
+    log: Log | None = None  # of an evaluator
+    scored: list[Scored] = field(default_factory=list)
     outcomes: list[Any] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # ids of conversations
     judgements: int = 0  # that would be asked for
@@ -297,6 +336,12 @@ class _Probing:
         if not probes:
             self.left_out.append(conversation.id)
             return
+        if self.samples is not None:
+            self.samples.add(probes)
+            return
+        if self.log is not None:
+            self.log.give(reader, (each for probe in probes for each in probe.asked.values()))
+            self.scored += self.log.scored(probes)
         missing = reader.missing(each for probe in probes for each in probe.asked.values())
         if self.price is not None:
             self._note(self.price, probes, missing)

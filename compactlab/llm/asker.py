@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from compactlab.llm.endpoint import Endpoint, UnansweredError
+from compactlab.llm.endpoint import Endpoint, Reply, UnansweredError
 from compactlab.llm.recorded import Answer, Recording, locked, recordings
 from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
@@ -118,6 +118,11 @@ class Asker:
             reply = endpoint.ask(request)
         except UnansweredError as error:
             raise _LostError(f"{NO_ANSWER} {request.model}: {error}", paid=error.paid) from None
+        return self.kept(request, reply)
+
+    def kept(self, request: Request, reply: Reply) -> Answer:
+        """A reply as it is recorded: without secrets, and with its price."""
+        request = request.redacted
         redactor = Redactor()
         usage = reply.usage or self.estimate(request)
         return Answer(

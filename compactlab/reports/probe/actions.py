@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from compactlab.reports.probe.conditions import paths, replayed
@@ -116,6 +116,7 @@ class Choice:
     answers: Mapping[Given, tuple[str, ...]]
     cut: frozenset[Given] = frozenset()  # where the oldest was left out
     broken_off: tuple[bool, ...] = ()  # of every answer, whether it has no end
+    samples: Mapping[Given, str] = field(default_factory=dict)  # as an evaluator names them
 
     def matches(self, given: Given) -> list[Match]:
         """How far each answer is the recorded action."""
@@ -135,6 +136,17 @@ class Probe:
     strategy: str
     call: Message
     asked: Mapping[Given, Asked]
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """The right answers, for whoever else asks."""
+        actions = map(recorded, _acts(self.call))
+        return tuple(json.dumps({"tool": a.tool, "arguments": a.arguments}) for a in actions)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What it is about, for whoever else asks."""
+        return {"call": self.call.id}
 
 
 @dataclass(frozen=True)
@@ -209,6 +221,7 @@ class NextAction:
             {given: tuple(each.text for each in every) for given, every in answers.items()},
             frozenset(given for given, asked in probe.asked.items() if asked.cut),
             tuple(broke_off(each) for every in answers.values() for each in every),
+            {given: asked.sample for given, asked in probe.asked.items()},
         )
 
 

@@ -178,11 +178,13 @@ def _choice(choice: Choice) -> dict[str, Any]:
         "recorded": [{"tool": a.tool, "arguments": a.arguments} for a in choice.recorded],
         "cut": [given for given in GIVEN if given in choice.cut],
         "answers": {given: list(choice.answers[given]) for given in GIVEN},
+        "samples": {given: choice.samples[given] for given in GIVEN},
     }
 
 
 _FIELDS = (
     "conversation", "strategy", "call", "given", "draw", "cut", "answer", "action", *_MEASURES,
+    "sample",
 )  # fmt: skip
 
 
@@ -199,4 +201,4 @@ def _answers(choice: Choice) -> Iterator[tuple[object, ...]]:
         for draw, (text, match) in enumerate(pairs):
             about = choice.conversation, choice.strategy, choice.call, given, draw, cut, text
             chosen = int(action_of(text) is not None)
-            yield *about, chosen, int(match.tool), int(match.arguments)
+            yield *about, chosen, int(match.tool), int(match.arguments), choice.samples[given]

@@ -59,6 +59,11 @@ class Asked:
     draws: tuple[Request, ...]
     cut: bool = False  # whether the oldest texts were left out
 
+    @property
+    def sample(self) -> str:
+        """Its name for an evaluator, whose epochs are the draws."""
+        return self.draws[0].key
+
 
 @dataclass(frozen=True)
 class Reader:

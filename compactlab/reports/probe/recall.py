@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from compactlab.privacy import Redactor
 from compactlab.reports.probe.conditions import (
@@ -64,6 +64,7 @@ class Outcome:
     value: str
     marks: Mapping[Condition, tuple[Mark, ...]]
     cut: frozenset[Condition] = frozenset()  # where the oldest was left out
+    samples: Mapping[Condition, str] = field(default_factory=dict)  # as an evaluator names them
 
     @property
     def predicted(self) -> bool:
@@ -86,6 +87,17 @@ class Probe:
     state: str
     former: tuple[str, ...]  # values that the fact's value has replaced
     asked: Mapping[Condition, Asked]
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """The right answers, for whoever else asks."""
+        return values_of(self.question.fact)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What it is about, for whoever else asks."""
+        q = self.question
+        return {"call": q.call, "fact": q.fact.id, "type": q.fact.kind, "lag": q.lag}
 
 
 @dataclass(frozen=True)
@@ -177,6 +189,7 @@ class Recall:
                 probe.question.fact.value,
                 {name: tuple(self._marks(probe, asked)) for name, asked in probe.asked.items()},
                 frozenset(name for name, asked in probe.asked.items() if asked.cut),
+                {name: asked.sample for name, asked in probe.asked.items()},
             )
             for probe in probes
         ]

@@ -248,12 +248,13 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
             ]
             for condition in CONDITIONS
         },
+        "samples": {condition: outcome.samples[condition] for condition in CONDITIONS},
     }
 
 
 _FIELDS = (
     "conversation", "strategy", "call", "fact", "kind", "lag", "state", "question", "value",
-    "condition", "draw", "cut", "answer", "exact", "judged", "recalled",
+    "condition", "draw", "cut", "answer", "exact", "judged", "recalled", "sample",
 )  # fmt: skip
 
 
@@ -270,4 +271,4 @@ def _answers(outcome: Outcome) -> Iterator[tuple[object, ...]]:
         for draw, mark in enumerate(o.marks[condition]):
             cut, judged = int(condition in o.cut), mark.judged
             worth = int(mark.exact), None if judged is None else int(judged), int(mark.recalled)
-            yield *about, o.value, condition, draw, cut, mark.answer, *worth
+            yield *about, o.value, condition, draw, cut, mark.answer, *worth, o.samples[condition]

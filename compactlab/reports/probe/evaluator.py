@@ -1,0 +1,322 @@
+"""Hands what a reader would be asked to Inspect, an evaluator, and reads its log.
+
+Samples are in the form of ``inspect_ai.dataset.json_dataset``, and logs in that of
+``inspect eval --log-format json`` (inspect-ai 0.3.285, 2026-11).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Protocol
+
+import msgspec
+
+from compactlab.llm.endpoint import Reply
+from compactlab.llm.request import Request
+from compactlab.privacy import Redactor
+from compactlab.reports.probe.reader import Asked, Reader
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Table,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, plain
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.files import open_file
+from compactlab.sim.core.message import Usage
+
+
+class Probed(Protocol):
+    """What is asked at a call under a strategy, and what the right answer is."""
+
+    @property
+    def conversation(self) -> str: ...
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def asked(self) -> Mapping[Any, Asked]: ...
+    @property
+    def target(self) -> Sequence[str]: ...
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+
+# What goes to an evaluator.
+
+
+class Sample(msgspec.Struct):
+    """One thing to ask, in Inspect's form."""
+
+    id: str
+    input: list[dict[str, str]]
+    target: list[str]
+    metadata: dict[str, Any]
+
+
+@dataclass
+class Samples:
+    """What would be asked, each request once, whichever strategies lead to it."""
+
+    by_id: dict[str, Sample] = field(default_factory=dict)
+
+    def add(self, probes: Iterable[Probed]) -> None:
+        """Add what some probes ask; further draws of a request are epochs of its sample."""
+        for probe in probes:
+            for condition, asked in probe.asked.items():
+                request = asked.draws[0]
+                sample = self.by_id.setdefault(asked.sample, _sample(probe, request))
+                given = {"strategy": probe.strategy, "condition": condition}
+                sample.metadata["asked_as"].append(given)
+
+    @property
+    def lines(self) -> bytes:
+        """All of them as JSON Lines."""
+        return msgspec.json.Encoder().encode_lines(self.by_id.values())
+
+
+def _sample(probe: Probed, request: Request) -> Sample:
+    sent, redactor = request.redacted, Redactor()
+    system = [{"role": "system", "content": sent.system}] if sent.system else []
+    about = {
+        "conversation": redactor.text(probe.conversation),
+        **probe.about,
+        "max_tokens": sent.max_tokens,
+        "temperature": sent.temperature,
+        "asked_as": [],
+    }
+    turns = [{"role": turn.role, "content": turn.text} for turn in sent.turns]
+    return Sample(request.key, system + turns, [*map(redactor.text, probe.target)], about)
+
+
+# What comes back.
+
+# The values of Inspect's own scorers, as its value_to_float has them.
+_WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+class _Choice(msgspec.Struct):
+    stop_reason: str = ""
+
+
+class _Tokens(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    input_tokens_cache_write: int | None = None
+    input_tokens_cache_read: int | None = None
+
+
+class _Output(msgspec.Struct):
+    model: str = ""
+    completion: str = ""
+    choices: list[_Choice] = []
+    usage: _Tokens | None = None
+
+
+class _Fault(msgspec.Struct):
+    message: str = ""
+
+
+class _Score(msgspec.Struct):
+    value: Any = None
+
+
+class _Evaluated(msgspec.Struct):
+    id: int | str
+    epoch: int
+    output: _Output = msgspec.field(default_factory=_Output)
+    scores: dict[str, _Score] | None = None
+    error: _Fault | None = None
+
+
+class _Eval(msgspec.Struct):
+    model: str
+
+
+class _Log(msgspec.Struct):
+    eval: _Eval
+    samples: list[_Evaluated] | None = None
+
+
+@dataclass(frozen=True)
+class Log:
+    """What Inspect's model answered, and what its scorers made of that.
+
+    Parameters
+    ----------
+    file
+        Where it was read.
+    model
+        The model's name there, which begins with that of its provider.
+    samples
+        By id of the sample, and by draw from 0 on.
+    """
+
+    file: str
+    model: str
+    samples: Mapping[tuple[str, int], _Evaluated]
+
+    @classmethod
+    def read(cls, path: Path) -> Log:
+        """Read a log.
+
+        Raises
+        ------
+        InputError
+            If it is none, or a sample failed.
+        """
+        try:
+            with open_file(path) as file:
+                log = msgspec.json.decode(file.read(), type=_Log)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"is no log of Inspect in JSON ({error}): inspect eval --log-format json writes "
+                "one, and inspect log convert --to json makes one of others",
+                str(path),
+            ) from None
+        samples = {(str(each.id), each.epoch - 1): each for each in log.samples or ()}
+        for each in samples.values():
+            if each.error is not None:
+                raise InputError(
+                    f"sample {each.id}, epoch {each.epoch}, failed: {each.error.message}; "
+                    "inspect eval-retry runs it again",
+                    str(path),
+                )
+        return cls(str(path), log.eval.model, samples)
+
+    def give(self, reader: Reader, asked: Iterable[Asked]) -> None:
+        """Add the log's answers to the recorded ones of a reader.
+
+        Raises
+        ------
+        UsageError
+            If they are those of another model, or others are recorded.
+        """
+        if reader.model != self.model and not self.model.endswith(f"/{reader.model}"):
+            raise UsageError(f"{self.file} has answers of {self.model}, not of {reader.model}")
+        recording, found = reader.asker.recording(reader.model), False
+        for sample, request in self._found(asked):
+            found = True
+            known, said = recording.get(request.key), reader.asker.kept(request, _reply(sample))
+            if known is None:
+                recording.add(said)
+            elif known.text != said.text:
+                raise UsageError(
+                    f"{recording.file} has another answer to sample {sample.id} than {self.file}: "
+                    "take another folder for --answers"
+                )
+        if not found:
+            raise UsageError(
+                f"{self.file} has no answer to what is asked here: conversations, strategies and "
+                "options must be those of --export"
+            )
+
+    def _found(self, asked: Iterable[Asked]) -> Iterator[tuple[_Evaluated, Request]]:
+        for each in asked:
+            for draw, request in enumerate(each.draws):
+                sample = self.samples.get((each.sample, draw))
+                if sample is not None:
+                    yield sample, request
+
+    def scored(self, probes: Iterable[Probed]) -> list[Scored]:
+        """What the scorers made of some probes."""
+        return [
+            Scored(probe.conversation, probe.strategy, probe.about, condition, scorer, value)
+            for probe in probes
+            for condition, asked in probe.asked.items()
+            for scorer, value in self._means(asked).items()
+        ]
+
+    def _means(self, asked: Asked) -> dict[str, float]:
+        """By scorer, the mean over draws."""
+        values: defaultdict[str, list[float]] = defaultdict(list)
+        for sample, _ in self._found([asked]):
+            for scorer, value in _values(sample):
+                values[scorer].append(value)
+        return {scorer: fmean(every) for scorer, every in values.items()}
+
+
+def _reply(sample: _Evaluated) -> Reply:
+    output, used = sample.output, sample.output.usage
+    ended = output.choices[0].stop_reason if output.choices else ""
+    usage = used and Usage(
+        uncached=used.input_tokens,
+        cache_read=used.input_tokens_cache_read or 0,
+        cache_write_5m=used.input_tokens_cache_write or 0,
+        output=used.output_tokens,
+    )
+    return Reply(output.completion, ended, usage, output.model)
+
+
+def _values(sample: _Evaluated) -> Iterator[tuple[str, float]]:
+    """The scores of a sample that are numbers, by scorer; of one that gives several, each."""
+    for scorer, score in (sample.scores or {}).items():
+        several = isinstance(score.value, dict)
+        every = score.value.items() if several else [("", score.value)]
+        for part, value in every:
+            number = _WORDS.get(value) if isinstance(value, str) else value
+            if isinstance(number, int | float):
+                yield (f"{scorer}/{part}" if several else scorer), float(number)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a scorer made of what was asked in a condition: the mean over draws."""
+
+    conversation: str
+    strategy: str
+    about: Mapping[str, Any]
+    condition: str
+    scorer: str
+    value: float
+
+
+def joined(document: Document, scored: Sequence[Scored]) -> Document:
+    """A report, and behind it what an evaluator made of the same answers."""
+    blocks: list[Block] = [*document.blocks, Heading("Scored by the evaluator")]
+    conditions = [*dict.fromkeys(each.condition for each in scored)]
+    heads = Column("scorer", words=True), Column("strategy", words=True)
+    blocks.append(Table((*heads, *map(Column, conditions)), rows(_rows(scored, conditions))))
+    blocks.append(sentences(_MEANING if scored else _NOTHING, "quiet"))
+    data = [
+        {
+            "scorer": each.scorer,
+            "conversation": each.conversation,
+            "strategy": each.strategy,
+            **each.about,
+            "condition": each.condition,
+            "value": plain(each.value),
+        }
+        for each in scored
+    ]
+    return Document(tuple(blocks), lambda: {**document.data(), "scored": data})
+
+
+_MEANING = ["Means over conversations of what each scorer gave, as its own numbers."]
+_NOTHING = ["No scorer gave a number to any of it."]
+
+
+def _rows(scored: Sequence[Scored], conditions: Sequence[str]) -> Iterator[Sequence[str]]:
+    groups: defaultdict[tuple[str, str], list[Scored]] = defaultdict(list)
+    for each in scored:
+        groups[each.scorer, each.strategy].append(each)
+    for (scorer, strategy), some in groups.items():
+        yield name(scorer), name(strategy), *(_mean(some, each) for each in conditions)
+
+
+def _mean(scored: Iterable[Scored], condition: str) -> str:
+    by_conversation: defaultdict[str, list[float]] = defaultdict(list)
+    for each in scored:
+        if each.condition == condition:
+            by_conversation[each.conversation].append(each.value)
+    return f"{fmean(map(fmean, by_conversation.values())):.3g}" if by_conversation else NONE
