@@ -125,7 +125,7 @@ _SENTENCE = "What was decided for the region of the cache?"
     "--export",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write what would be asked into FILE, as samples of the evaluator Inspect, and ask nobody.",
+    help="Write what would be asked into FILE as samples of Inspect, an evaluator; ask nobody.",
 )
 @click.option(
     "--log",

@@ -39,15 +39,24 @@ class Probed(Protocol):
     """What is asked at a call under a strategy, and what the right answer is."""
 
     @property
-    def conversation(self) -> str: ...
+    def conversation(self) -> str:
+        """Its id."""
+
     @property
-    def strategy(self) -> str: ...
+    def strategy(self) -> str:
+        """The strategy's label."""
+
     @property
-    def asked(self) -> Mapping[Any, Asked]: ...
+    def asked(self) -> Mapping[Any, Asked]:
+        """What a reader is asked, by condition."""
+
     @property
-    def target(self) -> Sequence[str]: ...
+    def target(self) -> Sequence[str]:
+        """The right answers."""
+
     @property
-    def about(self) -> Mapping[str, Any]: ...
+    def about(self) -> Mapping[str, Any]:
+        """What it is about, by name."""
 
 
 # What goes to an evaluator.
@@ -101,6 +110,8 @@ def _sample(probe: Probed, request: Request) -> Sample:
 
 # The values of Inspect's own scorers, as its value_to_float has them.
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+_LARGEST = 1e300  # of a score; what is larger has no mean
 
 
 class _Choice(msgspec.Struct):
@@ -249,12 +260,10 @@ class Log:
 def _reply(sample: _Evaluated) -> Reply:
     output, used = sample.output, sample.output.usage
     ended = output.choices[0].stop_reason if output.choices else ""
-    usage = used and Usage(
-        uncached=used.input_tokens,
-        cache_read=used.input_tokens_cache_read or 0,
-        cache_write_5m=used.input_tokens_cache_write or 0,
-        output=used.output_tokens,
-    )
+    usage = None
+    if used is not None:
+        read, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
+        usage = Usage(used.input_tokens, read, written, output=used.output_tokens)
     return Reply(output.completion, ended, usage, output.model)
 
 
@@ -265,7 +274,7 @@ def _values(sample: _Evaluated) -> Iterator[tuple[str, float]]:
         every = score.value.items() if several else [("", score.value)]
         for part, value in every:
             number = _WORDS.get(value) if isinstance(value, str) else value
-            if isinstance(number, int | float):
+            if isinstance(number, int | float) and abs(number) <= _LARGEST:
                 yield (f"{scorer}/{part}" if several else scorer), float(number)
 
 
@@ -288,18 +297,24 @@ def joined(document: Document, scored: Sequence[Scored]) -> Document:
     heads = Column("scorer", words=True), Column("strategy", words=True)
     blocks.append(Table((*heads, *map(Column, conditions)), rows(_rows(scored, conditions))))
     blocks.append(sentences(_MEANING if scored else _NOTHING, "quiet"))
-    data = [
-        {
-            "scorer": each.scorer,
-            "conversation": each.conversation,
-            "strategy": each.strategy,
-            **each.about,
-            "condition": each.condition,
-            "value": plain(each.value),
-        }
-        for each in scored
-    ]
-    return Document(tuple(blocks), lambda: {**document.data(), "scored": data})
+
+    def data() -> dict[str, Any]:
+        own = document.data()
+        assert isinstance(own, dict)
+        return {**own, "scored": [*map(_record, scored)]}
+
+    return Document(tuple(blocks), data)
+
+
+def _record(scored: Scored) -> dict[str, Any]:
+    return {
+        "scorer": scored.scorer,
+        "conversation": scored.conversation,
+        "strategy": scored.strategy,
+        **scored.about,
+        "condition": scored.condition,
+        "value": plain(scored.value),
+    }
 
 
 _MEANING = ["Means over conversations of what each scorer gave, as its own numbers."]

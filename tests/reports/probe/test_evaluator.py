@@ -1,0 +1,226 @@
+"""Probes that Inspect asks: what goes there, and what comes back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.llm.request import Request, Turn
+from compactlab.reports.probe.actions import action_of
+from compactlab.reports.probe.evaluator import Samples
+from compactlab.reports.probe.reader import Asked
+from tests.cli.conftest import files
+from tests.reports.probe.conftest import Probe, session
+from tests.reports.probe.reading import Answering, finds, reading, repeats
+
+Evaluate = Callable[..., dict[str, Any]]
+JSON = ("--format", "json")
+
+
+def exported(probe: Probe, *more: object) -> list[dict[str, Any]]:
+    assert probe("--export", "samples.jsonl", *more).code == 0
+    return [json.loads(line) for line in Path("samples.jsonl").read_text().splitlines()]
+
+
+def evaluated(
+    samples: list[dict[str, Any]],
+    answer: Answering,
+    epochs: int = 1,
+    model: str = "openai/gpt-5-mini",
+) -> dict[str, Any]:
+    """A log as Inspect writes it, less what is not read; one scorer of words, one of numbers."""
+
+    def one(sample: dict[str, Any], epoch: int) -> dict[str, Any]:
+        text = answer({"messages": sample["input"]})
+        chosen = action_of(text)
+        right = any(t in text or (chosen and chosen == action_of(t)) for t in sample["target"])
+        return {
+            "id": sample["id"],
+            "epoch": epoch,
+            "input": sample["input"],
+            "target": sample["target"],
+            "output": {
+                "model": "gpt-5-mini-2025-08-07",
+                "choices": [{"message": {"content": text}, "stop_reason": "stop"}],
+                "completion": text,
+                "usage": {"input_tokens": 90, "output_tokens": 9, "input_tokens_cache_read": 10},
+            },
+            "scores": {
+                "includes": {"value": "C" if right else "I", "answer": text},
+                "graded": {"value": {"length": len(text), "note": "long", "huge": 10**400}},
+            },
+        }
+
+    every = [one(sample, epoch + 1) for epoch in range(epochs) for sample in samples]
+    return {"version": 2, "status": "success", "eval": {"model": model}, "samples": every}
+
+
+def log(value: object) -> tuple[str, str]:
+    Path("log.json").write_text(json.dumps(value))
+    return "--log", "log.json"
+
+
+def cells(shown: str, scorer: str, strategy: str = "keep_all") -> list[str]:
+    """What the table of scores says of a strategy."""
+    lines = map(str.split, shown.splitlines())
+    (row,) = [line for line in lines if line[:2] == [scorer, strategy]]
+    return row[2:]
+
+
+def test_each_request_is_one_sample_whichever_strategies_lead_to_it(probe: Probe) -> None:
+    samples = exported(probe)
+    # Six questions: full, without and restated for keep_all; what the window leaves, and restated.
+    assert len({sample["id"] for sample in samples}) == len(samples) <= 6 * 5
+    first = samples[0]
+    assert first["input"][-1]["role"] == "user"
+    assert first["input"][-1]["content"].rpartition("\nQuestion: ")[1]
+    about = first["metadata"]
+    assert {"strategy": "keep_all", "condition": "full"} in about["asked_as"]
+    assert {"strategy": "keep_all", "condition": "compacted"} in about["asked_as"]
+    fact = next(fact for fact in session().facts if fact.id == about["fact"])
+    assert fact.value in first["target"]
+    assert (about["conversation"], about["max_tokens"]) == (session().id, 128)
+    assert not Path("answers").exists()
+
+
+def test_answers_of_an_evaluator_give_the_report_that_asking_gives(probe: Probe) -> None:
+    """The keys of requests are the ids of samples, so either way leads to the same recording."""
+    answer = finds(session())
+    with reading(answer) as server:
+        asked = probe("--base-url", f"{server.url}/v1", "--ask", "record", *JSON)
+    given = log(evaluated(exported(probe), answer))
+    taken = probe("--answers", "others", *given, *JSON)
+    assert taken.code == 0, taken.said
+    ours = json.loads(taken.out)
+    scored = ours.pop("scored")
+    assert ours == json.loads(asked.out)
+    # And it is recorded: the log is needed no more.
+    before = files(Path("others"))
+    assert probe("--answers", "others", *JSON).out == asked.out
+    assert files(Path("others")) == before
+    values = {
+        (each["strategy"], each["condition"], each["value"])
+        for each in scored
+        if each["scorer"] == "includes"
+    }
+    assert ("keep_all", "compacted", 1) in values
+    assert ("keep_all", "without", 0) in values
+    assert ("sliding_window(keep=4)", "compacted", 0) in values
+    # A score of several parts is several scorers; what is no number is left out.
+    assert {each["scorer"] for each in scored} == {"includes", "graded/length"}
+
+
+def test_epochs_are_draws(probe: Probe) -> None:
+    given = log(evaluated(exported(probe), finds(session()), epochs=2))
+    done = probe("--draws", 2, *given, "--format", "csv")
+    assert done.code == 0, done.said
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert {row["draw"] for row in rows} == {"0", "1"}
+    # The column by which a frame of an evaluator's samples is joined.
+    ids = {each["id"] for each in json.loads(Path("log.json").read_text())["samples"]}
+    assert {row["sample"] for row in rows} == ids
+
+
+def test_next_actions_go_there_and_back_too(probe: Probe) -> None:
+    action = ("--what", "next-action")
+    samples = exported(probe, *action)
+    assert all(
+        json.loads(target).keys() == {"tool", "arguments"} for target in samples[0]["target"]
+    )
+    done = probe(*action, *log(evaluated(samples, repeats(session()))))
+    assert done.code == 0, done.said
+    assert "Scored by the evaluator" in done.out
+    assert cells(done.out, "includes") == ["1", "1"]
+
+
+def test_what_was_paid_for_is_known_from_the_log(probe: Probe) -> None:
+    probe(*log(evaluated(exported(probe), finds(session()))))
+    lines = Path("answers/gpt-5-mini.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    assert (first["prompt"], first["output"], first["ended"]) == (100, 9, "stop")
+    assert first["served"] == "gpt-5-mini-2025-08-07"
+    assert first["usd"] > 0
+
+
+def test_secrets_go_to_no_evaluator() -> None:
+    mail = "Write to ann@example.org."
+    asked = Asked((Request("m", (Turn("user", mail),), 9, system=mail),))
+    samples = Samples()
+    samples.add([Writing("ann@example.org", "pi", {"full": asked}, (mail,), {"call": "m1"})])
+    assert b"[redacted" in samples.lines
+    assert b"ann@" not in samples.lines
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A probe in whose every text is an address."""
+
+    conversation: str
+    strategy: str
+    asked: dict[str, Asked]
+    target: tuple[str, ...]
+    about: dict[str, str]
+
+
+def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> None:
+    samples = exported(probe)
+    good = evaluated(samples, finds(session()))
+    failed = {**good["samples"][0], "error": {"message": "no quota", "traceback": ""}}
+    cases: list[tuple[object, str]] = [
+        ([], "is no log of Inspect in JSON"),
+        ({"eval": {"model": "x"}, "samples": [{"id": "a"}]}, "missing required field `epoch`"),
+        (
+            evaluated(samples, finds(session()), model="openai/gpt-5"),
+            "answers of openai/gpt-5, not",
+        ),
+        ({**good, "samples": [failed]}, "epoch 1, failed: no quota"),
+        ({**good, "samples": None}, "must be those of --export"),
+    ]
+    for value, message in cases:
+        done = probe(*log(value))
+        assert (done.code, message in done.said) == (2, True), done.said
+        assert "log.json" in done.said
+    assert not Path("answers").exists()
+    assert probe("--log", "none.json").code == 2
+
+
+def test_an_answer_that_is_recorded_is_not_overwritten(probe: Probe) -> None:
+    samples = exported(probe)
+    assert probe(*log(evaluated(samples, finds(session())))).code == 0
+    before = files(Path("answers"))
+    # The same once more is the same answer.
+    assert probe(*log(evaluated(samples, finds(session())))).code == 0
+    done = probe(*log(evaluated(samples, lambda body: "Something else.")))
+    assert (done.code, "has another answer to sample" in done.err) == (2, True)
+    assert files(Path("answers")) == before
+
+
+def test_samples_are_written_or_asked_about_and_not_both(probe: Probe) -> None:
+    for more in (("--dry-run",), log({})):
+        done = probe("--export", "samples.jsonl", *more)
+        assert (done.code, "leave out --log and --dry-run" in done.err) == (2, True)
+    assert not Path("samples.jsonl").exists()
+
+
+@pytest.mark.parametrize(("value", "number"), [("P", "0.5"), (0.25, "0.25"), (True, "1")])
+def test_scores_are_numbers_as_inspect_has_them(probe: Probe, value: object, number: str) -> None:
+    given = evaluated(exported(probe), finds(session()))
+    for sample in given["samples"]:
+        sample["scores"] = {"mine": {"value": value}}
+    done = probe(*log(given))
+    assert cells(done.out, "mine") == [number] * 4
+
+
+def test_a_log_without_scores_still_has_answers(probe: Probe) -> None:
+    given = evaluated(exported(probe), finds(session()))
+    for sample in given["samples"]:
+        sample["scores"] = None
+    done = probe(*log(given))
+    assert (done.code, "No scorer gave a number" in done.out) == (0, True)
