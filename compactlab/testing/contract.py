@@ -205,6 +205,10 @@ RULES: dict[str, Rule] = {
 }
 
 
+NAMES = (*RULES, "survives", "repeatable", "future", "spec", "breaks")
+_ALL = ", ".join(NAMES)
+
+
 def _parts(view: View) -> Iterator[Part]:
     yield from view.system
     for message in view.messages:
@@ -251,7 +255,7 @@ class Violation:
     what
         How, the first time.
     conversation
-        Number of the drawn conversation; -1 if it takes none.
+        Number of the drawn conversation, from 0 on; -1 if it takes none.
     times
         How often.
     """
@@ -263,7 +267,7 @@ class Violation:
     times: int = 1
 
     def __str__(self) -> str:
-        where = f", first in conversation {self.conversation}" if self.conversation >= 0 else ""
+        where = f", first in conversation {self.conversation + 1}" if self.conversation >= 0 else ""
         return f"{self.strategy} breaks {self.rule!r} {self.times} times{where}: {self.what}"
 
 
@@ -390,7 +394,8 @@ class _Battery:
         for part in self.strategy.parts:
             for rule in part.breaks:
                 if (part.spec, rule) not in self.seen:
-                    what = f"it declares to break {rule!r}, which never happened"
+                    known = "which never happened" if rule in NAMES else f"which is none of {_ALL}"
+                    what = f"it declares to break {rule!r}, {known}"
                     self.violations[part.spec, f"breaks {rule}"] = Violation(
                         "breaks", part.spec, what
                     )

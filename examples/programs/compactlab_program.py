@@ -89,9 +89,9 @@ def _openai(role, parts):
     text = "\n".join(p["text"] for p in parts if p["type"] in ("text", "tool_result") and p["text"])
     images = [{"type": "image_url"} for p in parts if p["type"] == "image"]
     message = {"role": role, "content": [{"type": "text", "text": text}, *images]}
+    ids = [p.get("call_id", "") for p in parts if p["type"] == "tool_result"]
+    message |= {"tool_call_id": [*ids, ""][0]} if role == "tool" else {}
     for part in parts:
-        if part["type"] == "tool_result":
-            message["tool_call_id"] = part.get("call_id", "")
         if part["type"] == "tool_call":
             function = {"name": part.get("name", ""), "arguments": part["text"]}
             call = {"id": part.get("call_id", ""), "type": "function", "function": function}

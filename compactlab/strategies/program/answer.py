@@ -91,7 +91,10 @@ class Exchange:
     def view(self, answer: Answer, view: View, host: Host) -> View:
         """The view that an answer stands for."""
         if answer.id != self._asked:
-            raise ValueError(f"answered view {answer.id}, and was asked about {self._asked}")
+            raise ValueError(
+                f"answered view {answer.id} while it is asked about view {self._asked}: it wrote a "
+                "line unasked, or the wrong id"
+            )
         forms = (answer.messages, answer.openai, answer.anthropic)
         if sum(form is not None for form in forms) > 1:
             raise ValueError("answered in two forms: give messages, openai or anthropic")
@@ -140,18 +143,19 @@ class Exchange:
         kept = next((n for n, (item, m) in pairs if item != m.id), min(len(items), len(old)))
         times: Counter[bytes] = Counter()
         messages = []
-        for item in items[kept:]:
+        for place, item in enumerate(items[kept:], kept):
             if isinstance(item, str):
                 messages.append(self._known(item, here))
                 continue
+            if (item.id is None) == (item.role is None):
+                wrong = "neither id nor role" if item.id is None else "both id and role"
+                raise ValueError(f"answered messages[{place}] with {wrong}")
             key = encoded(item)
             times[key] += 1
             messages.append(self._once((key, times[key]), self._of(item, here, host)))
         return old.branch(kept, messages)  # views share what both begin with
 
     def _of(self, item: Item, here: Mapping[str, Message], host: Host) -> Message:
-        if (item.id is None) == (item.role is None):
-            raise ValueError("answered a message with both id and role, or neither")
         if item.id is not None:
             old = self._known(item.id, here)
             return structs.replace(old, parts=tuple(self._part(each, old) for each in item.parts))
@@ -199,7 +203,10 @@ class Exchange:
         if piece.text is None:
             end = len(text) if piece.end < 0 else min(piece.end, len(text))
             if piece.start > end:
-                raise ValueError(f"cut {old.id!r} from {piece.start} to {piece.end}")
+                raise ValueError(
+                    f"cut part {number} of {old.id!r} from {piece.start} to {piece.end}; it has "
+                    f"{len(text)} characters"
+                )
             origin = (Source(old.id, number, piece.start, end),) if own else origin
             text, usual = text[piece.start : end], "truncated"
         else:

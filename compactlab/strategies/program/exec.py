@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +13,12 @@ from typing import Annotated
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.limits import above
-from compactlab.sim.core.message import encoded
+from compactlab.sim.core.message import Message, Part, encoded
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest
+from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.program.answer import Exchange, ids_of
 from compactlab.strategies.program.process import Process, files_of, words_of
 from compactlab.strategies.program.protocol import (
@@ -195,6 +196,10 @@ class _Line:
             case Summarize():
                 return view, self._summary(request, view, host)
             case Turn():
+                if host.phase == "after_call":
+                    self._process().fail(
+                        "asked for an extra turn in after_call, between a call and its result"
+                    )
                 asked = TurnRequest(
                     request.prompt,
                     request.system,
@@ -209,14 +214,23 @@ class _Line:
         with self._blamed():
             messages = self._exchange.messages(request.messages, view, host)
             before = self._exchange.messages(request.previous, view, host)
+        parts = (part for message in before for part in message.parts)
+        carried = tuple(part for part in parts if part.kind == "summary")
         asked = SummaryRequest(
             messages,
             request.max_tokens,
-            tuple(part for message in before for part in message.parts if part.kind == "summary"),
+            carried,
             request.instructions,
-            request.transcript,
+            request.transcript or self._written(request, messages, carried),
             request.rides,
             request.waits,
         )
         count = blocks_of(host.model.tokenizer).tokenizer.part
         return Summary(tuple(sent_part(p, count(p)) for p in host.summarize(view, asked)))
+
+    @staticmethod
+    def _written(request: Summarize, messages: Iterable[Message], carried: Iterable[Part]) -> str:
+        """What the summariser reads, where the program does not write it out."""
+        if request.rides == "live":
+            return ""
+        return "\n\n".join(filter(None, [*(p.text for p in carried), transcript(messages)]))

@@ -74,7 +74,9 @@ def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
             raise ValueError(f"answered a message of the role {str(given)[:40]!r}")
         blocks = _blocks(message)
         if role == "tool":
-            yield _result(blocks, message.get("tool_call_id"), message.get("name"))
+            # The older role of a function names no call.
+            id = message.get("tool_call_id", "" if given == "function" else None)
+            yield _result(blocks, id, message.get("name"))
             continue
         rest = []
         for block in blocks:
@@ -90,9 +92,11 @@ def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
 
 def _result(blocks: Iterable[Any], id: Any, name: Any, error: bool = False) -> Draft:
     """A tool's message: its text, and the images that came with it."""
+    if not isinstance(id, str):
+        raise ValueError("answered the result of a tool without the id of its call")
     parts = [_block(block) for block in blocks]
     text = "\n".join(part.text for part in parts if part.text)
-    result = Part("tool_result", text, "synthetic", (), str(name or ""), str(id or ""), error)
+    result = Part("tool_result", text, "synthetic", (), str(name or ""), id, error)
     return Draft("tool", (result, *(part for part in parts if part.type == "image")))
 
 

@@ -217,7 +217,9 @@ class Summarize(Struct, tag="summarize", frozen=True, forbid_unknown_fields=True
         tuple[str, ...], Meta(description="Messages whose summaries are to be carried on.")
     ] = ()
     instructions: str = ""
-    transcript: Annotated[str, Meta(description="The messages as text; billed.")] = ""
+    transcript: Annotated[
+        str, Meta(description="The messages as text, billed; '': the host writes them out.")
+    ] = ""
     rides: Annotated[
         Literal["live", "fresh"], Meta(description="On the live prompt, or with one of its own.")
     ] = "fresh"

@@ -14,6 +14,7 @@ HELLOS = {
     "an unknown phase": {**HELLO, "phases": ["never"]},
     "no name": {"type": "hello", "protocol": 1},
     "an answer for a hello": {"type": "answer", "id": 1},
+    "a turn too late": {**HELLO, "phases": ["after_call"]},
 }
 
 
@@ -50,6 +51,8 @@ def answers(view):
         "no text": {"messages": new(type="text")},
         "an unknown role": {"openai": [{"role": "robot", "content": "x"}]},
         "an unknown block": {"anthropic": [{"role": "user", "content": [{"type": "hologram"}]}]},
+        "a result of no call": {"openai": [{"role": "tool", "content": "x"}]},
+        "a turn too late": {"type": "turn", "prompt": "Write it down."},
         "hello again": HELLO,
     }[DEED]
 
@@ -78,7 +81,8 @@ def act(view):
     else:
         given = answers(view)
         usual = {"type": "answer", "id": view["id"]}
-        send(given if isinstance(given, str) or given == HELLO else {**usual, **given})
+        whole = isinstance(given, str) or given == HELLO or given.get("type") == "turn"
+        send(given if whole else {**usual, **given})
 
 
 for text in sys.stdin:

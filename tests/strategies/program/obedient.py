@@ -71,7 +71,8 @@ def answer(view):  # noqa: PLR0911, PLR0912
                 message["content"] = "[cleared]"
         return {"openai": plains}
     if HOW == "summary" and len(ids) > 6:
-        parts = ask(type="summarize", messages=ids[:-2], max_tokens=100)["parts"]
+        more = dict(zip(("rides", "transcript"), sys.argv[2:], strict=False))
+        parts = ask(type="summarize", messages=ids[:-2], max_tokens=100, **more)["parts"]
         summary = [{"role": "user", "parts": [{"text": "So far:"}, *parts]}] if parts else []
         return {"messages": [*summary, *ids[-2:]]}
     if HOW == "notes":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 import pytest
@@ -24,6 +24,7 @@ from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.program.exec import Exec
 from compactlab.testing.contract import MODEL, Recap, check_strategy
 from compactlab.testing.drawn import draw
@@ -110,21 +111,35 @@ def test_the_same_edit_is_the_same_message(obedient, tell):
 class Summarising(Strategy):
     """All but two messages are summarised whenever there are more than six."""
 
+    rides: Literal["live", "fresh"] = "fresh"
+
     def compact(self, view: View, host: Host) -> View:
         if len(view.messages) <= 6:
             return view
         old = tuple(view.messages[:-2])
-        parts = host.summarize(view, SummaryRequest(old, 100))
+        read = transcript(old) if self.rides == "fresh" else ""
+        request = SummaryRequest(old, 100, transcript=read, rides=self.rides)
+        parts = host.summarize(view, request)
         id = f"program:{len(host.compactions) + 1}"
         summary = [Message(id, "user", (plain("So far:"), *parts), host.now, meta=True)]
         return view.with_messages([*(summary if parts else []), *view.messages[-2:]])
 
 
-def test_a_summary_is_made_and_billed_as_for_a_class(obedient, tell):
+@pytest.mark.parametrize("rides", ["fresh", "live"])
+def test_a_summary_is_made_and_billed_as_for_a_class(obedient, tell, rides):
+    """Whoever does not write out what is to be read is billed for the reading all the same."""
     conversation = tell("ucracracraucracra", size=400)
-    ours = steps(conversation, Summarising())
-    assert any(step.side for step in ours)
-    assert steps(conversation, obedient("summary")) == ours
+    ours = steps(conversation, Summarising(rides))
+    assert any(call.usage.prompt > 400 for step in ours for call in step.side)
+    assert steps(conversation, obedient("summary", rides)) == ours
+
+
+def test_a_transcript_of_the_programs_own_is_what_is_read(obedient, tell):
+    conversation = tell("ucracracraucracra", size=400)
+    told = steps(conversation, obedient("summary", "fresh", "Nothing much was said."))
+    side = [call for step in told for call in step.side]
+    assert side
+    assert all(call.usage.prompt < 400 for call in side)
 
 
 def test_notes_are_taken_back_by_a_rewind(obedient, tell):
