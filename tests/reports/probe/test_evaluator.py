@@ -14,8 +14,10 @@ import pytest
 
 from compactlab.llm.request import Request, Turn
 from compactlab.reports.probe.actions import action_of
-from compactlab.reports.probe.evaluator import Samples
+from compactlab.reports.probe.evaluator import Samples, Scored, joined
 from compactlab.reports.probe.reader import Asked
+from compactlab.reports.render.document import Document
+from compactlab.reports.render.write import WRITERS
 from tests.cli.conftest import files
 from tests.reports.probe.conftest import Probe, session
 from tests.reports.probe.reading import Answering, finds, reading, repeats
@@ -216,6 +218,12 @@ def test_scores_are_numbers_as_inspect_has_them(probe: Probe, value: object, num
         sample["scores"] = {"mine": {"value": value}}
     done = probe(*log(given))
     assert cells(done.out, "mine") == [number] * 4
+
+
+def test_a_conversation_counts_once_however_much_is_asked_of_it() -> None:
+    scored = [Scored(c, "pi", {}, "full", "mine", v) for c, v in [("a", 1), ("a", 1), ("b", 0)]]
+    table = WRITERS["md"](joined(Document(()), scored))
+    assert "| `mine` | `pi` | 0.5 |" in table
 
 
 def test_a_log_without_scores_still_has_answers(probe: Probe) -> None:
