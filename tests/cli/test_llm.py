@@ -12,6 +12,13 @@ from pathlib import Path
 import pytest
 
 from compactlab.cli.rehearsal import Budget
+from compactlab.llm.asker import Asker, Mode
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.shard import _Common
+from compactlab.sim.models.model import built_in
+from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.summarizers.llm import Llm
 from tests.cli.conftest import Outcome, files
 from tests.llm.server import Endpoint, serving
 
@@ -80,6 +87,29 @@ def test_the_same_answers_come_from_several_workers(
         return sorted((tmp_path / folder / "gpt-5-mini.jsonl").read_text().splitlines())
 
     assert lines("a") == lines("b")
+
+
+def test_workers_that_began_elsewhere_record_where_we_are_now(
+    run: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = ("--summarizer", at(server), "--ask", "record", "--jobs", 2, "-o", "one")
+    for folder, answers in (("before", "a"), ("now", "b")):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        assert run(*record, "--answers", answers).code == 0
+    assert sorted(each.name for each in (tmp_path / "before").iterdir()) == ["a", "one"]
+    assert (tmp_path / "now" / "b" / "gpt-5-mini.jsonl").is_file()
+
+
+def test_what_one_was_answered_is_not_what_another_is_answered(tmp_path: Path) -> None:
+    """A worker outlives an experiment, and the next may allow what the last did not."""
+    common = _Common(CodingAgent(turns=2, tokens=2000).conversation(seed=0), built_in())
+
+    def writer(mode: Mode) -> object:
+        asking = Llm("gpt-5-mini").answered_by(Asker(tmp_path, mode))
+        return common.writer(Condition(KeepAll(), "", Setting(), asking))
+
+    assert writer("replay") is writer("replay") is not writer("record")
 
 
 def test_a_changed_recording_is_another_run(run: Command, server: Endpoint, tmp_path: Path) -> None:

@@ -368,7 +368,9 @@ class _Common:
         """The summariser of a condition, with what it has answered to other strategies."""
         summarizer = condition.summarizer
         assert summarizer is not None
-        key = type(summarizer), summarizer.spec, condition.writer["code"]
+        # Who answers for a model is not in its spec, and may be another in the next experiment.
+        model = summarizer if summarizer.asks else None
+        key = type(summarizer), summarizer.spec, condition.writer["code"], model
         return self.writers.setdefault(key, Remembering(summarizer))
 
 

@@ -333,6 +333,7 @@ class _Process:
 
     def __init__(self) -> None:
         self.held = ""  # the source that it has read last
+        self._folder = ""  # the working directory that it began in
         self._executor = _executor()
 
     def begin(self, work: Work, shard: Shard) -> Future[Any]:
@@ -340,6 +341,11 @@ class _Process:
         from joblib.externals.loky import BrokenProcessPool
 
         self.held = shard.tasks[-1].source.key
+        here = os.getcwd()
+        if self._folder not in ("", here):  # there, relative names would be those of other files
+            self.end()
+            self._executor = _executor()
+        self._folder = here
         with _unheard(), _safe_path():
             try:
                 begun: Future[Any] = self._executor.submit(_tidied, work, shard)

@@ -62,8 +62,9 @@ class Llm(Summarizer):
     draw: Annotated[int, at_least(0)] = 0
     base_url: str = field(default="", repr=False)
     api: Literal["", "openai", "anthropic"] = field(default="", repr=False)
-    # Who answers: no setting, and so nothing that a spec or a file could name.
-    asker: Asker | None = field(default=None, init=False, repr=False, compare=False)
+    # Who answers: no setting, and so nothing that a spec or a file could name. Two that are
+    # answered by others are not equal.
+    asker: Asker | None = field(default=None, init=False, repr=False)
 
     def answered_by(self, asker: Asker | None) -> Llm:
         """The same, answered by somebody."""
