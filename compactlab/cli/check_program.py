@@ -53,10 +53,7 @@ def check_program(command: str, conversations: int, timeout: float) -> None:
         say(f"requests: {request}, {counts[request]:,} times")
     over = counted(conversations, "drawn conversation")
     for broken in violations:
-        where = (
-            f", first in conversation {broken.conversation + 1}" if broken.conversation >= 0 else ""
-        )
-        say(f"broken: {broken.rule}, {broken.times} times{where}: {broken.what}")
+        say(f"broken: {broken.rule}, {broken.times} times{broken.where}: {broken.what}")
     if violations:
         say(f"{counted(len(violations), 'rule')} broken over {over}", err=True)
         sys.exit(1)

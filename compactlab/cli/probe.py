@@ -167,8 +167,10 @@ def probe(
     from compactlab.reports.render.write import WRITERS
     from compactlab.sim.core.files import replace_file
 
-    if export and (log or dry_run):
-        raise UsageError("--export writes what would be asked: leave out --log and --dry-run")
+    ways = {"--export": export, "--log": log, "--dry-run": dry_run, "--ask record": ask == "record"}
+    chosen = [way for way, value in ways.items() if value]
+    if len(chosen) > 1 and (export or log):
+        raise UsageError(f"{' and '.join(chosen)} are different ways: choose one")
     # Nobody is asked in a dry run, whatever else is said.
     mode: Mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(answers, mode, budget, options["models_file"])
@@ -215,7 +217,7 @@ def _task(asker: Asker, **options: Any) -> Recall | NextAction:
 def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
     """What came of it, as a document and as CSV."""
     from compactlab.reports.probe import actions_report, recall_report
-    from compactlab.reports.probe.evaluator import joined
+    from compactlab.reports.probe.evaluator import with_scores
 
     reader, outcomes = options["reader"], shown(probing.outcomes)
     left_out = shown(probing.left_out)
@@ -226,7 +228,7 @@ def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]
         document = recall_report.report(outcomes, reader, options["judge"], left_out)
         table = recall_report.outcomes_as_csv(outcomes)
     if probing.log is not None:
-        document = joined(document, shown(probing.scored))
+        document = with_scores(document, shown(probing.scored))
     return document, table
 
 
@@ -340,7 +342,7 @@ class _Probing:
             self.samples.add(probes)
             return
         if self.log is not None:
-            self.log.give(reader, (each for probe in probes for each in probe.asked.values()))
+            self.log.record(reader, (each for probe in probes for each in probe.asked.values()))
             self.scored += self.log.scored(probes)
         missing = reader.missing(each for probe in probes for each in probe.asked.values())
         if self.price is not None:

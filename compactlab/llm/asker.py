@@ -118,9 +118,9 @@ class Asker:
             reply = endpoint.ask(request)
         except UnansweredError as error:
             raise _LostError(f"{NO_ANSWER} {request.model}: {error}", paid=error.paid) from None
-        return self.kept(request, reply)
+        return self.answer_of(request, reply)
 
-    def kept(self, request: Request, reply: Reply) -> Answer:
+    def answer_of(self, request: Request, reply: Reply) -> Answer:
         """A reply as it is recorded: without secrets, and with its price."""
         request = request.redacted
         redactor = Redactor()

@@ -205,8 +205,8 @@ RULES: dict[str, Rule] = {
 }
 
 
-NAMES = (*RULES, "survives", "repeatable", "future", "spec", "breaks")
-_ALL = ", ".join(NAMES)
+_NAMES = (*RULES, "survives", "repeatable", "future", "spec", "breaks")
+_ALL = ", ".join(_NAMES)
 
 
 def _parts(view: View) -> Iterator[Part]:
@@ -266,9 +266,13 @@ class Violation:
     conversation: int = -1
     times: int = 1
 
+    @property
+    def where(self) -> str:
+        """In which conversation it came first, counted from 1, as words; "" if in none."""
+        return f", first in conversation {self.conversation + 1}" if self.conversation >= 0 else ""
+
     def __str__(self) -> str:
-        where = f", first in conversation {self.conversation + 1}" if self.conversation >= 0 else ""
-        return f"{self.strategy} breaks {self.rule!r} {self.times} times{where}: {self.what}"
+        return f"{self.strategy} breaks {self.rule!r} {self.times} times{self.where}: {self.what}"
 
 
 def check_strategy(
@@ -394,7 +398,7 @@ class _Battery:
         for part in self.strategy.parts:
             for rule in part.breaks:
                 if (part.spec, rule) not in self.seen:
-                    known = "which never happened" if rule in NAMES else f"which is none of {_ALL}"
+                    known = "which never happened" if rule in _NAMES else f"which is none of {_ALL}"
                     what = f"it declares to break {rule!r}, {known}"
                     self.violations[part.spec, f"breaks {rule}"] = Violation(
                         "breaks", part.spec, what

@@ -259,6 +259,22 @@ def test_pairs_are_checked_from_both_sides(strategy, conversations):
 
 
 @of_some_or_many
+@dataclass(frozen=True)
+class Misspelt(Strategy):
+    """Declares a rule that there is not."""
+
+    breaks: ClassVar[Mapping[str, str]] = MappingProxyType({"pair": "so it says"})
+
+    def compact(self, view: View, host: Host) -> View:
+        return view
+
+
+def test_a_misspelt_rule_is_named_with_those_that_there_are():
+    (violation,) = check_strategy(Misspelt(), 2)
+    assert "'pair', which is none of input, notes, provenance, order, pairs" in violation.what
+    assert "first in conversation" not in str(violation)
+
+
 @pytest.mark.parametrize("rule", ["notes", "size", "survives", "spec", "breaks"])
 def test_an_offender_is_blamed_for_nothing_else(rule, conversations):
     assert rules(BROKEN[rule], conversations) == [rule]

@@ -81,10 +81,10 @@ class Samples:
         """Add what some probes ask; further draws of a request are epochs of its sample."""
         for probe in probes:
             for condition, asked in probe.asked.items():
-                request = asked.draws[0]
-                sample = self.by_id.setdefault(asked.sample, _sample(probe, request))
-                given = {"strategy": probe.strategy, "condition": condition}
-                sample.metadata["asked_as"].append(given)
+                if asked.sample not in self.by_id:
+                    self.by_id[asked.sample] = _sample(probe, asked.draws[0])
+                place = {"strategy": probe.strategy, "condition": condition}
+                self.by_id[asked.sample].metadata["asked_as"].append(place)
 
     @property
     def lines(self) -> bytes:
@@ -205,7 +205,7 @@ class Log:
                 )
         return cls(str(path), log.eval.model, samples)
 
-    def give(self, reader: Reader, asked: Iterable[Asked]) -> None:
+    def record(self, reader: Reader, asked: Iterable[Asked]) -> None:
         """Add the log's answers to the recorded ones of a reader.
 
         Raises
@@ -215,24 +215,29 @@ class Log:
         """
         if reader.model != self.model and not self.model.endswith(f"/{reader.model}"):
             raise UsageError(f"{self.file} has answers of {self.model}, not of {reader.model}")
-        recording, found = reader.asker.recording(reader.model), False
-        for sample, request in self._found(asked):
-            found = True
-            known, said = recording.get(request.key), reader.asker.kept(request, _reply(sample))
+        recording, new, matched = reader.asker.recording(reader.model), [], False
+        for sample, request in self._matching(asked):
+            matched = True
+            answer, known = (
+                reader.asker.answer_of(request, _reply(sample)),
+                recording.get(request.key),
+            )
             if known is None:
-                recording.add(said)
-            elif known.text != said.text:
+                new.append(answer)
+            elif known.text != answer.text:
                 raise UsageError(
                     f"{recording.file} has another answer to sample {sample.id} than {self.file}: "
                     "take another folder for --answers"
                 )
-        if not found:
+        if not matched:
             raise UsageError(
                 f"{self.file} has no answer to what is asked here: conversations, strategies and "
                 "options must be those of --export"
             )
+        for answer in new:  # once it is certain that none contradicts
+            recording.add(answer)
 
-    def _found(self, asked: Iterable[Asked]) -> Iterator[tuple[_Evaluated, Request]]:
+    def _matching(self, asked: Iterable[Asked]) -> Iterator[tuple[_Evaluated, Request]]:
         for each in asked:
             for draw, request in enumerate(each.draws):
                 sample = self.samples.get((each.sample, draw))
@@ -251,7 +256,7 @@ class Log:
     def _means(self, asked: Asked) -> dict[str, float]:
         """By scorer, the mean over draws."""
         values: defaultdict[str, list[float]] = defaultdict(list)
-        for sample, _ in self._found([asked]):
+        for sample, _ in self._matching([asked]):
             for scorer, value in _values(sample):
                 values[scorer].append(value)
         return {scorer: fmean(every) for scorer, every in values.items()}
@@ -290,7 +295,7 @@ class Scored:
     value: float
 
 
-def joined(document: Document, scored: Sequence[Scored]) -> Document:
+def with_scores(document: Document, scored: Sequence[Scored]) -> Document:
     """A report, and behind it what an evaluator made of the same answers."""
     blocks: list[Block] = [*document.blocks, Heading("Scored by the evaluator")]
     conditions = [*dict.fromkeys(each.condition for each in scored)]

@@ -196,7 +196,7 @@ class _Line:
             case Summarize():
                 return view, self._summary(request, view, host)
             case Turn():
-                if host.phase == "after_call":
+                if host.phase == Phase.AFTER_CALL:
                     self._process().fail(
                         "asked for an extra turn in after_call, between a call and its result"
                     )

@@ -14,7 +14,7 @@ import pytest
 
 from compactlab.llm.request import Request, Turn
 from compactlab.reports.probe.actions import action_of
-from compactlab.reports.probe.evaluator import Samples, Scored, joined
+from compactlab.reports.probe.evaluator import Samples, Scored, with_scores
 from compactlab.reports.probe.reader import Asked
 from compactlab.reports.render.document import Document
 from compactlab.reports.render.write import WRITERS
@@ -202,13 +202,21 @@ def test_an_answer_that_is_recorded_is_not_overwritten(probe: Probe) -> None:
     done = probe(*log(evaluated(samples, lambda body: "Something else.")))
     assert (done.code, "has another answer to sample" in done.err) == (2, True)
     assert files(Path("answers")) == before
+    # Nor is a part of a log taken that contradicts in another part.
+    lines = Path("answers/gpt-5-mini.jsonl").read_text().splitlines(keepends=True)
+    Path("answers/gpt-5-mini.jsonl").write_text(lines[-1])
+    before = files(Path("answers"))
+    assert probe(*log(evaluated(samples, lambda body: "Something else."))).code == 2
+    assert files(Path("answers")) == before
 
 
-def test_samples_are_written_or_asked_about_and_not_both(probe: Probe) -> None:
-    for more in (("--dry-run",), log({})):
-        done = probe("--export", "samples.jsonl", *more)
-        assert (done.code, "leave out --log and --dry-run" in done.err) == (2, True)
+def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe: Probe) -> None:
+    export, dry, ask = ("--export", "samples.jsonl"), ("--dry-run",), ("--ask", "record")
+    for one, other in ((export, dry), (export, log({})), (log({}), dry), (log({}), ask)):
+        done = probe(*one, *other)
+        assert (done.code, "are different ways: choose one" in done.err) == (2, True)
     assert not Path("samples.jsonl").exists()
+    assert not Path("answers").exists()
 
 
 @pytest.mark.parametrize(("value", "number"), [("P", "0.5"), (0.25, "0.25"), (True, "1")])
@@ -222,7 +230,7 @@ def test_scores_are_numbers_as_inspect_has_them(probe: Probe, value: object, num
 
 def test_a_conversation_counts_once_however_much_is_asked_of_it() -> None:
     scored = [Scored(c, "pi", {}, "full", "mine", v) for c, v in [("a", 1), ("a", 1), ("b", 0)]]
-    table = WRITERS["md"](joined(Document(()), scored))
+    table = WRITERS["md"](with_scores(Document(()), scored))
     assert "| `mine` | `pi` | 0.5 |" in table
 
 
