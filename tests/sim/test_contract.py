@@ -258,7 +258,6 @@ def test_pairs_are_checked_from_both_sides(strategy, conversations):
     assert rules(strategy, conversations) == ["pairs"]
 
 
-@of_some_or_many
 @dataclass(frozen=True)
 class Misspelt(Strategy):
     """Declares a rule that there is not."""
@@ -275,6 +274,7 @@ def test_a_misspelt_rule_is_named_with_those_that_there_are():
     assert "first in conversation" not in str(violation)
 
 
+@of_some_or_many
 @pytest.mark.parametrize("rule", ["notes", "size", "survives", "spec", "breaks"])
 def test_an_offender_is_blamed_for_nothing_else(rule, conversations):
     assert rules(BROKEN[rule], conversations) == [rule]
