@@ -134,14 +134,7 @@ class Endpoint:
             **({} if request.temperature is None else {"temperature": request.temperature}),
         }
         try:
-            # One for each request: a copy of this process must not share its connections.
-            with openai.OpenAI(
-                api_key=self._key,
-                base_url=self.base_url or None,
-                max_retries=_RETRIES,
-                timeout=_SECONDS,
-            ) as client:
-                said = client.chat.completions.create(**given)
+            said = self._client(openai.OpenAI).chat.completions.create(**given)
         except openai.OpenAIError as error:
             raise self._fault(error, isinstance(error, openai.APIStatusError)) from None
         except ValueError:
@@ -160,26 +153,37 @@ class Endpoint:
         if request.temperature is not None:  # which the package no longer knows by name
             given["extra_body"] = {"temperature": request.temperature}
         try:
-            with anthropic.Anthropic(
-                api_key=self._key,
-                base_url=self.base_url or None,
-                max_retries=_RETRIES,
-                timeout=_SECONDS,
-            ) as client:
-                if self.base_url:
-                    client.auth_token = None  # of the environment, and the provider's
-                said = client.messages.create(**given)
+            client = self._client(anthropic.Anthropic)
+            if self.base_url:
+                client.auth_token = None  # of the environment, and the provider's
+            said = client.messages.create(**given)
         except anthropic.AnthropicError as error:
             raise self._fault(error, isinstance(error, anthropic.APIStatusError)) from None
         except ValueError:
             raise UnansweredError(_NO_REPLY, paid=True) from None
         return _reply(_message, said)
 
+    def _client(self, kind: Callable[..., Any]) -> Any:
+        """What asks, with its connections: a copy of this process gets some of its own."""
+        who = os.getpid(), self, self._key
+        if who not in _clients:
+            _clients[who] = kind(
+                api_key=self._key,
+                base_url=self.base_url or None,
+                max_retries=_RETRIES,
+                timeout=_SECONDS,
+            )
+        return _clients[who]
+
     def _fault(self, error: Exception, refused: bool) -> UnansweredError:
         """What went wrong, in the endpoint's words; it may have repeated the key in them."""
         text = " ".join(str(error).replace(self._key, "[key]").split())
         return UnansweredError(Redactor().text(text)[:_SHOWN], paid=not refused)
 
+
+# By process, endpoint and key. Never closed: to make one reads all certificates, and a new
+# connection for every request is a handshake for every request.
+_clients: dict[tuple[int, Endpoint, str], Any] = {}
 
 # What came, which the packages hardly check.
 

@@ -6,7 +6,7 @@ from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from re import Match, Pattern
 from re import compile as compiled
 
@@ -172,7 +172,8 @@ class Finding:
     sure: bool = False
 
 
-def findings(text: str) -> list[Finding]:
+@lru_cache(1024)  # what is sent to a model again and again has mostly the same messages
+def findings(text: str) -> tuple[Finding, ...]:
     """Whatever looks like a secret or a mail address, from left to right, without overlaps."""
     matches = sorted(_all(text), key=lambda each: (each.start, -each.stop))
     apart: list[Finding] = []
@@ -183,7 +184,7 @@ def findings(text: str) -> list[Finding]:
             sure = each.sure and each.start == last.start and each.stop >= last.stop
             each = Finding(last.start, max(last.stop, each.stop), kind, sure)  # noqa: PLW2901
         apart.append(each)
-    return apart
+    return tuple(apart)
 
 
 def _all(text: str) -> Iterator[Finding]:
