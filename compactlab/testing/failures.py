@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from compactlab.reports.analysis.aggregate import column, figures_of
+from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.analysis.calls import column
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.outputs import Words, number

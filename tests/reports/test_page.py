@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.page import command, page, write
 from compactlab.reports.page.sections import chief, roles, section
 from compactlab.reports.page.views import Compactions
-from compactlab.reports.render.document import Cell, Custom, Folded, Table, TableRow
+from compactlab.reports.render.document import Cell, Column, Custom, Folded, Table, TableRow
 from compactlab.reports.render.html import in_script
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
@@ -553,3 +553,30 @@ def test_a_large_store_makes_a_page_of_one_megabyte_at_most() -> None:
     assert len(known["conversations"]) >= 12
     assert len(known["strategies"]) == 30
     assert "This page has no room for" in text or len(known["conversations"]) == 100
+
+
+def test_of_very_many_conversations_the_first_are_listed(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compactlab.reports.page.page._LISTED", 2)
+    two = store(*(make("keep_all()", conversation=f"c{n}") for n in range(2)))
+    assert "more, which" not in page(two)
+    three = store(*(make("keep_all()", conversation=f"c{n}") for n in range(3)))
+    _, _, listed = page(three).partition("Conversations and their digests")
+    listing, _, _ = listed.partition("</details>")
+    assert ["c0" in listing, "c1" in listing, "c2" in listing] == [True, True, False]
+    assert "and 1 more" in listing
+    assert "<code>compactlab report --format csv</code>" in listing
+
+
+def test_a_long_table_is_looked_through_once_to_see_whether_it_can_be_sorted() -> None:
+    looks = []
+
+    class Rows(tuple[TableRow, ...]):
+        def __iter__(self) -> Iterator[TableRow]:
+            looks.append(1)
+            return super().__iter__()
+
+    table = Table((Column("a"),), Rows([TableRow(("x",))] * 3))
+    assert [table.sortable for _ in table.rows] == [False] * 3
+    assert len(looks) == 2  # once of them this test

@@ -1,18 +1,21 @@
-"""How figures of runs become those of a strategy, and the calls of a run, column by column."""
+"""How figures of runs become those of a strategy."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import add
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.reports.analysis.calls import MISSED, Calls, changed
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.experiment.results import StoredMetrics
@@ -20,95 +23,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.lag import LAGS
 
-# The calls of a run, column by column.
-
-_MISSED = ("uncached", "cache_write_5m", "cache_write_1h")
-_ALL = (*_MISSED, "cache_read")
-
-
-def column(run: Run, name: str) -> list[Any]:
-    """One column of the calls of a run."""
-    return run.calls[name] if len(run.calls) else []
-
-
-def total(run: Run, *names: str) -> int:
-    """The sum of columns."""
-    calls = run.calls
-    return sum(map(calls.total, names)) if len(calls) else 0
-
-
-def cache_misses(run: Run) -> list[int]:
-    """Prompt tokens of each call that were not read from the cache."""
-    tokens: list[int] = _sum(run, _MISSED).tolist()
-    return tokens
-
-
-def sizes(run: Run) -> list[int]:
-    """Prompt tokens of each call."""
-    tokens: list[int] = _sum(run, _ALL).tolist()
-    return tokens
-
-
-def bills(run: Run) -> list[float]:
-    """Dollars up to and with each call, side calls among them."""
-    if not len(run.calls):
-        return []
-    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
-    totals: list[float] = np.cumsum(costs + sides).tolist()
-    return totals
-
-
-def prompt_tokens(run: Run) -> int:
-    """Prompt tokens of all calls together."""
-    return total(run, *_ALL)
-
-
-def same_sizes(run: Run, other: Run) -> bool:
-    """Whether the prompts of two runs are as large as each other, call by call."""
-    return np.array_equal(_sum(run, _ALL), _sum(other, _ALL))
-
-
-def _sum(run: Run, names: Iterable[str]) -> NDArray[np.int64]:
-    """The sum of columns, call by call."""
-    totals = np.zeros(len(run.calls), np.int64)
-    for name in names if len(run.calls) else ():
-        totals += run.calls.array(name)
-    return totals
-
-
-def causes(runs: Iterable[Run]) -> Counter[str]:
-    """Cache-miss tokens of runs by cause, those of side calls among them."""
-    counts: Counter[str] = Counter()
-    for run in runs:
-        for cause in CAUSES:
-            if tokens := total(run, f"cache_miss_{cause}"):
-                counts[cause] += tokens
-    return counts
-
-
-def models(runs: Iterable[Run]) -> Counter[str]:
-    """Calls of runs by model."""
-    return Counter(name for run in runs for name in column(run, "model"))
-
-
-def binned(values: list[Any], bins: int) -> list[Any]:
-    """The largest value of each bin; the values themselves if they are few enough.
-
-    Examples
-    --------
-    >>> binned([1, 5, 2, 4, 3], 3)
-    [5, 4, 3]
-    """
-    step = -(-len(values) // bins) or 1
-    return [max(values[at : at + step]) for at in range(0, len(values), step)]
-
-
-def acted(run: Run, unchanged: Run | None) -> bool:
-    """Whether a run sent anything else than keeping everything does; asking is not enough."""
-    if any(map(run.metrics.get, ("rewrites", "tokens_added"))):
-        return True
-    return unchanged is not None and not same_sizes(run, unchanged)
-
+Floats = NDArray[np.float64]
 
 # How figures of runs become those of a strategy: amounts add up, shares do not.
 
@@ -203,7 +118,7 @@ def _together(groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
     return figures
 
 
-def values_of(runs: Sequence[Run], metrics: Collection[str]) -> NDArray[np.float64]:
+def values_of(runs: Sequence[Run], metrics: Collection[str]) -> Floats:
     """Runs by metrics; NaN where there is no value."""
     held = [run.metrics for run in runs if isinstance(run.metrics, StoredMetrics)]
     if held and len(held) == len(runs):
@@ -227,11 +142,22 @@ def digest_of(runs: Sequence[Run]) -> bytes:
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:
     """Cache-miss tokens of a strategy by cause, those of side calls among them."""
+    groups = replays(runs)
+    calls = Calls(list(chain.from_iterable(groups)))
     counts: Counter[str] = Counter()
-    for group in replays(runs):
-        for cause, tokens in causes(group).items():
-            counts[cause] += round(tokens / len(group))
+    for cause in CAUSES:
+        means = _means(calls.totals(f"cache_miss_{cause}"), groups)
+        counts[cause] = int(np.rint(means).sum())
     return counts
+
+
+def acted(runs: Sequence[Run], unchanged: Sequence[Run | None]) -> NDArray[np.bool_]:
+    """Which runs sent anything else than keeping everything does; asking is not enough."""
+    edits = values_of(runs, ("rewrites", "tokens_added"))
+    acted: NDArray[np.bool_] = ((edits != 0) & ~np.isnan(edits)).any(axis=1)
+    pairs = [(n, run) for n, run in enumerate(unchanged) if run is not None and not acted[n]]
+    acted[[n for n, _ in pairs]] = changed([runs[n] for n, _ in pairs], [run for _, run in pairs])
+    return acted
 
 
 def combined_by(metric: str) -> str:
@@ -239,19 +165,24 @@ def combined_by(metric: str) -> str:
     return POOLED[metric] if metric in POOLED else _HOW[rule_of(metric)]
 
 
-def _reuse(groups: Iterable[Sequence[Run]]) -> float | None:
+def _reuse(groups: Sequence[Sequence[Run]]) -> float | None:
     """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
-    read = cache_misses = 0.0
-    for group in groups:
-        own = read_and_missed(group)
-        read, cache_misses = read + own[0], cache_misses + own[1]
-    return read / (read + cache_misses) if read + cache_misses else None
+    # One after the other: what a sum of floats is depends on their order.
+    read, missed = (reduce(add, each.tolist(), 0.0) for each in read_and_missed(groups))
+    return read / (read + missed) if read + missed else None
 
 
-def read_and_missed(group: Sequence[Run]) -> tuple[float, float]:
-    """Prompt tokens of a conversation that were read from the cache, and that were not."""
-    written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
-    return fmean(total(run, "cache_read") for run in group), fmean(written)
+def read_and_missed(groups: Sequence[Sequence[Run]]) -> tuple[Floats, Floats]:
+    """Prompt tokens of conversations that were read from the cache, and that were not."""
+    calls = Calls(list(chain.from_iterable(groups)))
+    return _means(calls.totals("cache_read"), groups), _means(calls.totals(*MISSED), groups)
+
+
+def _means(tokens: NDArray[np.int64], groups: Sequence[Sequence[Run]]) -> Floats:
+    """Means over the replays of each conversation."""
+    sizes = np.array([len(group) for group in groups], np.intp)
+    means: Floats = np.add.reduceat(tokens, np.cumsum(sizes) - sizes) / sizes
+    return means
 
 
 # What is missed at a long lag, with the run's own summaries and with those of null summarisers.

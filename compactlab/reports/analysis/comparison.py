@@ -11,15 +11,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from statistics import fmean
 
-from compactlab.reports.analysis.aggregate import (
-    acted,
-    column,
-    digest_of,
-    figures_of,
-    memory_of,
-    models,
-    replays,
-)
+import numpy as np
+
+from compactlab.reports.analysis.aggregate import acted, digest_of, figures_of, memory_of, replays
+from compactlab.reports.analysis.calls import column, models
 from compactlab.reports.analysis.trade_off import front
 from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.core.errors import ModelError
@@ -472,12 +467,16 @@ def _row(
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
         refused(own) > usual({_name(spec): each for spec, each in figures.items()}) + FAULT_MARGIN,
-        sum(
-            any(acted(run, keep_all.get(case_of(run))) for run in group) for group in replays(runs)
-        ),
+        _acted(runs, keep_all),
         results.manifest.get("caps", {}).get(spec, {}),
         spec in results.manifest.get("own_strategies", ()),
     )
+
+
+def _acted(runs: Sequence[Run], keep_all: Mapping[Case, Run]) -> int:
+    """The conversations in any replay of which something was changed."""
+    changed = acted(runs, [keep_all.get(case_of(run)) for run in runs])
+    return len(replays(runs[n] for n in np.flatnonzero(changed).tolist()))
 
 
 def _related(comparison: Comparison) -> Comparison:

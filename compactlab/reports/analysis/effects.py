@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from compactlab.reports.analysis.aggregate import same_sizes
+from compactlab.reports.analysis.calls import same_sizes
 from compactlab.reports.analysis.comparison import Comparison, Row, window_of
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import parse_spec

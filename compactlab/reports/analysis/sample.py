@@ -86,9 +86,9 @@ class Sample:
     def parts(self, metric: str) -> tuple[Floats, Floats]:
         """What a pooled share is a share of what: two arrays, rows by conversations."""
         if metric == "prefix_reuse":
-            tokens = np.array([[read_and_missed(g) for g in groups] for groups in self._groups])
-            read = tokens[:, :, 0]
-            return read, read + tokens[:, :, 1]
+            tokens = [read_and_missed(groups) for groups in self._groups]
+            read = np.array([each for each, _ in tokens])
+            return read, read + np.array([each for _, each in tokens])
         return np.nan_to_num(self.values("overflows")), np.nan_to_num(self.values("calls"))
 
 
@@ -164,8 +164,8 @@ def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice,
 
 RESAMPLES = 10_000
 
-# Resamples that are drawn at once.
-_RESAMPLES_AT_ONCE = 1_000
+# Draws of conversations that are made at once.
+_DRAWS_AT_ONCE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,9 @@ def resamples(conversations: int) -> NDArray[np.generic]:
     # Raw draws are the same under every version of numpy; what Generator makes of them need not be.
     source = np.random.PCG64(stream(0, "resamples", conversations).getrandbits(128))
     parts = []
-    for start in range(0, RESAMPLES, _RESAMPLES_AT_ONCE):
-        rows = min(_RESAMPLES_AT_ONCE, RESAMPLES - start)
+    at_once = max(1, _DRAWS_AT_ONCE // max(1, conversations))
+    for start in range(0, RESAMPLES, at_once):
+        rows = min(at_once, RESAMPLES - start)
         raw = source.random_raw((rows, conversations)) >> np.uint64(32)
         drawn = ((raw * np.uint64(conversations)) >> np.uint64(32)).astype(np.intp)
         places = drawn + np.arange(rows)[:, None] * conversations

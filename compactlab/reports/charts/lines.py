@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, bills, recall_by_lag
+from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, recall_by_lag
 from compactlab.reports.analysis.bootstrap import row_interval
+from compactlab.reports.analysis.calls import bills
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, tip

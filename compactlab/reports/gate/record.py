@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from compactlab.reports.analysis.aggregate import total
+from compactlab.reports.analysis.calls import total
 from compactlab.reports.analysis.comparison import RECALL, Case
 from compactlab.reports.render.text import clean, enumerated, shorten
 from compactlab.sim.experiment.run import Run

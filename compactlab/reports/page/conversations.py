@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from compactlab.reports.analysis.aggregate import bills, binned, cache_misses, column, models, sizes
+from compactlab.reports.analysis.calls import bills, binned, cache_misses, column, models, sizes
 from compactlab.reports.analysis.columns import COLUMNS
 from compactlab.reports.analysis.comparison import (
     Case,

@@ -16,12 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis.aggregate import replays, sizes, total
+from compactlab.reports.analysis.aggregate import replays, values_of
+from compactlab.reports.analysis.calls import MISSED, Calls, total
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import (
     Block,
@@ -103,21 +105,26 @@ class Priced:
 
 def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
     """Divide the bill of a strategy; None if the store lacks a figure, or a price is unknown."""
-    bill, tokens = np.zeros(4), np.zeros(4)
-    shifts = np.zeros((len(LIFETIMES), 4))
-    for group in replays(row.runs if isinstance(row, Row) else row):
-        for run in group:
-            if any(run.metrics.get(name) is None for name in (*_DOLLARS, *_TOKENS)):
-                return None
-            try:
-                models = _models(run, catalogue)
-                own = _bill(run, models), _shifts(run, models)
-            except ModelError:
-                return None
-            bill += own[0] / len(group)
-            shifts += own[1] / len(group)
-            tokens += np.array([run.metrics[name] for name in _TOKENS], float) / len(group)
-    return Priced(bill, tokens, shifts)
+    groups = replays(row.runs if isinstance(row, Row) else row)
+    runs = list(chain.from_iterable(groups))
+    bills, tokens = values_of(runs, _DOLLARS), values_of(runs, _TOKENS)
+    if np.isnan(bills).any() or np.isnan(tokens).any():
+        return None
+    calls = Calls(runs)
+    sides = np.maximum(
+        0.0, np.rint(tokens) - np.stack([calls.totals(*n) for n in _COLUMNS], axis=1)
+    )
+    # Replays of a conversation are averaged.
+    parts = np.array([len(group) for group in groups for _ in group], float)
+    try:
+        models = _models(calls, catalogue)
+        for place in np.flatnonzero(calls.counts):
+            if side := runs[place].metrics.get("side_cost_usd"):
+                bills[place] += _divided(side, runs[place], sides[place], models)
+        shifts = _shifts(calls, sides[:, 3], parts, models)
+    except ModelError:
+        return None
+    return Priced(_added(bills / parts[:, None]), _added(tokens / parts[:, None]), shifts)
 
 
 def by_price(spec: str) -> bool:
@@ -125,77 +132,100 @@ def by_price(spec: str) -> bool:
     return not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
 
 
-def _bill(run: Run, models: Models) -> Dollars:
-    """Dollars by class; those of side calls are divided by their tokens and list prices."""
-    bill = np.array([run.metrics[name] for name in _DOLLARS], float)
-    side = float(run.metrics.get("side_cost_usd") or 0.0)
-    if not side or not len(run.calls):
-        return bill
-    uncached, read, wrote, output = _side_tokens(run)
+def _added(values: Dollars) -> Dollars:
+    """The sum over the first axis, from first to last: another order has another last digit."""
+    return np.cumsum(values, axis=0)[-1] if len(values) else np.zeros(values.shape[1:])
+
+
+def _divided(side: float, run: Run, tokens: Dollars, models: Models) -> Dollars:
+    """Dollars for side calls by class: divided by their tokens and list prices."""
+    uncached, read, wrote, output = map(int, tokens)
     hour = total(run, "cache_write_1h") > total(run, "cache_write_5m")
     usage = Usage(uncached, read, 0 if hour else wrote, wrote if hour else 0, output)
     listed = np.array(_bill_of(models[run.calls["model"][-1]], run.calls["time"][-1], 0, usage))
     if not listed.sum():
         listed = np.array([1.0, 0.0, 0.0, 0.0])
-    shared: Dollars = bill + side * listed / listed.sum()
-    return shared
-
-
-def _side_tokens(run: Run) -> list[int]:
-    """Tokens of the side calls by class: those of all requests less those of the calls."""
-    both = zip(_TOKENS, _COLUMNS, strict=True)
-    return [max(0, round(run.metrics[name] or 0) - total(run, *columns)) for name, columns in both]
+    divided: Dollars = side * listed / listed.sum()
+    return divided
 
 
 def _bill_of(model: Model, time: float, prompt: int, usage: Usage) -> Bill:
     return prices_of(model).rates(time, prompt).bill(usage)
 
 
-def _models(run: Run, catalogue: Catalogue) -> Models:
-    """The models that a run called, each found once."""
-    return {name: catalogue.find(name) for name in set(run.calls["model"] if run.calls else ())}
+def _models(calls: Calls, catalogue: Catalogue) -> Models:
+    """The models that were called, each found once."""
+    return {name: catalogue.find(name) for name in set(calls.array("model").tolist())}
 
 
-def _shifts(run: Run, models: Models) -> NDArray[np.float64]:
-    """For each lifetime the dollars by class that move, because calls then miss or read."""
-    shifts = np.zeros((len(LIFETIMES), 4))
-    if len(run.calls) < 2:
-        return shifts
-    ages, expired, read = _ages(run, models), run.calls.array(_EXPIRED), _at_risk(run)
-    names, times, prompts = run.calls["model"], run.calls["time"], sizes(run)
-    for place in map(int, np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))):
-        gone = int(expired[place])
-        moved = gone or int(read[place])
-        age = max(ages[place], _BEYOND) if gone else min(ages[place], 1.0)
-        kept, missed = (
+def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> Dollars:
+    """For each lifetime the dollars by class that move, because calls then miss or read.
+
+    Parameters
+    ----------
+    calls
+        The calls of all runs.
+    answers
+        Tokens of the answers of side calls, by run.
+    parts
+        How many replays a run's conversation has: of these, the mean is meant.
+    models
+        The models by their names.
+    """
+    ages, expired, read = _ages(calls, models), calls.array(_EXPIRED), _at_risk(calls, answers)
+    moving = np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))
+    if not len(moving):
+        return np.zeros((len(LIFETIMES), 4))
+    gone, moved = expired[moving] > 0, np.where(expired > 0, expired, read)[moving]
+    ages = np.where(gone, np.maximum(ages[moving], _BEYOND), np.minimum(ages[moving], 1.0))
+    names, times, prompts, five, hour = (
+        column[moving].tolist()
+        for column in (calls.array("model"), calls.array("time"), calls.sizes,
+                       *map(calls.array, _COLUMNS[2]))
+    )  # fmt: skip
+    more = np.empty((len(moving), 4))  # what a call costs more if it misses what it could read
+    for place, tokens in enumerate(moved.tolist()):
+        missed, kept = (
             np.array(_bill_of(models[names[place]], times[place], prompts[place], usage))
-            for usage in (Usage(cache_read=moved), _missed(run, place, moved))
+            for usage in (_missed(five[place], hour[place], tokens), Usage(cache_read=tokens))
         )
-        reads = np.array([age <= lifetime for lifetime in LIFETIMES])
-        if gone:
-            shifts[reads] += kept - missed
-        else:
-            shifts[~reads] += missed - kept
+        more[place] = missed - kept
+    within = ages[:, None] <= LIFETIMES
+    changes = np.where(gone[:, None], -1.0 * within, ~within)
+    shifts = np.zeros((len(LIFETIMES), 4))
+    for lifetime, change in enumerate(changes.T):
+        of_runs = np.zeros((len(parts), 4))
+        np.add.at(of_runs, calls.runs[moving], more * change[:, None])
+        shifts[lifetime] = _added(of_runs / parts[:, None])
     return shifts
 
 
-def _missed(run: Run, place: int, tokens: int) -> Usage:
+def _missed(five: int, hour: int, tokens: int) -> Usage:
     """Tokens as a call pays for what it misses: written, where it writes, or as plain input."""
-    five, hour = (int(run.calls.array(name)[place]) for name in _COLUMNS[2])
     if not five and not hour:
         return Usage(uncached=tokens)
     return Usage(cache_write_1h=tokens) if hour > five else Usage(cache_write_5m=tokens)
 
 
-def _ages(run: Run, models: Models) -> NDArray[np.float64]:
+def _ages(calls: Calls, models: Models) -> Dollars:
     """The gap before each call since the last one of its model, as a share of the lifetime."""
-    ages = np.zeros(len(run.calls))
-    last: dict[str, tuple[float, str]] = {}
-    columns = (run.calls[name] for name in ("model", "time", "cache_write_5m", "cache_write_1h"))
-    for place, (model, time, five, hour) in enumerate(zip(*columns, strict=True)):
-        before, ttl = last.get(model, (time, ""))
-        ages[place] = (time - before) / (_lifetime(models[model], ttl) or math.inf)
-        last[model] = time, "1h" if hour else "5m" if five else ttl
+    names, model = np.unique(calls.array("model"), return_inverse=True)
+    order = np.lexsort((model, calls.runs))  # calls of a run to one model follow each other
+    run, model, time = calls.runs[order], model[order], calls.array("time")[order]
+    five, hour = (calls.array(name)[order] > 0 for name in _COLUMNS[2])
+    first = np.ones(len(order), bool)
+    first[1:] = (run[1:] != run[:-1]) | (model[1:] != model[:-1])
+    # An entry lives as long as was said when one was last written.
+    places = np.arange(len(order))
+    wrote = np.maximum.accumulate(np.where(five | hour, places, -1))
+    begins = np.maximum.accumulate(np.where(first, places, 0))
+    before, last = places - 1, np.roll(wrote, 1)
+    ttl = np.where(last >= begins, np.where(hour[last], 2, 1), 0)
+    lives = np.array([
+        [_lifetime(models[name], ttl) or math.inf for ttl in ("", "5m", "1h")] for name in names
+    ]).reshape(-1, 3)  # fmt: skip
+    ages = np.zeros(len(order))
+    ages[order] = np.where(first, 0.0, (time - time[before]) / lives[model, ttl])
     return ages
 
 
@@ -204,18 +234,17 @@ def _lifetime(model: Model, ttl: str) -> float:
     return model.policy.lifetime(ttl) if model.policy else math.inf
 
 
-def _at_risk(run: Run) -> NDArray[np.int64]:
+def _at_risk(calls: Calls, answers: Dollars) -> NDArray[np.int64]:
     """Tokens that each call read, or its side calls, which come first: the larger of the two.
 
     What side calls read is what their prompts and answers are less what they missed; of their
     answers only the sum over the run is stored.
     """
-    missed = sum(run.calls.array(f"cache_miss_{cause}") for cause in CAUSES)
-    own = sum(run.calls.array(name) for name in (*_COLUMNS[0], *_COLUMNS[2]))
-    calls = run.calls.array("side_calls")
-    answers = _side_tokens(run)[3] / max(1, calls.sum())
-    side = run.calls.array("side_tokens") - (missed - own) - calls * answers
-    read: NDArray[np.int64] = np.maximum(run.calls.array("cache_read"), side).astype(np.int64)
+    missed = calls.sum(f"cache_miss_{cause}" for cause in CAUSES) - calls.sum(MISSED)
+    asked = calls.array("side_calls")
+    each = answers / np.maximum(1, calls.of_runs(asked))
+    side = calls.array("side_tokens") - missed - asked * each[calls.runs]
+    read: NDArray[np.int64] = np.maximum(calls.array("cache_read"), side).astype(np.int64)
     return read
 
 
@@ -257,12 +286,14 @@ def explorer(
 
 def _lifetimes(row: Row, catalogue: Catalogue) -> set[float]:
     """The seconds for which entries lived that the calls of a strategy left."""
-    lives = set()
-    for run in row.runs:
-        models, hours = run.calls["model"], run.calls.array("cache_write_1h") > 0
-        for model, hour in set(zip(models, hours.tolist(), strict=True)):
-            five = hour or run.calls.array("cache_write_5m").any()
-            lives.add(_lifetime(catalogue.find(model), "1h" if hour else "5m" if five else ""))
+    calls = Calls(row.runs)
+    models, hours = _models(calls, catalogue), calls.array("cache_write_1h") > 0
+    fives = (calls.totals("cache_write_5m") > 0)[calls.runs]
+    kinds = zip(calls.array("model").tolist(), hours.tolist(), fives.tolist(), strict=True)
+    lives = {
+        _lifetime(models[model], "1h" if hour else "5m" if five else "")
+        for model, hour, five in set(kinds)
+    }
     return {life for life in lives if life and math.isfinite(life)}
 
 

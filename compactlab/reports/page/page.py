@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,8 @@ def _quoted(word: Any) -> str:
 _SCRIPTS = ("report.js", "tips.js", "drawing.js", "conversation.js", "explorer.js")
 # So many conversations and strategies are named of an error; the JSON and the CSV have all.
 _NAMED = 20
+# So many conversations have a line with their digest.
+_LISTED = 1_000
 _INTRODUCTION = (
     "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
     "compares replays of recorded or synthetic conversations under several strategies. Cost is "
@@ -289,10 +292,13 @@ def _origins(results: Results) -> Iterator[Block]:
     seen = {(run.conversation, run.scenario): run for run in results.runs if run.strategy}
     cells = rows(
         [name(each), name(form), name(run.title), name(run.digest)]
-        for (each, form), run in seen.items()
+        for (each, form), run in islice(seen.items(), _LISTED)
     )
     table = Table(_words("conversation", "format", "first prompt", "digest"), cells)
-    yield Folded("Conversations and their digests", (table,))
+    more = len(seen) - _LISTED
+    rest = [f"and {more:,} more, which `compactlab report --format csv` names"] if more > 0 else []
+    listing = (table, sentences(rest, "quiet", bullets=False)) if rest else (table,)
+    yield Folded("Conversations and their digests", listing)
     yield Heading("Command to run this again", 4)
     yield Code(tuple(command(results).splitlines()))
     if needed := recordings(results):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from compactlab.reports.analysis.advice import CEILING, PRESERVED, Advice
-from compactlab.reports.analysis.aggregate import prompt_tokens, replays
+from compactlab.reports.analysis.aggregate import replays
+from compactlab.reports.analysis.calls import prompt_tokens
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from compactlab.reports.render.text import NONE, clean
@@ -132,7 +133,7 @@ class Table:
     stacked: bool = False
     ordered: str = ""  # the key of the column by which the rows are in order
 
-    @property
+    @cached_property  # asked for in every row
     def sortable(self) -> bool:
         """Whether a reader may put its rows in another order."""
         return any(isinstance(c, Cell) and c.value is not None for r in self.rows for c in r.cells)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compactlab.reports.analysis.aggregate import column, sizes
 from compactlab.reports.analysis.bootstrap import FEWEST
+from compactlab.reports.analysis.calls import column, sizes
 from compactlab.reports.analysis.comparison import RECALL, Comparison, Row
 from compactlab.reports.analysis.preservation import Preservation, Share
 from compactlab.reports.analysis.sample import Sample

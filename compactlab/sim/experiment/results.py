@@ -207,9 +207,9 @@ def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
 
 
 _TEXTS = ("text", "texts")
-# To open the files of a table takes longer than to read a column, so figures of a table with no
-# more rows than this are read together: a hundred megabytes at most.
-_TOGETHER = 400_000
+# To open the files of a table takes longer than to read a column, so figures are read together: so
+# many at once, 400 megabytes.
+_TOGETHER = 50_000_000
 
 
 class _Stored(Summed):
@@ -226,15 +226,19 @@ class _Stored(Summed):
         return self._sums[name]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        columns = TABLES[self._table].columns
-        wanted = {name: columns[name]}
         if name not in self._known:
-            few = sum(self._rows.values()) <= _TOGETHER
-            if few and columns[name].type not in _TEXTS:
-                figures = {n: c for n, c in columns.items() if c.type not in _TEXTS}
-                wanted = {n: c for n, c in figures.items() if n not in self._known}
+            wanted = {n: TABLES[self._table].columns[n] for n in self._with(name)}
             self._known |= self._store.read(self._table, wanted, self._rows).columns
         return self._known[name]
+
+    def _with(self, name: str) -> list[str]:
+        """A column, and the figures behind it in the table that are read together with it."""
+        columns = TABLES[self._table].columns
+        figures = [n for n, c in columns.items() if c.type not in _TEXTS and n not in self._known]
+        if name not in figures:
+            return [name]
+        first, most = figures.index(name), max(1, _TOGETHER // max(1, sum(self._rows.values())))
+        return figures[max(0, min(first, len(figures) - most)) :][:most]
 
     def __iter__(self) -> Iterator[str]:
         return iter(TABLES[self._table].columns)

@@ -54,8 +54,10 @@ class Run:
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.
+        # Of a million runs, those of a conversation keep one text of it.
         for name in ("conversation", "title", "error", "source"):
-            setattr(self, name, getattr(self, name).encode("utf-8", "replace").decode())
+            if not (text := getattr(self, name)).isascii():
+                setattr(self, name, text.encode("utf-8", "replace").decode())
 
     @property
     def calls(self) -> Rows:

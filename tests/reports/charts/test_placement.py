@@ -5,7 +5,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.analysis.aggregate import binned
+from compactlab.reports.analysis.calls import binned
 from compactlab.reports.charts.drawing import canvas, figure
 from compactlab.reports.charts.names import nearest_in, place, write_names
 

@@ -1,0 +1,156 @@
+"""The calls of runs, column by column: of one run, or of many at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.sim.experiment.run import Run
+
+Counts = NDArray[np.int64]
+
+# Prompt tokens that were not read from the cache, and all of them.
+MISSED = ("uncached", "cache_write_5m", "cache_write_1h")
+_ALL = (*MISSED, "cache_read")
+
+
+class Calls:
+    """The calls of some runs, those of the first run first.
+
+    A report of a million runs would take an hour to look at each by itself, so a column of all of
+    them is one array.
+
+    Examples
+    --------
+    >>> Calls([]).totals("uncached").tolist()
+    []
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        rows = [run.calls for run in runs]
+        self.counts = np.array([len(each) for each in rows], np.intp)  # calls of each run
+        self._ends = np.cumsum(self.counts)
+        self._rows = [each for each in rows if len(each)]
+
+    @cached_property
+    def runs(self) -> NDArray[np.intp]:
+        """The place of the run that each call belongs to."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp] | None:
+        """Where the calls stand in the columns that they share; None if they share none."""
+        if any(each.columns is not self._rows[0].columns for each in self._rows[1:]):
+            return None
+        starts = np.zeros(len(self.counts), np.intp)
+        starts[self.counts > 0] = [each.start for each in self._rows]
+        return (starts - self._ends + self.counts)[self.runs] + np.arange(len(self.runs))
+
+    def array(self, name: str) -> NDArray[Any]:
+        """One column."""
+        if not self._rows:
+            return np.zeros(0, np.int64)
+        if self._places is None:
+            return np.concatenate([each.array(name) for each in self._rows])
+        shared: NDArray[Any] = self._rows[0].columns[name][self._places]
+        return shared
+
+    def sum(self, names: Iterable[str]) -> Counts:
+        """The sum of columns of whole numbers, call by call."""
+        tokens = np.zeros(len(self.runs), np.int64)
+        for name in names:
+            tokens += self.array(name)
+        return tokens
+
+    def of_runs(self, values: NDArray[Any]) -> Counts:
+        """Whole numbers of the calls, added up by run."""
+        sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+        added: Counts = sums[self._ends] - sums[self._ends - self.counts]
+        return added
+
+    def totals(self, *names: str) -> Counts:
+        """The sum of columns of whole numbers, by run."""
+        return self.of_runs(self.sum(names))
+
+    @property
+    def sizes(self) -> Counts:
+        """Prompt tokens of each call."""
+        return self.sum(_ALL)
+
+
+def changed(runs: Sequence[Run], others: Sequence[Run]) -> NDArray[np.bool_]:
+    """Which runs have prompts of other sizes, or more or fewer, than those beside them."""
+    ours, theirs = Calls(runs), Calls(others)
+    changed: NDArray[np.bool_] = ours.counts != theirs.counts
+    alike = np.flatnonzero(~changed).tolist()
+    if changed.any():
+        ours, theirs = Calls([runs[n] for n in alike]), Calls([others[n] for n in alike])
+    changed[alike] = ours.of_runs(ours.sizes != theirs.sizes) > 0
+    return changed
+
+
+def models(runs: Iterable[Run]) -> Counter[str]:
+    """Calls of runs by model."""
+    return Counter(Calls(list(runs)).array("model").tolist())
+
+
+# Of one run.
+
+
+def column(run: Run, name: str) -> list[Any]:
+    """One column of the calls of a run."""
+    return run.calls[name] if len(run.calls) else []
+
+
+def total(run: Run, *names: str) -> int:
+    """The sum of columns."""
+    calls = run.calls
+    return sum(map(calls.total, names)) if len(calls) else 0
+
+
+def cache_misses(run: Run) -> list[int]:
+    """Prompt tokens of each call that were not read from the cache."""
+    tokens: list[int] = Calls([run]).sum(MISSED).tolist()
+    return tokens
+
+
+def sizes(run: Run) -> list[int]:
+    """Prompt tokens of each call."""
+    tokens: list[int] = Calls([run]).sizes.tolist()
+    return tokens
+
+
+def same_sizes(run: Run, other: Run) -> bool:
+    """Whether the prompts of two runs are as large as each other, call by call."""
+    return not changed([run], [other])[0]
+
+
+def bills(run: Run) -> list[float]:
+    """Dollars up to and with each call, side calls among them."""
+    if not len(run.calls):
+        return []
+    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
+    totals: list[float] = np.cumsum(costs + sides).tolist()
+    return totals
+
+
+def prompt_tokens(run: Run) -> int:
+    """Prompt tokens of all calls together."""
+    return total(run, *_ALL)
+
+
+def binned(values: list[Any], bins: int) -> list[Any]:
+    """The largest value of each bin; the values themselves if they are few enough.
+
+    Examples
+    --------
+    >>> binned([1, 5, 2, 4, 3], 3)
+    [5, 4, 3]
+    """
+    step = -(-len(values) // bins) or 1
+    return [max(values[at : at + step]) for at in range(0, len(values), step)]
