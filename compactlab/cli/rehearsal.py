@@ -51,6 +51,7 @@ class _Tried:
     cells: int = 0
     work: int = 0
     seconds: float = 0.0
+    reading: float = 0.0  # of these seconds, for reading conversations or making them
     broken_off: int = 0
     runs: list[Run] = field(default_factory=list)
 
@@ -141,7 +142,7 @@ def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     size = sum(map(len, parcel(tried.runs, tables).values())) * share
     workers = min(jobs, len(todo))
     # The longest shard is done by one.
-    seconds = tried.seconds * max(share / workers, todo[0].work / tried.work)
+    seconds = max(_seconds(tried, todo) / workers, _seconds(tried, todo[:1]))
     at_least = "at least " if tried.broken_off else ""
     estimate = (
         f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
@@ -149,6 +150,13 @@ def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
         f"the {counted(tried.cells, 'cell')} tried"
     )
     return f"{estimate}, {tried.broken_off} of them broken off" if tried.broken_off else estimate
+
+
+def _seconds(tried: _Tried, shards: Sequence[Shard]) -> float:
+    """What shards would take one worker, which reads a source once for all its conditions."""
+    sources = {task.source.key: task.weight for shard in shards for task in shard.tasks}
+    replaying = (tried.seconds - tried.reading) * sum(shard.work for shard in shards)
+    return (replaying + tried.reading * sum(sources.values())) / tried.work
 
 
 def standing(held: int, every: int, others: int) -> Iterator[str]:
@@ -201,12 +209,14 @@ def _is_done(cell: Shard, tried: _Tried, budget: Budget) -> bool:
                     row = next(rows, None)
             except OutOfTime:
                 forget()
-                tried.seconds += budget.clock() - began
+                spent = budget.clock() - began
+                tried.seconds, tried.reading = tried.seconds + spent, tried.reading + spent
                 return False
             if row is None:
                 break
             if number >= budget.runs or tried.seconds > budget.whole:
                 return False
+            tried.reading += budget.clock() - began
             run, work = row
             if work is not None:
                 run = work(timeout=budget.patience)

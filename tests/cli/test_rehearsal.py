@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -37,6 +37,8 @@ class Piece:
     clock: Clock = field(default_factory=Clock)
     conversations: int = 1
     seconds: float = 0.0  # of each run
+    reading: float = 0.0  # seconds for each conversation
+    key: str = ""  # of its source
     unreadable: bool = False  # within the time that there is for it
     error: str = ""
     disclosure: None = None
@@ -44,6 +46,14 @@ class Piece:
     @property
     def cells(self) -> list[str]:
         return [self.name]
+
+    @property
+    def weight(self) -> int:
+        return self.work
+
+    @property
+    def source(self) -> Piece:
+        return self if self.key else replace(self, key=self.name)
 
     @property
     def tasks(self) -> tuple[Piece, ...]:
@@ -64,6 +74,7 @@ class Piece:
             if self.unreadable:
                 self.clock.now += timeout
                 raise OutOfTime
+            self.clock.now += self.reading
             yield run, work
 
 
@@ -101,6 +112,17 @@ def test_a_source_of_any_number_of_conversations_is_broken_off() -> None:
 def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off() -> None:
     todo: list[Any] = [Piece("seven", 1, [], conversations=7)]
     assert rehearsal._try(todo, None, Budget(runs=7, clock=Clock())).broken_off == 0
+
+
+def test_a_source_is_read_once_for_all_its_strategies() -> None:
+    clock = Clock()
+    todo: list[Any] = [
+        Piece(f"p{n}", 1, [], clock, seconds=1, reading=10, key=f"source {n % 2}")
+        for n in range(20)
+    ]
+    found = rehearsal._try(todo, None, Budget(seconds=25, clock=clock))
+    assert (found.cells, found.seconds, found.reading) == (3, 33, 30)
+    assert "40 s on 1 worker" in rehearsal._estimate(found, todo, 1, ())
 
 
 def test_no_rehearsal_takes_longer_than_its_budget() -> None:
