@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import compactlab as package
@@ -15,15 +16,19 @@ from compactlab.reports.page.explorer import (
     BY_PRICE,
     LIFETIMES,
     Explorer,
+    _dearer,
     by_price,
     explorer,
     priced,
 )
 from compactlab.reports.page.page import page
 from compactlab.reports.render.document import Custom, Folded
+from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.rates import PRESETS
 from tests.reports.conftest import KEPT, SUMMED, make, rows, store
 
 # Sonnet 4.5, dollars a token.
@@ -184,3 +189,20 @@ def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path: Path) 
     assert replayed[0] != replayed[1] != replayed[2]
     for said, true in zip(told, replayed, strict=True):
         assert said == pytest.approx(true, rel=0.01)
+
+
+def test_to_miss_costs_what_the_bill_says_by_rates_and_on_own_servers() -> None:
+    sheet = prices_of(built_in().find("claude-sonnet-4-5"))
+    charges = [sheet.rates(0, size) for size in (1_000, 500_000)] + [PRESETS["8b"]]
+    classes = ("uncached", "cache_write_5m", "cache_write_1h")
+    cases = [
+        (charge, tokens, kind)
+        for charge in charges for tokens in (1, 2_000, 300_000) for kind in range(3)
+    ]  # fmt: skip
+    drawn, tokens, kinds = zip(*cases, strict=True)
+    found = _dearer(drawn, np.array(tokens), np.array(kinds))
+    for line, (charge, count, kind) in zip(found.tolist(), cases, strict=True):
+        missed, read = (
+            charge.bill(Usage(**{name: count})) for name in (classes[kind], "cache_read")
+        )
+        assert line == [ours - theirs for ours, theirs in zip(missed, read, strict=True)]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.aggregate import replays, values_of
-from compactlab.reports.analysis.calls import MISSED, Calls, total
+from compactlab.reports.analysis.calls import MISSED, Calls, Counts, total
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import (
     Block,
@@ -43,14 +43,15 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue, Model
-from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.models.rates import MILLION, Bill
+from compactlab.sim.models.pricing import Charge, prices_of
+from compactlab.sim.models.rates import MILLION, Rates
 
 TITLE = "Cost at other prices, and with another cache lifetime"
 CLASSES = ("plain input", "cache read", "cache write", "output")
 _COLOURS = ("orange", "sky", "vermillion", "grey")
 _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
+_PAID_AS = ("uncached", "cache_write_5m", "cache_write_1h")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
 # Who decides by prices and lifetimes would decide otherwise, so only a replay can tell.
 BY_PRICE = frozenset({"exec", "idle_compaction"})
@@ -142,15 +143,12 @@ def _divided(side: float, run: Run, tokens: Dollars, models: Models) -> Dollars:
     uncached, read, wrote, output = map(int, tokens)
     hour = total(run, "cache_write_1h") > total(run, "cache_write_5m")
     usage = Usage(uncached, read, 0 if hour else wrote, wrote if hour else 0, output)
-    listed = np.array(_bill_of(models[run.calls["model"][-1]], run.calls["time"][-1], 0, usage))
+    rates = prices_of(models[run.calls["model"][-1]]).rates(run.calls["time"][-1], 0)
+    listed = np.array(rates.bill(usage))
     if not listed.sum():
         listed = np.array([1.0, 0.0, 0.0, 0.0])
     divided: Dollars = side * listed / listed.sum()
     return divided
-
-
-def _bill_of(model: Model, time: float, prompt: int, usage: Usage) -> Bill:
-    return prices_of(model).rates(time, prompt).bill(usage)
 
 
 def _models(calls: Calls, catalogue: Catalogue) -> Models:
@@ -178,18 +176,14 @@ def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> D
         return np.zeros((len(LIFETIMES), 4))
     gone, moved = expired[moving] > 0, np.where(expired > 0, expired, read)[moving]
     ages = np.where(gone, np.maximum(ages[moving], _BEYOND), np.minimum(ages[moving], 1.0))
-    names, times, prompts, five, hour = (
-        column[moving].tolist()
-        for column in (calls.array("model"), calls.array("time"), calls.sizes,
-                       *map(calls.array, _COLUMNS[2]))
-    )  # fmt: skip
-    more = np.empty((len(moving), 4))  # what a call costs more if it misses what it could read
-    for place, tokens in enumerate(moved.tolist()):
-        missed, kept = (
-            np.array(_bill_of(models[names[place]], times[place], prompts[place], usage))
-            for usage in (_missed(five[place], hour[place], tokens), Usage(cache_read=tokens))
-        )
-        more[place] = missed - kept
+    about = (calls.array(name)[moving].tolist() for name in ("model", "time"))
+    sheets = {name: prices_of(model) for name, model in models.items()}
+    charges = [
+        sheets[name].rates(time, prompt)
+        for name, time, prompt in zip(*about, calls.sizes[moving].tolist(), strict=True)
+    ]
+    five, hour = (calls.array(name)[moving] for name in _COLUMNS[2])
+    more = _dearer(charges, moved, np.where(five >= hour, five > 0, 2))
     within = ages[:, None] <= LIFETIMES
     changes = np.where(gone[:, None], -1.0 * within, ~within)
     shifts = np.zeros((len(LIFETIMES), 4))
@@ -200,11 +194,27 @@ def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> D
     return shifts
 
 
-def _missed(five: int, hour: int, tokens: int) -> Usage:
-    """Tokens as a call pays for what it misses: written, where it writes, or as plain input."""
-    if not five and not hour:
-        return Usage(uncached=tokens)
-    return Usage(cache_write_1h=tokens) if hour > five else Usage(cache_write_5m=tokens)
+def _dearer(charges: Sequence[Charge], tokens: Counts, classes: Counts) -> Dollars:
+    """Dollars by class that calls cost more if they miss tokens instead of reading them.
+
+    A call pays for what it misses as a write, where it writes, or as plain input.
+    """
+    more = np.empty((len(charges), 4))
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for place, kind in enumerate(zip(map(id, charges), classes.tolist(), strict=True)):
+        kinds.setdefault(kind, []).append(place)
+    for (_, paid), places in kinds.items():
+        charge, name = charges[places[0]], _PAID_AS[paid]
+        # Rates are linear, so that one token tells what all cost.
+        linear = isinstance(charge, Rates)
+        counts = [1] if linear else tokens[places].tolist()
+        missed, read = (
+            np.array([tuple(charge.bill(Usage(**{what: count}))) for count in counts])
+            for what in (name, "cache_read")
+        )
+        times = tokens[places][:, None] if linear else 1
+        more[places] = missed * times - read * times
+    return more
 
 
 def _ages(calls: Calls, models: Models) -> Dollars:
