@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import picks
@@ -37,6 +39,14 @@ def test_who_did_the_same_in_every_conversation_is_one_line_with_both_names() ->
         "keep_all",
         "other",
     ]
+
+
+def test_of_a_whole_grid_the_first_eight_are_named_and_the_others_counted() -> None:
+    eight, eleven = ([f"cut(n={n})" for n in range(10, 10 + count)] for count in (8, 11))
+    assert ", ".join(eight) in labels(field(*eight))
+    results = field(*eleven)
+    assert f"{', '.join(eleven[:8])}, 3 more" in labels(results)
+    assert {row["strategy"] for row in json.loads(render(results, "json"))["runs"]} >= {*eleven}
 
 
 def test_one_figure_of_one_conversation_keeps_them_apart() -> None:

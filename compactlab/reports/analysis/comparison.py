@@ -25,6 +25,9 @@ from compactlab.sim.models.model import Catalogue, built_in
 
 Figures = Mapping[str, float | None]
 
+# So many strategies that did the very same are named in their line; data has a row of each.
+_NAMED = 8
+
 # A clock that stands at its beginning tells no date.
 _A_YEAR = 365 * 86_400.0
 
@@ -268,7 +271,7 @@ class Comparison:
         return tuple(
             replace(
                 first,
-                label=", ".join(row.label for row in (first, *others)),
+                label=_together([row.label for row in (first, *others)]),
                 twins=tuple(row.spec for row in others),
             )
             if others
@@ -432,6 +435,12 @@ def _written_by(results: Results, summarizer: str) -> str:
     if len(writers) < 2:
         return ""
     return clean(writers.get(summarizer, {}).get("label", summarizer))
+
+
+def _together(labels: Sequence[str]) -> str:
+    """The names in one line of a table; of a grid of settings, as many as there is room for."""
+    more = len(labels) - _NAMED
+    return ", ".join([*labels[:_NAMED], f"{more} more"] if more > 0 else labels)
 
 
 def case_of(run: Run) -> Case:
