@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compactlab.llm.asker import Asker
-from compactlab.llm.endpoint import Endpoint
+from compactlab.llm.endpoint import Endpoint, _clients
 from compactlab.llm.request import Request, Turn
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
+from compactlab.sim.core.isolation import isolated
 from tests.llm.server import Endpoint as Server
 from tests.llm.server import serving
 
@@ -260,3 +262,26 @@ def test_without_the_package_it_says_which(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("compactlab.llm.endpoint.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'compactlab\[openai\]'"):
         Asker(tmp_path, "record").check("m", Endpoint("openai", "http://127.0.0.1:1"))
+
+
+def test_a_process_keeps_its_client_and_a_copy_of_it_has_another(server: Server) -> None:
+    """A connection that two processes write to mixes up what they say."""
+    here = Endpoint("openai", f"{server.url}/v1")
+
+    def client() -> int:
+        here.ask(asked())
+        return next(id(each) for who, each in _clients.items() if who[:2] == (os.getpid(), here))
+
+    ours = client()
+    assert client() == ours
+    theirs = isolated(client)
+    assert theirs.fault == ""
+    assert theirs.value not in (None, ours)
+    assert len(server.asked) == 3
+
+
+def test_another_key_has_another_client(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("one-key", "another-key"):
+        monkeypatch.setenv("COMPACTLAB_API_KEY", key)
+        Endpoint("openai", f"{server.url}/v1").ask(asked())
+    assert server.keys == ["one-key", "another-key"]
