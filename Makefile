@@ -117,7 +117,7 @@ growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json a
 	$(BIN)/python examples/growth.py
 
 RECORDED ?= ../shared/recorded
-figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5
+figures: $(READY) ## compare every value of 1,080 runs with those of a commit, BASE=dd51eb5
 	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
 
 real-programs: $(READY) ## run real frameworks beside our built-ins, over RECORDED=their folders; installs them into .real-programs
