@@ -159,7 +159,7 @@ def grown(most: float) -> dict[str, list[Point]]:
 def clusters(most: float) -> dict[str, float]:
     """Seconds of the wall clock that a dask cluster of one local worker takes, and one of two."""
     given: Settings = {
-        "conversations": "coding_agent(turns=20, tokens=100000)", "seeds": max(2, int(24 * most)),
+        "conversations": "coding_agent(turns=20, tokens=100000)", "seeds": max(2, int(96 * most)),
         "strategies": ["keep_all", "sliding_window", "auto_compact"],
         "models": ["claude-sonnet-4-5"],
     }  # fmt: skip
