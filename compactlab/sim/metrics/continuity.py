@@ -72,10 +72,10 @@ def _covered(data: RunData) -> dict[int, float | None]:
             system = step.system
             count(needs.held_by(system), 1)
         if step.answer in needs.answers:  # else it is a call that the script does not have
-            missing = [not held[number] for number in needs.wanted(step.answer, max(AHEAD))]
+            times = list(map(held.__getitem__, needs.wanted(step.answer, max(AHEAD))))
             for k, size in zip(AHEAD, needs.sizes(step.answer), strict=True):
                 wanted[k] += size
-                lacking[k] += sum(missing[:size])
+                lacking[k] += times[:size].count(0)
     return {k: (wanted[k] - lacking[k]) / wanted[k] if wanted[k] else None for k in AHEAD}
 
 
