@@ -1,7 +1,8 @@
 """Compare every value of every table between a commit and the checkout: ``make figures``.
 
 1,080 runs: all strategies over ten kinds of synthetic sessions and eight recordings, in the open
-and the closed loop, with the whole trace. A change that moves no figure shows here that it moves none.
+and the closed loop, with the whole trace. A change that moves no figure shows here that it moves
+none.
 
 Only these may differ: the keys of cells and runs, which have the digest of the code in them, and
 names of columns that ``sim/metrics/renamed.toml`` maps from old to new.
