@@ -95,6 +95,13 @@ ARMS = (
         ("sliding_window",), "tool_groups(strategy='sliding_window')",
     ),
     Arm(
+        "adk", ("google-adk==2.13.0",), "with_adk.py", ("window", "3", "1"), "event_ranges",
+    ),
+    Arm(
+        "adk", ("google-adk==2.13.0",), "with_adk.py", ("tokens", "60000", "10"),
+        "event_ranges(compaction_interval=0, trigger=60000)",
+    ),
+    Arm(
         "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi", 80_000,
     ),
 )  # fmt: skip

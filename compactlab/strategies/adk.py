@@ -344,7 +344,8 @@ class EventRanges(Strategy):
             if message.id == last:
                 break
             turns += message.starts_turn
-        return turns >= self.compaction_interval
+        # A turn of which only the beginning was summarised is new, too.
+        return turns + bool(last) >= self.compaction_interval
 
     def _summarised(self, view: View, host: Host, chosen: Chosen) -> View:
         log, notes = host.log, host.notes.setdefault("ranges", [])
