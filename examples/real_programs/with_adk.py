@@ -74,6 +74,7 @@ class Session:
     made: int = 0  # messages that were new in answers
     turns: int = 0
     id: str = "replay"
+    usage: dict[str, int] | None = None  # of the last request
 
     def follow(self, view: dict[str, Any]) -> None:
         """Go on to a view: back, where the user went back, and then on by what is new."""
@@ -87,10 +88,11 @@ class Session:
             self._hear(message, turn)
 
     def report(self, usage: dict[str, int] | None) -> None:
-        """Note what the provider reported of the last request."""
+        """Note what the provider reported of the last request, once, at its answer."""
         last = next((e for e in reversed(self.events) if e.author == AGENT), None)
-        if usage is None or last is None or last.usage_metadata is not None:
+        if usage is None or last is None or usage == self.usage:
             return
+        self.usage = usage
         classes = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h")
         last.usage_metadata = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=sum(usage[name] for name in classes)

@@ -95,3 +95,15 @@ def test_strands_and_our_window_send_the_same_prompts(shared, tmp_path):
     (row,) = json.loads(rows.read_text())
     assert row["equal"] == row["calls"] == 248
     assert row["usd_apart"] == 0
+
+
+@pytest.mark.slow
+def test_adk_and_our_ranges_send_the_same_prompts(shared, tmp_path):
+    session = shared / "recorded" / "entireio-cli" / "77-8aa463e2ba-0.jsonl"
+    rows = tmp_path / "rows.json"
+    program = [sys.executable, EXAMPLES / "real_programs.py", session, "--only", "adk"]
+    run = subprocess.run([*program, "--json", rows], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    if not (found := json.loads(rows.read_text())):  # the package cannot be had
+        pytest.skip(run.stdout.splitlines()[-1])
+    assert [row["equal"] for row in found] == [180, 180]

@@ -171,3 +171,9 @@ def test_a_prompt_shows_summaries_and_what_lies_in_no_range(drawn, count):
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(UsageError, match=wrong.split("=")[0]):
         find_strategy(f"event_ranges({wrong})")
+
+
+def test_a_turn_of_which_only_the_beginning_was_summarised_is_new(story, sent):
+    """A call that nobody has answered ends the range within its turn, which counts once more."""
+    prompts = sent(story("uauauc2ra" + "ua" * 3), EventRanges(overlap_size=0))
+    assert prompts[-2:] == ["range-1 c6 r7 a8 u9 a10 u11", "range-1 range-2 u13"]
