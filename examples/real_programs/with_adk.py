@@ -128,11 +128,10 @@ class Session:
         return [event for event in self.events if event.actions.compaction]
 
     def _go_back(self, last: float) -> None:
-        def holds(event: Event) -> bool:
-            at = event.actions.compaction
-            return (at.end_timestamp if at else event.timestamp) <= last
-
-        self.events = list(filter(holds, self.events))
+        # Whatever was made since, compactions among it, is taken back with the messages.
+        gone = (n for n, e in enumerate(self.events)
+                if not e.actions.compaction and e.timestamp > last)  # fmt: skip
+        del self.events[next(gone) :]
         left = [e.invocation_id for e in self.events if not e.actions.compaction]
         self.turns = int(left[-1] or 0) if left else 0
 
@@ -245,12 +244,16 @@ def edit(session: Session, event: Event, new: str, parts: list[dict[str, Any]]) 
     return {"role": "assistant", "parts": parts} if message == new else message
 
 
+# As our built-in of it says of itself.
+BREAKS = {"last user message": "events are counted, and a turn may have more"}
+
 if __name__ == "__main__":
     mode, first, second = sys.argv[1:]
+    about = {"does": ["summarise"], "breaks": BREAKS}
     if mode == "window":
         rule = compacting(compaction_interval=int(first), overlap_size=int(second))
-        serve(rule, "adk sliding window", VERSION, phases=["after_turn"], does=["summarise"])
+        serve(rule, "adk sliding window", VERSION, phases=["after_turn"], **about)
     else:
         rule = compacting(token_threshold=int(first), event_retention_size=int(second))
         phases = ["before_call", "after_turn"]
-        serve(rule, "adk token threshold", VERSION, phases=phases, does=["summarise"])
+        serve(rule, "adk token threshold", VERSION, phases=phases, **about)
