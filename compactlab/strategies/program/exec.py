@@ -37,7 +37,7 @@ from compactlab.strategies.program.protocol import (
     Turned,
     Write,
     kind_of,
-    sent_part,
+    summary_part,
 )
 
 
@@ -214,8 +214,7 @@ class _Line:
         with self._blamed():
             messages = self._exchange.messages(request.messages, view, host)
             before = self._exchange.messages(request.previous, view, host)
-        parts = (part for message in before for part in message.parts)
-        carried = tuple(part for part in parts if part.kind == "summary")
+        carried = tuple(part for message in before for part in _carried(message))
         asked = SummaryRequest(
             messages,
             request.max_tokens,
@@ -226,7 +225,7 @@ class _Line:
             request.waits,
         )
         count = blocks_of(host.model.tokenizer).tokenizer.part
-        return Summary(tuple(sent_part(p, count(p)) for p in host.summarize(view, asked)))
+        return Summary(tuple(summary_part(p, count(p)) for p in host.summarize(view, asked)))
 
     @staticmethod
     def _written(request: Summarize, messages: Iterable[Message], carried: Iterable[Part]) -> str:
@@ -234,3 +233,13 @@ class _Line:
         if request.rides == "live":
             return ""
         return "\n\n".join(filter(None, [*(p.text for p in carried), transcript(messages)]))
+
+
+def _carried(message: Message) -> Iterator[Part]:
+    """What a message tells of others: parts of a summary, and quotations."""
+    for part in message.parts:
+        quoted = part.kind == "verbatim" and bool(part.sources)
+        if part.kind == "summary" or (
+            quoted and all(source.id != message.id for source in part.sources)
+        ):
+            yield part

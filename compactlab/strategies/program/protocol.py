@@ -61,6 +61,12 @@ class SentPart(Struct, frozen=True, omit_defaults=True):
     tokens: int = 0
 
 
+class SummaryPart(SentPart, frozen=True, omit_defaults=True, kw_only=True):
+    """A part of a summary. It always has its kind: some are quotations, and shall stay such."""
+
+    kind: Kind
+
+
 class SentMessage(Struct, frozen=True, omit_defaults=True):
     """A message; in the place of an earlier one of the same id, if there was one."""
 
@@ -103,7 +109,7 @@ class Counted(Struct, tag="counted", frozen=True):
 class Summary(Struct, tag="summary", frozen=True):
     """What the summariser wrote, ready to be parts of a new message; empty if it wrote nothing."""
 
-    parts: tuple[SentPart, ...]
+    parts: tuple[SummaryPart, ...]
 
 
 class Turned(Struct, tag="turned", frozen=True):
@@ -315,6 +321,11 @@ def sent_part(part: Part, tokens: int, owner: str = "") -> SentPart:
         part.type, part.text, part.kind, sources, part.name, part.call_id, part.is_error,
         part.handle, part.size, tokens,
     )  # fmt: skip
+
+
+def summary_part(part: Part, tokens: int) -> SummaryPart:
+    """A part of a summary, as a program is told of it."""
+    return SummaryPart(**msgspec.structs.asdict(sent_part(part, tokens)))
 
 
 def _reference(source: Source) -> Reference:

@@ -75,6 +75,11 @@ def answer(view):  # noqa: PLR0911, PLR0912
         parts = ask(type="summarize", messages=ids[:-2], max_tokens=100, **more)["parts"]
         summary = [{"role": "user", "parts": [{"text": "So far:"}, *parts]}] if parts else []
         return {"messages": [*summary, *ids[-2:]]}
+    if HOW == "carry" and len(ids) > 6:
+        before = [m["id"] for m in messages if any(p.get("kind") == "summary" for p in m["parts"])]
+        old = [id for id in ids[:-2] if id not in before]
+        parts = ask(type="summarize", messages=old, max_tokens=100, previous=before)["parts"]
+        return {"messages": [{"role": "user", "parts": parts}, *ids[-2:]]}
     if HOW == "notes":
         return {"notes": {"asked": view["notes"].get("asked", 0) + 1}}
     if HOW == "mark":

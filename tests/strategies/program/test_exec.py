@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.message import Message, Source, plain
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import built_in
 from compactlab.sim.replay.host import Host
@@ -132,6 +133,47 @@ def test_a_summary_is_made_and_billed_as_for_a_class(obedient, tell, rides):
     ours = steps(conversation, Summarising(rides))
     assert any(call.usage.prompt > 400 for step in ours for call in step.side)
     assert steps(conversation, obedient("summary", rides)) == ours
+
+
+@dataclass(frozen=True)
+class Quotes(Recap):
+    """The recap, and after it word for word what is quoted in the one before, or the first text."""
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        first = next(p for m in request.messages for p in m.parts if p.type == "text")
+        old = [part for part in request.previous if part.kind == "verbatim"]
+        return (*super().summarize(request, count), *(old or [first]))
+
+
+@dataclass(frozen=True)
+class CarryingOn(Strategy):
+    """All but two messages are summarised, the summary before is carried on."""
+
+    def compact(self, view: View, host: Host) -> View:
+        if len(view.messages) <= 6:
+            return view
+        before = [m for m in view.messages if any(p.kind == "summary" for p in m.parts)]
+        old = tuple(m for m in view.messages[:-2] if m not in before)
+        previous = tuple(part for message in before for part in message.parts)
+        read = "\n\n".join([*(part.text for part in previous), transcript(old)])
+        parts = host.summarize(view, SummaryRequest(old, 100, previous, transcript=read))
+        id = f"program:{len(host.compactions) + 1}"
+        summary = Message(id, "user", parts, host.now, meta=True)
+        return view.with_messages([summary, *view.messages[-2:]])
+
+
+def test_what_a_summary_quotes_stays_a_quotation_and_is_carried_on(obedient, tell):
+    """Its parts are put in as they come, and the next summary is asked for with them."""
+    conversation = tell("ucracracraucracracra", size=400)
+    options = Options(MODEL, summarizer=Quotes(), window=50_000, overhead=Unseen())
+    ours, theirs = (
+        list(replay(conversation, strategy, options))
+        for strategy in (CarryingOn(), obedient("carry"))
+    )
+    summaries = {m.id: m for step in theirs for m in step.added if m.id.startswith("program:")}
+    assert len(summaries) > 1
+    assert all([p.kind for p in m.parts] == ["summary", "verbatim"] for m in summaries.values())
+    assert theirs == ours
 
 
 def test_a_transcript_of_the_programs_own_is_what_is_read(obedient, tell):
