@@ -97,6 +97,10 @@ ARMS = (
     Arm(
         "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi", 80_000,
     ),
+    Arm(
+        "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
+        "fraction_split(verify=False)", 80_000,
+    ),
 )  # fmt: skip
 
 
