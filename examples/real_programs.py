@@ -8,7 +8,7 @@ Each framework is installed with pinned versions in an environment of its own be
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
 replayed over every session, and the prompts of each call are compared, message by message: roles,
 and the texts that stand for something that was said. Leads and place-holders that stand for nothing
-are in the framework's words in one and in ours in the other; they are in the tokens. The table says
+(a note within a text whose middle is cut out, too) are in the framework's words in one and in ours in the other; they are in the tokens. The table says
 for how many calls the prompts are equal, how far apart tokens and dollars are, and where the first
 difference of each session is. What cannot be had or compared is named with the reason; the exit
 code is 1 if fewer than four frameworks could be compared.
@@ -31,7 +31,7 @@ from peers.environment import InstallError, ready, succeed
 import compactlab
 from compactlab.scenarios.readers.transcript import find, read
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.message import Message, Usage
+from compactlab.sim.core.message import Message, Part, Usage
 from compactlab.sim.models.model import find_model
 from compactlab.sim.models.pricing import prices_of
 
@@ -99,7 +99,7 @@ ARMS = (
     ),
     Arm(
         "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
-        "fraction_split(verify=False)", 80_000,
+        "fraction_split(verify=False)", 160_000,
     ),
 )  # fmt: skip
 
@@ -128,8 +128,8 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
     def look(message: Message) -> Read:
         if id(message) not in known:
             whole = "".join(part.text for part in message.parts)
-            said = "".join(part.text for part in message.parts if part.sources)
-            digests = Read(hash((message.role, whole)), hash((message.role, said)))
+            told = "".join(map(said, message.parts))
+            digests = Read(hash((message.role, whole)), hash((message.role, told)))
             known[id(message)] = message, digests
         return known[id(message)][1]
 
@@ -139,6 +139,13 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
         usages = [step.usage, *(side.usage for side in step.side)]
         usd = sum(cost(step.model, step.time, usage) for usage in usages)
         yield Sent(step.answer, tuple(prompt), sum(u.prompt for u in usages), usd)
+
+
+def said(part: Part) -> str:
+    """What a part says for something; of a text whose middle is cut out, which spans are left."""
+    if part.kind == "truncated" and len(part.sources) > 1:
+        return repr(part.sources)
+    return part.text if part.sources else ""
 
 
 def same(one: Sequence[Read], other: Sequence[Read]) -> bool:

@@ -17,6 +17,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 globalThis.console = new Console(process.stderr); // standard output is the protocol's
+console.debug = () => {};
 const [folder] = process.argv.slice(2);
 const scratch = await mkdtemp(`${tmpdir()}/gemini-cli-`);
 process.env.GEMINI_CLI_HOME = scratch;
@@ -77,7 +78,8 @@ Object.defineProperties(config, { config: { value: config }, storage: { value: {
 const service = new ChatCompressionService();
 let truncations = 0;
 
-const shown = (part) => part.text || ".".repeat(4 * (part.size ?? 0));
+// Where nobody has the text: as many characters and tokens as it has.
+const shown = (part) => part.text || " the".repeat(part.size ?? 0);
 
 // A message as a content of Gemini's API, and which of its parts each part is. The client does not
 // take thoughts into its history.
@@ -89,8 +91,11 @@ function content(sent) {
     if (part.type === "thinking") return;
     if (part.type === "image") made = { inlineData: { data: ".".repeat(4 * (part.size ?? 0)), mimeType: "image/png" } };
     if (part.type === "tool_call") made = { functionCall: { ...id, name: part.name ?? "", args: parsed(part.text) } };
-    if (part.type === "tool_result")
-      made = { functionResponse: { ...id, name: part.name ?? "", response: { [part.is_error ? "error" : "output"]: shown(part) } } };
+    if (part.type === "tool_result") {
+      // What has been put in the place of an error is an output.
+      const key = part.is_error && part.kind !== "truncated" ? "error" : "output";
+      made = { functionResponse: { ...id, name: part.name ?? "", response: { [key]: shown(part) } } };
+    }
     places.set(made, [sent.id, place]);
     parts.push(made);
   });
@@ -176,20 +181,24 @@ async function answer(view) {
   return { messages: [...front, ...kept, ...pending], notes: { ...notes, after: last } };
 }
 
-// A result whose middle was cut out, with the spans that are left of it; all of it stays in a file.
+// A result that did not fit. If its middle was cut out, all of it stays in a file, and the spans
+// that are left of it are told; an error that is not long has become an output.
 async function shortened(sent, at, text) {
   const part = sent.parts[at];
   if (text === part.text) return undefined;
   const [, path] = text.split("\n", 1)[0].match(/ see: (.*)$/) ?? [];
-  const handle = path ? path.slice(files.length + 1) : "";
-  if (handle) await ask("write", { path: handle, text: part.text });
-  const most = config.getTruncateToolOutputThreshold();
-  const head = [...part.text.slice(0, Math.floor(most * 0.2))].length;
-  const tail = [...part.text.slice(-(most - Math.floor(most * 0.2)))].length;
-  const length = [...part.text].length;
-  const whole = (part.kind ?? "verbatim") === "verbatim";
+  if (!path?.startsWith(files)) return { part: at, text, kind: "truncated" };
+  const handle = path.slice(files.length + 1);
+  await ask("write", { path: handle, text: part.text });
+  const edit = { part: at, text: text.replace(path, handle), kind: "truncated", handle: part.handle ?? handle };
+  if (part.kind) return { ...edit, sources: part.sources };
+  const kept = config.getTruncateToolOutputThreshold();
+  const first = Math.floor(kept * 0.2);
+  const length = [...part.text].length; // in code points, as the protocol counts
+  const head = [...part.text.slice(0, first)].length;
+  const tail = [...part.text.slice(first - kept)].length;
   const spans = [[0, head], [length - tail, length]].map(([start, end]) => ({ id: sent.id, part: at, start, end }));
-  return { part: at, text: text.replaceAll(`${files}/`, ""), kind: "truncated", sources: whole ? spans : part.sources, handle: part.handle ?? handle };
+  return { ...edit, sources: spans };
 }
 
 let known = new Map();
