@@ -8,7 +8,7 @@ Each framework is installed with pinned versions in an environment of its own be
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
 replayed over every session, and the prompts of each call are compared, message by message: roles,
 and the texts that stand for something that was said. Leads and place-holders that stand for nothing
-(a note within a text whose middle is cut out, too) are in the framework's words in one and in ours in the other; they are in the tokens. The table says
+(where the rest of an output is, too) are in the framework's words in one and in ours in the other; they are in the tokens. The table says
 for how many calls the prompts are equal, how far apart tokens and dollars are, and where the first
 difference of each session is. What cannot be had or compared is named with the reason; the exit
 code is 1 if fewer than four frameworks could be compared.
@@ -142,8 +142,8 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
 
 
 def said(part: Part) -> str:
-    """What a part says for something; of a text whose middle is cut out, which spans are left."""
-    if part.kind == "truncated" and len(part.sources) > 1:
+    """What a part says for something; of what was put away in a file, which spans are left."""
+    if part.handle:
         return repr(part.sources)
     return part.text if part.sources else ""
 

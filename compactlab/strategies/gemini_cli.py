@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from compactlab.sim.core.limits import above, at_least
-from compactlab.sim.core.message import Message, Part, frame, plain, remembered
+from compactlab.sim.core.message import Message, Part, Source, frame, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
@@ -22,7 +22,6 @@ from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
 from compactlab.strategies.mechanisms.text import (
     LONE,
-    changed_to,
     holds,
     with_parts,
     without_middle,
@@ -35,6 +34,7 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 # so many characters a quarter for any.
 KEPT_CHARS = 40_000
 _CHARS_PER_TOKEN = 4
+_MARKER = 200  # what is cut is longer than it may be by the note that stands for the middle
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
@@ -222,23 +222,34 @@ def _written(part: Part) -> str:
 
 
 def _beyond(message: Message, index: int, host: Host, most: int) -> Part:
-    """A result that does not fit: cut if it is long; what failed becomes a plain output."""
+    """A result that does not fit: cut if it is long; what failed becomes a plain output.
+
+    Where the prompt is larger than the window, ``most`` is below 0. JavaScript's ``slice`` takes
+    both ends for other ones then: nothing is left of most results, and parts of very long ones
+    may be there twice.
+    """
     part = message.parts[index]
     length = len(part.text)
-    if part.kind == "truncated":
-        return part
-    if length <= most:
-        if not part.is_error:
+    if length <= most + (_MARKER if part.kind in ("truncated", "stub") else 0):
+        if not part.is_error or part.kind != "verbatim":
             return part
-        kind = changed_to("truncated", part)
-        return msgspec.structs.replace(part, text=_written(part), kind=kind, is_error=False)
+        return msgspec.structs.replace(
+            part, text=_written(part), kind="truncated", is_error=False
+        )
     head = math.floor(most * _HEAD)
+    tail = most - head
+    head = head if head >= 0 else max(length + head, 0)
+    tail = tail if tail > 0 else max(length + tail, 0)
     path = f"tool-outputs/{message.id}-{index}.txt"
-    host.files[path] = part.text
+    host.files.setdefault(path, part.text)
     left_out = length - most
     marker = f"\n\n[{left_out} characters left out; all of it is in {path}]\n\n"
-    shorter = without_middle(message, index, head, most - head, marker)
-    return msgspec.structs.replace(shorter, handle=part.handle or path)
+    if head or tail or part.kind != "verbatim":
+        shorter = without_middle(message, index, head, tail, marker)
+    else:
+        sources = (Source(message.id, index),)
+        shorter = msgspec.structs.replace(part, text=marker, kind="stub", sources=sources)
+    return msgspec.structs.replace(shorter, is_error=False, handle=part.handle or path)
 
 
 # Our own words; only their length matters.
@@ -319,10 +330,8 @@ class FractionSplit(Strategy):
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
             return view
         history, pending = view.messages[:end], view.messages[end:]
-        # Where the prompt is larger than the window, the original writes outputs twice.
-        room = _CHARS_PER_TOKEN * (host.window - before)
-        most = min(KEPT_CHARS, room)
-        short = within_budget(history, host, self.output_budget, most) if room > 0 else history
+        most = min(KEPT_CHARS, _CHARS_PER_TOKEN * (host.window - before))
+        short = within_budget(history, host, self.output_budget, most)
         if host.notes.get("inflated"):
             smaller = estimate(short) < before
             return view.with_messages([*short, *pending]) if smaller else view

@@ -197,8 +197,9 @@ async function shortened(sent, at, text) {
   const length = [...part.text].length; // in code points, as the protocol counts
   const head = [...part.text.slice(0, first)].length;
   const tail = [...part.text.slice(first - kept)].length;
-  const spans = [[0, head], [length - tail, length]].map(([start, end]) => ({ id: sent.id, part: at, start, end }));
-  return { ...edit, sources: spans };
+  const spans = [[0, head], [length - tail, length]].filter(([start, end]) => start < end);
+  if (!spans.length) return { ...edit, kind: "stub" };
+  return { ...edit, sources: spans.map(([start, end]) => ({ id: sent.id, part: at, start, end })) };
 }
 
 let known = new Map();
