@@ -8,10 +8,11 @@ Each framework is installed with pinned versions in an environment of its own be
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
 replayed over every session, and the prompts of each call are compared, message by message: roles,
 and the texts that stand for something that was said. Leads and place-holders that stand for nothing
-(where the rest of an output is, too) are in the framework's words in one and in ours in the other; they are in the tokens. The table says
-for how many calls the prompts are equal, how far apart tokens and dollars are, and where the first
-difference of each session is. What cannot be had or compared is named with the reason; the exit
-code is 1 if fewer than four frameworks could be compared.
+(where the rest of an output is, too) are in the framework's words in one and in ours in the other;
+they are in the tokens. The table says for how many calls the prompts are equal, how far apart
+tokens and dollars are, and where the first difference of each session is. What cannot be had or
+compared is named with the reason; the exit code is 1 if fewer than four frameworks could be
+compared.
 """
 
 from __future__ import annotations

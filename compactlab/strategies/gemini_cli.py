@@ -189,9 +189,7 @@ def _quarters(message: Message) -> int:
     return quarters
 
 
-def within_budget(
-    messages: Messages, host: Host, budget: int, most: int = KEPT_CHARS
-) -> Messages:
+def within_budget(messages: Messages, host: Host, budget: int, most: int = KEPT_CHARS) -> Messages:
     """Keep the newest tool outputs whole up to a budget; cut the older ones that are long.
 
     What is cut out stays in a file, by whose path it can be fetched again. As
@@ -233,9 +231,7 @@ def _beyond(message: Message, index: int, host: Host, most: int) -> Part:
     if length <= most + (_MARKER if part.kind in ("truncated", "stub") else 0):
         if not part.is_error or part.kind != "verbatim":
             return part
-        return msgspec.structs.replace(
-            part, text=_written(part), kind="truncated", is_error=False
-        )
+        return msgspec.structs.replace(part, text=_written(part), kind="truncated", is_error=False)
     head = math.floor(most * _HEAD)
     tail = most - head
     head = head if head >= 0 else max(length + head, 0)

@@ -175,7 +175,7 @@ async function answer(view) {
   const kept = messages.slice(start, end).map(({ id, parts }) =>
     shorter.has(id) ? { id, parts: parts.map((_, at) => shorter.get(id).get(at) ?? at) } : id);
   const front = compressed
-    ? [{ role: "user", parts: made }, { role: "assistant", parts: newHistory[1].parts.map(({ text }) => ({ text })) }]
+    ? [{ role: "user", parts: made.map((part) => ({ kind: "verbatim", ...part })) }, { role: "assistant", parts: newHistory[1].parts.map(({ text }) => ({ text })) }]
     : [];
   const last = pending.at(-1) ?? messages.at(-1).id;
   return { messages: [...front, ...kept, ...pending], notes: { ...notes, after: last } };

@@ -215,7 +215,7 @@ class _Line:
             messages = self._exchange.messages(request.messages, view, host)
             before = self._exchange.messages(request.previous, view, host)
         parts = (part for message in before for part in message.parts)
-        carried = tuple(part for part in parts if part.kind == "summary")
+        carried = tuple(part for part in parts if part.sources)
         asked = SummaryRequest(
             messages,
             request.max_tokens,
