@@ -8,10 +8,11 @@ Each framework is installed with pinned versions in an environment of its own be
 when and what to compact. Its summaries are made by the same summariser as the built-in's. Both are
 replayed over every session, and the prompts of each call are compared, message by message: roles,
 and the texts that stand for something that was said. Leads and place-holders that stand for nothing
-are in the framework's words in one and in ours in the other; they are in the tokens. The table says
-for how many calls the prompts are equal, how far apart tokens and dollars are, and where the first
-difference of each session is. What cannot be had or compared is named with the reason; the exit
-code is 1 if fewer than four frameworks could be compared.
+(where the rest of an output is, too) are in the framework's words in one and in ours in the other;
+they are in the tokens. The table says for how many calls the prompts are equal, how far apart
+tokens and dollars are, and where the first difference of each session is. What cannot be had or
+compared is named with the reason; the exit code is 1 if fewer than four frameworks could be
+compared.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from peers.environment import InstallError, ready, succeed
 import compactlab
 from compactlab.scenarios.readers.transcript import find, read
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.message import Message, Usage
+from compactlab.sim.core.message import Message, Part, Usage
 from compactlab.sim.models.model import find_model
 from compactlab.sim.models.pricing import prices_of
 
@@ -104,6 +105,10 @@ ARMS = (
     Arm(
         "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi", 80_000,
     ),
+    Arm(
+        "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
+        "fraction_split(verify=False)", 160_000,
+    ),
 )  # fmt: skip
 
 
@@ -131,8 +136,8 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
     def look(message: Message) -> Read:
         if id(message) not in known:
             whole = "".join(part.text for part in message.parts)
-            said = "".join(part.text for part in message.parts if part.sources)
-            digests = Read(hash((message.role, whole)), hash((message.role, said)))
+            told = "".join(map(said, message.parts))
+            digests = Read(hash((message.role, whole)), hash((message.role, told)))
             known[id(message)] = message, digests
         return known[id(message)][1]
 
@@ -142,6 +147,13 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
         usages = [step.usage, *(side.usage for side in step.side)]
         usd = sum(cost(step.model, step.time, usage) for usage in usages)
         yield Sent(step.answer, tuple(prompt), sum(u.prompt for u in usages), usd)
+
+
+def said(part: Part) -> str:
+    """What a part says for something; of what was put away in a file, which spans are left."""
+    if part.handle:
+        return repr(part.sources)
+    return part.text if part.sources else ""
 
 
 def same(one: Sequence[Read], other: Sequence[Read]) -> bool:

@@ -6,12 +6,12 @@ import json
 import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from compactlab.sim.core.limits import above, at_least
-from compactlab.sim.core.message import Message, Part, frame, plain, remembered
+from compactlab.sim.core.message import Message, Part, Source, frame, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
@@ -20,16 +20,25 @@ from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
-from compactlab.strategies.mechanisms.text import LONE, holds, with_parts, without_middle
+from compactlab.strategies.mechanisms.text import (
+    LONE,
+    holds,
+    with_parts,
+    without_middle,
+)
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
-# of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
-# that is not ASCII, and above so many characters a quarter for any.
+# of them from its beginning, and less where the window has little room, at four to a token;
+# estimates count a quarter of a token for each character, 1.5 for one that is not ASCII, and above
+# so many characters a quarter for any.
 KEPT_CHARS = 40_000
+_CHARS_PER_TOKEN = 4
+_MARKER = 200  # what is cut is longer than it may be by the note that stands for the middle
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
+_AROUND = len('{"role":,"parts":[]}')
 _quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -44,21 +53,78 @@ def split_point(contents: Messages, fraction: float) -> int:
     """
     if fraction <= 0 or fraction >= 1:
         raise ValueError("Fraction must be between 0 and 1")
-    target = contents.total(json_chars) * fraction
+    return _split([_Content(n, *_told(m), json_chars(m)) for n, m in enumerate(contents)], fraction)
+
+
+def history_split(history: Messages, fraction: float) -> int:
+    """The same point of a history as the client has it, as an index of a message.
+
+    It has no thoughts, and what comes without an answer between it is one content: a result of a
+    tool and what the user says next, or the results of several calls.
+    """
+    contents = curated(history)
+    index = _split(contents, fraction)
+    if index == len(contents):
+        return len(history)
+    return contents[index].first if index else 0
+
+
+class _Content(NamedTuple):
+    """What the search for a cut must know of a content: the index of its first message, and more.
+
+    ``results`` and ``calls`` say whether a tool's are among its parts.
+    """
+
+    first: int
+    model: bool
+    results: bool
+    calls: bool
+    chars: int
+
+
+def curated(history: Messages) -> list[_Content]:
+    """The contents that the client makes of a history (``getHistory(true)``, 0.61.0)."""
+    contents: list[_Content] = []
+    for index, message in enumerate(history):
+        chars = _spoken_chars(message)
+        if not chars:
+            continue
+        model, results, calls = _told(message)
+        last = contents[-1] if contents else None
+        if last is not None and last.model == model:
+            results, calls = results or last.results, calls or last.calls
+            contents[-1] = _Content(last.first, model, results, calls, last.chars + chars)
+        else:
+            # One comma fewer than parts.
+            around = _AROUND - 1 + _quoted("model" if model else "user")
+            contents.append(_Content(index, model, results, calls, around + chars))
+    return contents
+
+
+def _told(message: Message) -> tuple[bool, bool, bool]:
+    """Whether it is the model's, has results (every tool's counts as such), and has calls."""
+    results = message.role == "tool" or holds(message, "tool_result")
+    return message.role == "assistant", results, holds(message, "tool_call")
+
+
+@remembered
+def _spoken_chars(message: Message) -> int:
+    """Characters of a message's parts without thoughts, each with a comma; 0 for no part."""
+    return sum(_part_chars(part) + 1 for part in message.parts if part.type != "thinking")
+
+
+def _split(contents: list[_Content], fraction: float) -> int:
+    target = sum(content.chars for content in contents) * fraction
     last = before = 0
-    for index, message in enumerate(contents):
-        if _is_plain(message):
+    for index, content in enumerate(contents):
+        if not content.model and not content.results:
             if before >= target:
                 return index
             last = index
-        before += json_chars(message)
-    if contents and contents[-1].role == "assistant" and not holds(contents[-1], "tool_call"):
+        before += content.chars
+    if contents and contents[-1].model and not contents[-1].calls:
         return len(contents)
     return last
-
-
-def _is_plain(message: Message) -> bool:
-    return message.role == "user" and not holds(message, "tool_result")
 
 
 @remembered
@@ -67,7 +133,7 @@ def json_chars(message: Message) -> int:
     role = message.origin or ("model" if message.role == "assistant" else "user")
     parts = [_part_chars(part) for part in message.parts]
     commas = max(len(parts) - 1, 0)
-    return len('{"role":,"parts":[]}') + _quoted(role) + sum(parts) + commas
+    return _AROUND + _quoted(role) + sum(parts) + commas
 
 
 def _part_chars(part: Part) -> int:
@@ -101,28 +167,33 @@ def estimate_text(text: str) -> float:
     return ascii_only * _ASCII + (length - ascii_only) * _OTHER
 
 
+def estimate(history: Messages) -> int:
+    """Tokens of a history as Gemini CLI estimates them: rounded down, once for all."""
+    return history.total(_quarters) // 4
+
+
 @remembered
-def estimate_content(message: Message) -> int:
-    """Tokens of a message as Gemini CLI estimates them."""
-    tokens = 0.0
+def _quarters(message: Message) -> int:
+    """Quarters of tokens of a message; the history has no thoughts."""
+    quarters = 0
     for part in message.parts:
         if part.type == "image":
-            tokens += _IMAGE
+            quarters += 4 * _IMAGE
         elif part.type == "tool_result":
-            wrapped = len('{"output":}') + _quoted(part.text)
-            tokens += (utf16_length(part.name) + wrapped) * _ASCII
+            wrapped = len('{"error":}' if part.is_error else '{"output":}') + _quoted(part.text)
+            quarters += utf16_length(part.name) + wrapped + 4 * part.size
         elif part.type == "tool_call":
-            tokens += _part_chars(part) * _ASCII
-        else:
-            tokens += estimate_text(part.text) + part.size
-    return math.floor(tokens)
+            quarters += _part_chars(part)
+        elif part.type == "text":
+            quarters += round(4 * estimate_text(part.text)) + 4 * part.size
+    return quarters
 
 
-def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
+def within_budget(messages: Messages, host: Host, budget: int, most: int = KEPT_CHARS) -> Messages:
     """Keep the newest tool outputs whole up to a budget; cut the older ones that are long.
 
     What is cut out stays in a file, by whose path it can be fetched again. As
-    ``truncateHistoryToBudget`` (0.61.0); an output of up to 40,000 characters is never cut.
+    ``truncateHistoryToBudget`` (0.61.0); an output of up to ``most`` characters is never cut.
     """
     used, changed = 0, {}
     for place in range(len(messages) - 1, -1, -1):
@@ -133,9 +204,9 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
         for index in range(len(parts) - 1, -1, -1):
             if parts[index].type != "tool_result":
                 continue
-            tokens = math.floor(estimate_text(parts[index].text))
+            tokens = math.floor(estimate_text(_written(parts[index])))
             if used + tokens > budget:
-                parts[index] = _cut(message, index, host)
+                parts[index] = _beyond(message, index, host, most)
                 tokens = math.floor(estimate_text(parts[index].text))
             used += tokens
         if (shorter := with_parts(message, parts)) is not message:
@@ -143,18 +214,38 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
     return messages.replace(changed)
 
 
-def _cut(message: Message, index: int, host: Host) -> Part:
+def _written(part: Part) -> str:
+    """A result as the client reads it: what failed has no output, and is JSON in lines."""
+    return f'{{\n  "error": {_quote(part.text)}\n}}' if part.is_error else part.text
+
+
+def _beyond(message: Message, index: int, host: Host, most: int) -> Part:
+    """A result that does not fit: cut if it is long; what failed becomes a plain output.
+
+    Where the prompt is larger than the window, ``most`` is below 0. JavaScript's ``slice`` takes
+    both ends for other ones then: nothing is left of most results, and parts of very long ones
+    may be there twice.
+    """
     part = message.parts[index]
     length = len(part.text)
-    if length <= KEPT_CHARS or part.kind == "truncated":
-        return part
-    head = math.floor(KEPT_CHARS * _HEAD)
+    if length <= most + (_MARKER if part.kind in ("truncated", "stub") else 0):
+        if not part.is_error or part.kind != "verbatim":
+            return part
+        return msgspec.structs.replace(part, text=_written(part), kind="truncated", is_error=False)
+    head = math.floor(most * _HEAD)
+    tail = most - head
+    head = head if head >= 0 else max(length + head, 0)
+    tail = tail if tail > 0 else max(length + tail, 0)
     path = f"tool-outputs/{message.id}-{index}.txt"
-    host.files[path] = part.text
-    left_out = length - KEPT_CHARS
+    host.files.setdefault(path, part.text)
+    left_out = length - most
     marker = f"\n\n[{left_out} characters left out; all of it is in {path}]\n\n"
-    shorter = without_middle(message, index, head, KEPT_CHARS - head, marker)
-    return msgspec.structs.replace(shorter, handle=part.handle or path)
+    if head or tail or part.kind != "verbatim":
+        shorter = without_middle(message, index, head, tail, marker)
+    else:
+        sources = (Source(message.id, index),)
+        shorter = msgspec.structs.replace(part, text=marker, kind="stub", sources=sources)
+    return msgspec.structs.replace(shorter, is_error=False, handle=part.handle or path)
 
 
 # Our own words; only their length matters.
@@ -167,6 +258,8 @@ VERIFY = (
     "Look at your snapshot again. If a path, a name, a number, a result or a wish of the user is "
     "missing or could be said more exactly, answer with a better one; else with the same."
 )
+# What the original's instructions are longer than ours, in o200k.
+_LONGER = Part("text", "", "opaque", (), name="instructions", size=610)
 ACKNOWLEDGED = "Understood, I go on from there."
 _MAX_TOKENS = 8192  # the original sets no limit
 _TRIGGER = 0.5  # its DEFAULT_COMPRESSION_TOKEN_THRESHOLD
@@ -233,11 +326,12 @@ class FractionSplit(Strategy):
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
             return view
         history, pending = view.messages[:end], view.messages[end:]
-        short = within_budget(history, host, self.output_budget)
+        most = min(KEPT_CHARS, _CHARS_PER_TOKEN * (host.window - before))
+        short = within_budget(history, host, self.output_budget, most)
         if host.notes.get("inflated"):
-            smaller = short.total(estimate_content) < before
+            smaller = estimate(short) < before
             return view.with_messages([*short, *pending]) if smaller else view
-        cut = split_point(short, 1 - self.preserve)
+        cut = history_split(short, 1 - self.preserve)
         if not cut:
             return view
         snapshot = self._snapshot(view, host, history[:cut], short[:cut])
@@ -249,7 +343,7 @@ class FractionSplit(Strategy):
         )
         _, rest = parted(short.append(*pending), cut)
         after = Messages([first, model, *rest])
-        size = after.total(estimate_content) - pending.total(estimate_content)
+        size = estimate(after[: len(after) - len(pending)])
         if size > before or host.count(after) > host.count(view.messages):
             host.notes["inflated"] = True
             return view
@@ -259,8 +353,8 @@ class FractionSplit(Strategy):
         self, view: View, host: Host, whole: Messages, short: Messages
     ) -> tuple[Part, ...]:
         """The summary of the older part: of what it was before outputs were cut, if that fits."""
-        old = whole if whole.total(estimate_content) < host.window else short
-        live = View((plain(SYSTEM),), old)
+        old = whole if estimate(whole) < host.window else short
+        live = View((plain(SYSTEM), _LONGER), without_thoughts(old))
         most = host.model.max_output or _MAX_TOKENS
         request = live_request(old, most)
         summary = host.summarize(live, request)
@@ -279,7 +373,16 @@ def _prompt_tokens(view: View, host: Host) -> int:
         return host.reported.prompt
     if host.reported is None:
         return 0
-    return view.messages[: _history(view.messages)].total(estimate_content)
+    return estimate(view.messages[: _history(view.messages)])
+
+
+def without_thoughts(messages: Messages) -> Messages:
+    """Messages as they are sent to the summariser; what is nothing but thought is left out."""
+    spoken = (
+        with_parts(message, [part for part in message.parts if part.type != "thinking"])
+        for message in messages
+    )
+    return Messages(message for message in spoken if message.parts)
 
 
 def _history(messages: Messages) -> int:

@@ -44,6 +44,11 @@ def test_in_a_turn_that_never_ends_there_is_nowhere_to_cut(story, play):
     assert not any(step.compaction or step.side for step in steps)
 
 
+def test_a_reminder_behind_a_result_is_no_place_for_a_cut(story, play):
+    steps = play(story("u" + "crm" * 6 + "a"), FractionSplit(), window=2000).steps
+    assert not any(step.compaction or step.side for step in steps)
+
+
 def test_two_requests_are_made_and_the_second_holds_the_first_answer(story, play):
     one, two = next(s.side for s in play(story("ua" * 8), FractionSplit(), window=2000).steps[6:])
     assert {one.purpose, two.purpose} == {"summary"}
