@@ -75,6 +75,12 @@ def answer(view):  # noqa: PLR0911, PLR0912
         parts = ask(type="summarize", messages=ids[:-2], max_tokens=100, **more)["parts"]
         summary = [{"role": "user", "parts": [{"text": "So far:"}, *parts]}] if parts else []
         return {"messages": [*summary, *ids[-2:]]}
+    if HOW == "quotes" and len(ids) > 6:
+        previous = [id for id in ids if id.startswith("program:")]
+        told = [id for id in ids[:-2] if id not in previous]
+        parts = ask(type="summarize", messages=told, previous=previous, max_tokens=100)["parts"]
+        quoted = [{"kind": "verbatim", **part} for part in parts]
+        return {"messages": [{"role": "user", "parts": [{"text": "So far:"}, *quoted]}, *ids[-2:]]}
     if HOW == "notes":
         return {"notes": {"asked": view["notes"].get("asked", 0) + 1}}
     if HOW == "mark":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.message import Message, Source, plain
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import built_in
 from compactlab.sim.replay.host import Host
@@ -20,7 +21,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.strategies.controls import KeepAll
@@ -132,6 +133,29 @@ def test_a_summary_is_made_and_billed_as_for_a_class(obedient, tell, rides):
     ours = steps(conversation, Summarising(rides))
     assert any(call.usage.prompt > 400 for step in ours for call in step.side)
     assert steps(conversation, obedient("summary", rides)) == ours
+
+
+@dataclass(frozen=True)
+class Quoting(Summarizer):
+    """Says something, and what was said first, word for word."""
+
+    carried: list[list[str]] = field(default_factory=list)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        self.carried.append([part.kind for part in request.previous])
+        first = request.messages[0].parts[0]
+        return (
+            Part("text", "Notes.", "summary", first.sources),
+            Part("text", first.text, "verbatim", first.sources),
+        )
+
+
+def test_an_earlier_summary_is_carried_on_with_its_quotes(obedient, tell):
+    summarizer = Quoting()
+    options = Options(MODEL, summarizer=summarizer, window=50_000, overhead=Unseen())
+    for _ in replay(tell("uauauauauauaua"), obedient("quotes"), options):
+        pass
+    assert summarizer.carried[:2] == [[], ["summary", "verbatim"]]
 
 
 def test_a_transcript_of_the_programs_own_is_what_is_read(obedient, tell):
