@@ -98,12 +98,10 @@ def test_of_what_lies_in_a_file_the_spans_that_are_left_count():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "session", "calls", "apart"),
-    [("strands", "5e-5207b424e2-0", 248, 0), ("gemini-cli", "13-340918e71b-0", 151, 0.01)],
+    ("name", "session", "calls"),
+    [("strands", "5e-5207b424e2-0", 248), ("gemini-cli", "13-340918e71b-0", 151)],
 )
-def test_a_framework_and_our_built_in_send_the_same_prompts(
-    shared, tmp_path, name, session, calls, apart
-):
+def test_a_framework_and_our_built_in_send_the_same_prompts(shared, tmp_path, name, session, calls):
     recorded = shared / "recorded" / "entireio-cli" / f"{session}.jsonl"
     rows = tmp_path / "rows.json"
     program = [sys.executable, EXAMPLES / "real_programs.py", recorded, "--only", name]
@@ -113,4 +111,5 @@ def test_a_framework_and_our_built_in_send_the_same_prompts(
         pytest.skip(run.stdout.splitlines()[-1])
     (row,) = json.loads(rows.read_text())
     assert row["equal"] == row["calls"] == calls
-    assert abs(row["usd_apart"]) <= apart * row["usd"]
+    # Gemini CLI's requests for summaries are text there, and messages here.
+    assert abs(row["usd_apart"]) <= (0.01 * row["usd"] if name == "gemini-cli" else 0)
