@@ -272,16 +272,16 @@ class FractionSplit(Strategy):
     """Summarise the older 70 % of the history by characters, in two calls.
 
     After Gemini CLI's chat compression (``@google/gemini-cli-core`` 0.61.0), before every call,
-    on the history without what is about to be sent. The point of the cut and the cutting of tool
-    outputs before it are exact. The summary is made by a request of its own with the history in
-    it, and checked by a second one that goes on from the first. It stands in front, with an
-    answer of the model that acknowledges it. A history that would be larger than before is
-    refused, and from then on only tool outputs are cut; an empty summary is refused, and asked
-    for again at the next call.
+    on the history without what is about to be sent and without thoughts. The point of the cut and
+    the cutting of tool outputs before it are exact. The summary is made by a request of its own
+    with the history in it, and checked by a second one that goes on from the first. It stands in
+    front, with an answer of the model that acknowledges it. A history that would be larger than
+    before is refused, and from then on only tool outputs are cut; an empty summary is refused, and
+    asked for again at the next call.
 
-    Simplified: several results that one message carries there are messages of their own here; what
-    the client says about the environment is not put in front again; what is larger by count and
-    not by Gemini's estimate is refused, too.
+    Simplified: what the client says about the environment is not put in front again; a shortened
+    output is not shortened again for the line that says so; what is larger by count and not by
+    Gemini's estimate is refused, too.
 
     Parameters
     ----------
