@@ -314,7 +314,6 @@ def _chars(message: Message) -> int:
 
 _RESULT_CHARS = 2000  # `_MAX_TOOL_CONTENT_CHARS` of `llm_event_summarizer.py`
 _MAX_TOKENS = 16_000  # the original sets no limit
-LEAD = "What happened before, in short:"
 
 
 @dataclass(frozen=True)
@@ -419,8 +418,8 @@ class EventRanges(Strategy):
         )
         if not summary:
             return view
-        made = summary_message(host, summary, "assistant", LEAD)
-        # The original's summary has no lead, and is one text.
+        # The original shows its summary without a lead, and keeps it as one text.
+        made = summary_message(host, summary, "assistant", lead="")
         content = {"parts": [{"text": "\n".join(p.text for p in summary)}], "role": "model"}
         made = msgspec.structs.replace(made, id=f"range-{len(notes) + 1}")
         notes.append(

@@ -220,3 +220,9 @@ def test_sizes_are_those_of_the_kits_own_functions(role, parts, size, chars):
 def test_calls_without_an_id_are_left_out():
     message = Message("m", "assistant", (call("{}", "now", ""), call("{}", "now")))
     assert events_of([message])[0].calls == {"c1"}
+
+
+def test_a_summary_is_shown_without_a_lead(story, play):
+    *_, last = play(story("ua" * 4), EventRanges()).prompts()
+    assert last[0].id == "range-1"
+    assert all(part.sources for part in last[0].parts)
