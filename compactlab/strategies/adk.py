@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, remembered
+from compactlab.sim.core.message import Message, Part, PartType, remembered
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, summary_message
-from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.text import arguments_of, transcript
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Which events are summarised, and what is shown afterwards: google-adk 2.13.0, `apps/compaction.py`
@@ -223,13 +223,18 @@ def events_of(log: Sequence[Message]) -> list[Event]:
         Event(
             float(place),
             str(turn) if turn else "",
-            frozenset(part.call_id for part in message.parts if part.type == "tool_call"),
-            frozenset(part.call_id for part in message.parts if part.type == "tool_result"),
+            _ids(message, "tool_call"),
+            _ids(message, "tool_result"),
             _size(message),
             _chars(message),
         )
         for place, (message, turn) in enumerate(zip(log, _turns(log), strict=True), 1)
     ]
+
+
+def _ids(message: Message, type: PartType) -> frozenset[str]:
+    """The calls that a message makes or answers; one without an id is nobody's."""
+    return frozenset(p.call_id for p in message.parts if p.type == type and p.call_id)
 
 
 def _turns(log: Sequence[Message]) -> list[int]:
@@ -246,21 +251,69 @@ def _turns(log: Sequence[Message]) -> list[int]:
     return turns
 
 
+def content_of(role: str, parts: Sequence[Part]) -> dict[str, Any]:
+    """What is said, as the original keeps it: a content of Gemini's API.
+
+    Of an image only its tokens are known: four characters of its data for each.
+    """
+    return {"parts": [_shape(p) for p in parts], "role": "model" if role == "assistant" else "user"}
+
+
+def _shape(part: Part) -> dict[str, Any]:
+    text = part.text or "." * (4 * part.size)
+    named = {"id": part.call_id} if part.call_id else {}
+    match part.type:
+        case "tool_call":
+            args = arguments_of(part)
+            if not isinstance(args, dict):
+                args = {"arguments": part.text if args is None else args}
+            return {"function_call": {**named, "args": args, "name": part.name}}
+        case "tool_result":
+            response = {"error" if part.is_error else "result": text}
+            return {"function_response": {**named, "name": part.name, "response": response}}
+        case "image":
+            return {"inline_data": {"data": "." * (4 * part.size), "mime_type": "image/png"}}
+        case "thinking":
+            return {"text": text, "thought": True}
+        case _:
+            return {"text": text}
+
+
+def size_of(content: Mapping[str, Any]) -> int:
+    """Characters of a content as JSON; as ``_serialized_size``."""
+    return len(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+
+def chars_of(content: Mapping[str, Any]) -> int:
+    """Characters that an estimate counts; as ``_count_chars_in_content``.
+
+    Arguments and results as Python writes JSON, with escapes. What holds nothing but thoughts is in
+    no prompt.
+    """
+    shown = [part for part in content["parts"] if part.get("text", True) and "thought" not in part]
+    return sum(map(_chars_of, content["parts"])) if shown else 0
+
+
+def _chars_of(part: Mapping[str, Any]) -> int:
+    for kind, said in (("function_call", "args"), ("function_response", "response")):
+        if kind in part:
+            told = part[kind][said]
+            return len(part[kind]["name"]) + (len(json.dumps(told)) if told else 0)
+    return len(part.get("text", ""))
+
+
 @remembered
 def _size(message: Message) -> int:
-    """Characters of a message as JSON; ids of calls are left out of it."""
-    texts = sum(len(json.dumps(part.text, ensure_ascii=False)) + 12 for part in message.parts)
-    return 24 + texts + sum(len(part.name) + 4 * part.size for part in message.parts)
+    return size_of(content_of(message.role, message.parts))
 
 
 @remembered
 def _chars(message: Message) -> int:
-    return sum(len(part.text) + len(part.name) + 4 * part.size for part in message.parts)
+    return chars_of(content_of(message.role, message.parts))
 
 
 _RESULT_CHARS = 2000  # `_MAX_TOOL_CONTENT_CHARS` of `llm_event_summarizer.py`
 _MAX_TOKENS = 16_000  # the original sets no limit
-LEAD = "What happened before, in short:"
 
 
 @dataclass(frozen=True)
@@ -276,11 +329,10 @@ class EventRanges(Strategy):
     with the last summary, which it supersedes; that comes first.
 
     The kit has no defaults: 3 and 1 are those of its documentation, and without ``trigger`` nothing
-    looks at tokens, so a prompt may exceed the window. Simplified: the estimate after a compaction
-    counts four characters a token, as the original does, of our messages; sizes as JSON, by which
-    it tells whether a range is worth it, are without ids; isolated agents, confirmations and
-    long-running tools do not occur. A call whose result comes after its range was summarised is not
-    put back.
+    looks at tokens, so a prompt may exceed the window. Simplified: of an image only the tokens are
+    known; the estimate after a compaction counts calls without a result, too; isolated agents,
+    confirmations and long-running tools do not occur. A call whose result comes after its range was
+    summarised is not put back.
 
     Parameters
     ----------
@@ -366,15 +418,17 @@ class EventRanges(Strategy):
         )
         if not summary:
             return view
-        made = summary_message(host, summary, "assistant", LEAD)
+        # The original shows its summary without a lead, and keeps it as one text.
+        made = summary_message(host, summary, "assistant", lead="")
+        content = {"parts": [{"text": "\n".join(p.text for p in summary)}], "role": "model"}
         made = msgspec.structs.replace(made, id=f"range-{len(notes) + 1}")
         notes.append(
             {
                 "start": log[int(chosen.start) - 1].id,
                 "end": log[int(chosen.end) - 1].id,
                 "summary": made.id,
-                "size": _size(made),
-                "chars": _chars(made),
+                "size": size_of(content),
+                "chars": chars_of(content),
             }
         )
         return view.with_messages(_shown(view, host, made))

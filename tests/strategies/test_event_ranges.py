@@ -9,14 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.strategies import EventRanges
 from compactlab.strategies.adk import (
     Event,
     Range,
     by_interval,
     by_tokens,
+    chars_of,
+    content_of,
     effective,
+    events_of,
     self_contained,
+    size_of,
     surviving,
 )
 from compactlab.strategies.catalogue import find_strategy
@@ -177,3 +182,47 @@ def test_a_turn_of_which_only_the_beginning_was_summarised_is_new(story, sent):
     """A call that nobody has answered ends the range within its turn, which counts once more."""
     prompts = sent(story("uauauc2ra" + "ua" * 3), EventRanges(overlap_size=0))
     assert prompts[-2:] == ["range-1 c6 r7 a8 u9 a10 u11", "range-1 range-2 u13"]
+
+
+def part(type, text, **more):
+    return Part(type, text, "verbatim", (Source("m"),), **more)
+
+
+def call(text, name, id="c1"):
+    return part("tool_call", text, name=name, call_id=id)
+
+
+def result(text, name="", **more):
+    return part("tool_result", text, name=name, call_id="c1", **more)
+
+
+@pytest.mark.parametrize(
+    ("role", "parts", "size", "chars"),
+    [
+        ("user", [part("text", 'Gr\xfc\xdfe,\n"you"')], 52, 12),
+        ("user", [part("text", "", size=5)], 57, 20),
+        ("assistant", [part("thinking", "hm"), part("text", "ok")], 69, 4),
+        ("assistant", [part("thinking", "hm")], 55, 0),
+        ("assistant", [call('{"path":"a.py", "line": 1}', "read")], 102, 31),
+        ("assistant", [call("{}", "now")], 79, 3),
+        ("assistant", [call("*** patch", "apply", "")], 94, 31),
+        ("tool", [result("\xe9\n\t1", "read")], 104, 29),
+        ("tool", [result("no", is_error=True)], 95, 15),
+        ("tool", [part("image", "", size=10)], 117, 0),
+    ],
+)
+def test_sizes_are_those_of_the_kits_own_functions(role, parts, size, chars):
+    """What google-adk 2.13.0 says of the same contents; thoughts alone it shows in no prompt."""
+    content = content_of(role, parts)
+    assert (size_of(content), chars_of(content)) == (size, chars)
+
+
+def test_calls_without_an_id_are_left_out():
+    message = Message("m", "assistant", (call("{}", "now", ""), call("{}", "now")))
+    assert events_of([message])[0].calls == {"c1"}
+
+
+def test_a_summary_is_shown_without_a_lead(story, play):
+    *_, last = play(story("ua" * 4), EventRanges()).prompts()
+    assert last[0].id == "range-1"
+    assert all(part.sources for part in last[0].parts)
