@@ -305,7 +305,10 @@ class FractionSplit(Strategy):
     former = MappingProxyType({"threshold": "trigger"})
 
     breaks = MappingProxyType(
-        {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
+        {
+            "last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0",
+            "size": "what failed becomes JSON where it does not fit; gemini-cli-core 0.61.0",
+        }
     )
 
     def fetch(self, handle: str, host: Host) -> str | None:
