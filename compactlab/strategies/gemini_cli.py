@@ -305,7 +305,10 @@ class FractionSplit(Strategy):
     former = MappingProxyType({"threshold": "trigger"})
 
     breaks = MappingProxyType(
-        {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
+        {
+            "last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0",
+            "size": "what failed becomes JSON where it does not fit; gemini-cli-core 0.61.0",
+        }
     )
 
     def fetch(self, handle: str, host: Host) -> str | None:
@@ -344,7 +347,8 @@ class FractionSplit(Strategy):
         _, rest = parted(short.append(*pending), cut)
         after = Messages([first, model, *rest])
         size = estimate(after[: len(after) - len(pending)])
-        if size > before or host.count(after) > host.count(view.messages):
+        # Failures that became JSON make it larger by a few tokens; the summary is no reason then.
+        if size > before or host.count(after) > host.count(Messages([*short, *pending])):
             host.notes["inflated"] = True
             return view
         return view.with_messages(after)

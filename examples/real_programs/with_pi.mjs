@@ -144,7 +144,7 @@ function told(summary) {
   for (const part of made.flat()) {
     const place = rest.indexOf(part.text);
     if (place > 0) parts.push({ text: rest.slice(0, place) });
-    parts.push(part);
+    parts.push({ kind: "verbatim", ...part }); // what is verbatim comes without its kind
     rest = rest.slice(place + part.text.length);
   }
   return rest ? [...parts, { text: rest }] : parts;

@@ -22,6 +22,7 @@ ACTING = (
     "endpoint_compaction(trigger=3000, item_tokens=20)",
     "event_ranges(compaction_interval=1, trigger=1000, event_retention_size=2)",
     "context_windows(trigger=2000, reminder_tokens=0)",
+    "fraction_split(trigger=2000, output_budget=0)",
     "middle_summary(trigger=2000, protect_first_n=0)",
     "agentic_compaction(trigger=2000, preserve_recent_tokens=100)",
     "half_truncation(trigger=2000)",
