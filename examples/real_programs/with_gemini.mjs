@@ -13,8 +13,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { Console } from "node:console";
 import { register } from "node:module";
 import { tmpdir } from "node:os";
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { ask, next, send } from "./host.mjs";
 
 globalThis.console = new Console(process.stderr); // standard output is the protocol's
 console.debug = () => {};
@@ -38,17 +38,6 @@ const { DEFAULT_GEMINI_MODEL, PREVIEW_GEMINI_MODEL } = await load("config/models
 const { GeminiChat } = await load("core/geminiChat.js");
 const { CompressionStatus } = await load("core/turn.js");
 const { uiTelemetryService } = await load("telemetry/uiTelemetry.js");
-
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const next = async () => {
-  const { value, done } = await lines.next();
-  return done ? null : JSON.parse(value);
-};
-const send = (line) => process.stdout.write(JSON.stringify(line) + "\n");
-const ask = async (type, fields) => {
-  send({ type, ...fields });
-  return next();
-};
 
 // What the services need of a configuration; all else is the package's own.
 const model = PREVIEW_GEMINI_MODEL ?? DEFAULT_GEMINI_MODEL;
@@ -175,7 +164,7 @@ async function answer(view) {
   const kept = messages.slice(start, end).map(({ id, parts }) =>
     shorter.has(id) ? { id, parts: parts.map((_, at) => shorter.get(id).get(at) ?? at) } : id);
   const front = compressed
-    ? [{ role: "user", parts: made.map((part) => ({ kind: "verbatim", ...part })) }, { role: "assistant", parts: newHistory[1].parts.map(({ text }) => ({ text })) }]
+    ? [{ role: "user", parts: made }, { role: "assistant", parts: newHistory[1].parts.map(({ text }) => ({ text })) }]
     : [];
   const last = pending.at(-1) ?? messages.at(-1).id;
   return { messages: [...front, ...kept, ...pending], notes: { ...notes, after: last } };

@@ -5,8 +5,8 @@
 // Its functions decide when to compact, where to cut, what is summarised and with which text; what
 // its AgentSession does around them (when they are asked, the entry of a compaction) is done here.
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { ask, next, send } from "./host.mjs";
 
 const [folder] = process.argv.slice(2);
 const scope = `${folder}/node_modules/@mariozechner`;
@@ -16,17 +16,6 @@ const pi = await load("pi-coding-agent/dist/core/compaction/index.js");
 const { registerApiProvider } = await load("pi-ai/dist/api-registry.js");
 const { COMPACTION_SUMMARY_PREFIX, COMPACTION_SUMMARY_SUFFIX } = await load("pi-coding-agent/dist/core/messages.js");
 const { buildSessionContext } = await load("pi-coding-agent/dist/core/session-manager.js");
-
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const next = async () => {
-  const { value, done } = await lines.next();
-  return done ? null : JSON.parse(value);
-};
-const send = (line) => process.stdout.write(JSON.stringify(line) + "\n");
-const ask = async (type, fields) => {
-  send({ type, ...fields });
-  return next();
-};
 
 // A message as pi has it.
 function message(sent, usage) {
@@ -144,7 +133,7 @@ function told(summary) {
   for (const part of made.flat()) {
     const place = rest.indexOf(part.text);
     if (place > 0) parts.push({ text: rest.slice(0, place) });
-    parts.push({ kind: "verbatim", ...part }); // what is verbatim comes without its kind
+    parts.push(part);
     rest = rest.slice(place + part.text.length);
   }
   return rest ? [...parts, { text: rest }] : parts;

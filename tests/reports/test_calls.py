@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.aggregate import acted, causes_of, read_and_missed, replays
 from compactlab.reports.analysis.calls import MISSED, Calls, changed, models
 from compactlab.reports.page.explorer import LIFETIMES, _ages, _at_risk, priced
+from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -140,13 +140,24 @@ def test_an_age_is_the_gap_since_the_last_call_to_the_model(runs: list[Run]) -> 
     assert _ages(calls, known).tolist() == one_by_one
 
 
+def at_risk(run: Run, answers: float) -> list[int]:
+    """Call by call: what is in prompts and answers of side calls, less what these missed."""
+    each = answers / max(1, sum(run.calls["side_calls"]))
+    found = []
+    for n, read in enumerate(run.calls["cache_read"]):
+        missed = sum(run.calls[f"cache_miss_{cause}"][n] for cause in CAUSES)
+        missed -= sum(run.calls[name][n] for name in MISSED)
+        side = run.calls["side_tokens"][n] - missed - run.calls["side_calls"][n] * each
+        found.append(int(max(read, side)))
+    return found
+
+
 @given(some_runs)
 def test_what_is_at_risk_is_the_more_of_what_calls_and_side_calls_read(runs: list[Run]) -> None:
     answers = np.arange(len(runs), dtype=float)
-    found = _at_risk(Calls(runs), answers).tolist()
-    for place, group in groupby(range(len(found)), key=lambda n: Calls(runs).runs[n]):
-        alone = _at_risk(Calls([runs[place]]), answers[place : place + 1]).tolist()
-        assert [found[n] for n in group] == alone
+    pairs = zip(runs, answers.tolist(), strict=True)
+    one_by_one = [tokens for run, own in pairs if run.rows for tokens in at_risk(run, own)]
+    assert _at_risk(Calls(runs), answers).tolist() == one_by_one
 
 
 @given(some_runs)

@@ -218,10 +218,8 @@ class Log:
         recording, new, matched = reader.asker.recording(reader.model), [], False
         for sample, request in self._matching(asked):
             matched = True
-            answer, known = (
-                reader.asker.answer_of(request, _reply(sample)),
-                recording.get(request.key),
-            )
+            answer = reader.asker.answer_of(request, _reply(sample))
+            known = recording.get(request.key)
             if known is None:
                 new.append(answer)
             elif known.text != answer.text:
