@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compactlab.scenarios.readers.claude_code import attached_text
+from compactlab.scenarios.readers import claude_attachments
+from compactlab.scenarios.readers.jsonl import Lines
+
+
+def attached_text(attachment: dict[str, Any], rendered: Any = None) -> tuple[str, bool]:
+    return claude_attachments.attached_text(attachment, Lines(Path("story.jsonl")), rendered)
+
 
 SEEN: list[tuple[dict[str, Any], str]] = [
     ({"type": "hook_success", "content": "be kind", "stdout": "x"}, "be kind"),
