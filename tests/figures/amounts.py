@@ -1,11 +1,11 @@
 """Differences by column: in how many runs, and by how much, as a note about a change lists them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.figures.differences import Difference
+from tests.figures.differences import Difference, change
 
 
 @dataclass
@@ -26,7 +26,7 @@ class _Column:
         for _, was, now in difference.values:
             if not (_is_number(was) and _is_number(now)):
                 self.others += 1
-                self.example = self.example or f"{was!r:.40} is now {now!r:.40}"
+                self.example = self.example or change(was, now, width=40)
                 continue
             self.amounts = _ends(self.amounts, now - was)
             if was:
@@ -39,7 +39,7 @@ class _Column:
         if self.values:
             parts.append(_count(self.values, "value"))
         if self.amounts:
-            percent = _between(self.shares, lambda share: f"{100 * share:+.3g} %")
+            percent = _between(self.shares, _percent)
             parts.append(_between(self.amounts, _signed) + (f" ({percent})" if percent else ""))
         if self.others:
             parts.append(f"{self.others:,} without an amount, such as {self.example}")
@@ -68,8 +68,12 @@ def _ends(ends: list[float], amount: float) -> list[float]:
     return [min([*ends, amount]), max([*ends, amount])]
 
 
-def _between(ends: list[float], written: Any) -> str:
+def _between(ends: list[float], written: Callable[[float], str]) -> str:
     return " to ".join(dict.fromkeys(map(written, ends)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+,.0f} %" if abs(share) >= 10 else f"{100 * share:+.3g} %"
 
 
 def _signed(amount: float) -> str:

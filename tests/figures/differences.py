@@ -9,6 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Difference:
         if not self.values:
             return said
         row, was, now = self.values[0]
-        return f"{said}, row {row}: {was!r:.80} is now {now!r:.80}"
+        return f"{said}, row {row}: {change(was, now)}"
 
 
 class Comparison:
@@ -103,7 +104,7 @@ class Comparison:
         self._leave_out_rows(RUNS, whole)
         self._named = [_names(table) for table in whole]
         names = [store.tables() for store in self._stores]
-        for table in sorted(names[0] | names[1]):
+        for table in sorted(names[0] | names[1], key=lambda name: (name != RUNS, name)):
             if table in names[0] & names[1]:
                 yield from self._in_table(table, whole if table == RUNS else None)
             elif entry := self._entry(table):
@@ -193,6 +194,14 @@ class _Store:
         rows = rows.filter(pc.is_in(rows[column], pa.array(kept, pa.string())))
         named = rows.to_pydict().items()
         return {self.allowed.column(table, column): values for column, values in named}
+
+
+def change(was: Any, now: Any, width: int = 80) -> str:
+    """Two values, so many characters of each; of long texts from where they part."""
+    texts = repr(was), repr(now)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = max(alike - width // 4, 0) if max(map(len, texts)) > width else 0
+    return " is now ".join("..." * (start > 0) + text[start : start + width] for text in texts)
 
 
 def _names(runs: Table) -> dict[str, str]:

@@ -99,13 +99,22 @@ def test_a_strategy_with_another_parameter_is_the_same_run(before: Path, now: Pa
     """Of which only the spec differs, which is said."""
     after = store(now, CALLS, strategy="codex(trigger=None, route='auto')")
     (line,) = told(before, after)
-    assert "strategy, row 0: 'codex(trigger=None)' is now" in line
+    assert line.endswith(
+        "strategy, row 0: 'codex(trigger=None)' is now \"codex(trigger=None, route='auto')\""
+    )
 
 
 def test_a_source_that_nobody_could_read_has_rows_without_a_label(before: Path, now: Path) -> None:
     unread = {name: {"label": "", "strategy": ""} for name in ("bb", "cc")}
-    sides = [store(now / side, CALLS, others=unread) for side in ("before", "after")]
-    assert not told(*sides)
+    one, other = (store(now / side, CALLS, others=unread) for side in ("one", "other"))
+    assert not told(one, other)
+
+
+def test_of_long_texts_that_is_shown_where_they_part() -> None:
+    difference = Difference("views", "text", "a", ((3, "a" * 90 + " end", "a" * 90 + " and"),))
+    assert str(difference) == (
+        f"views: a: text, row 3: ...{'a' * 19} end' is now ...{'a' * 19} and'"
+    )
 
 
 # Names.
