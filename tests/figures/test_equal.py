@@ -210,12 +210,14 @@ def test_amounts_are_listed_by_column() -> None:
     amounts.add(Difference("runs", "cost_usd", "a", ((0, 0.5, 0.51),)))
     amounts.add(Difference("runs", "cost_usd", "b", ((0, None, 0.25),)))
     amounts.add(Difference("runs", "status", "b", ((0, "ok", "failed"),)))
+    amounts.add(Difference("runs", "saved_usd", "b", ((0, -4.0, -3.0),)))
     amounts.add(Difference("calls", "no column stale"))
     assert list(amounts.lines()) == [
         "calls: uncached: 2 runs, 3 values, -2 to +2 (-25 % to +25 %)",
         "runs: cost_usd: 2 runs, 2 values, +0.01 (+2 %), 1 without an amount, "
         "such as None is now 0.25",
         "runs: status: 1 run, 1 value, 1 without an amount, such as 'ok' is now 'failed'",
+        "runs: saved_usd: 1 run, 1 value, +1 (+25 %)",
         "calls: no column stale",
     ]
 
