@@ -126,17 +126,19 @@ def tier_of(counts: Counts) -> str:
     return " ".join(filter(None, ("" if tier == _USUAL_TIER else tier, "" if known else place)))
 
 
-def beside(counts: Counts, model: str, id: str, time: float) -> Iterator[SideRequest]:
+def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
     """What an answer cost that is not in its tokens: other requests, and web searches."""
     for number, each in enumerate(counts.iterations or (), 1):
         if purpose := _BESIDE.get(each.type or ""):
-            usage = usage_of(each)
-            name = f"{id}:{number}" if id else ""
-            call = Call(each.model or model, usage, ttl_of(usage), id=name)
-            yield SideRequest(purpose, call, time)
+            yield SideRequest(purpose, _of(call, each.model, usage_of(each), str(number)), time)
     if counts.searches:
-        name = f"{id}:{WEB_SEARCH}" if id else ""
-        yield SideRequest(WEB_SEARCH, Call(model, Usage(), id=name), time, counts.searches)
+        yield SideRequest(WEB_SEARCH, _of(call, None, Usage(), WEB_SEARCH), time, counts.searches)
+
+
+def _of(call: Call, model: str | None, usage: Usage, mark: str) -> Call:
+    """A request that was made for another one."""
+    id = f"{call.id}:{mark}" if call.id else ""
+    return Call(model or call.model, usage, ttl_of(usage), id=id, inherited=call.inherited)
 
 
 class Total(msgspec.Struct, rename="camel"):
@@ -152,6 +154,15 @@ class Total(msgspec.Struct, rename="camel"):
     def prompt(self) -> tuple[int, int, int]:
         """The counts of the prompts."""
         return self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens
+
+    @classmethod
+    def of(cls, usage: Usage, searches: int = 0) -> Total:
+        """The tokens of a request."""
+        return cls(usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches)
+
+    def covers(self, other: Total) -> bool:
+        """Whether no count of another one is larger."""
+        return other.less(self) == Total()
 
     def less(self, other: Total) -> Total:
         """What this has beyond another one."""
@@ -178,12 +189,9 @@ def totals_of(requests: Iterable[Call | SideRequest]) -> dict[str, Total]:
     """The tokens and web searches of requests, by model."""
     totals: dict[str, Total] = {}
     for request in requests:
-        call = request.call if isinstance(request, SideRequest) else request
-        usage = call.usage or Usage()
         searches = request.searches if isinstance(request, SideRequest) else 0
-        counted = usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches
-        name = plain_name(call.model)
-        totals[name] = totals.get(name, Total()) + Total(*counted)
+        name, usage = plain_name(_call(request).model), _call(request).usage or Usage()
+        totals[name] = totals.get(name, Total()) + Total.of(usage, searches)
     return totals
 
 

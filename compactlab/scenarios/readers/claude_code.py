@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
 from compactlab.scenarios.readers.script import Format, Tree, decoder
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.message import Call
 
 NAME = "claude-code"
 
-_NODE, _LINE = decoder(Node), decoder(Line)
+
+class _Cost(msgspec.Struct, rename="camel"):
+    """What the client counted when it was closed: of the whole session, with all its agents."""
+
+    model_usage: dict[str, Total] | None = None
+
+
+_NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder(Any)
 _RECORD = msgspec.json.Decoder(dict[str, Any])
@@ -186,6 +197,8 @@ class _File:
         self._thread_of: dict[str, str] = {}
         self._words: dict[str, int] = {}
         self._tree = Tree()
+        self._session = ""  # which one it is, where the file is named by it
+        self._totals: dict[str, Total] = {}  # of the session, as the client counted them last
 
     def take(self, data: bytes) -> None:
         """Take the next line."""
@@ -195,6 +208,8 @@ class _File:
             self._aside(node, data)
         if not node.uuid or node.type in _BOOKKEEPING:
             return
+        if node.session_id == self._lines.path.stem:
+            self._session = node.session_id
         words = self._words_of(node, data)
         if node.uuid in self._thread_of:
             self._repeat(node, data, words)
@@ -202,7 +217,7 @@ class _File:
         self._tree.hang(node.uuid, node.parent_uuid)
         line = jsonl.decode(data, _LINE) if node.type in _READ else node
         key = self._key(node)
-        thread = self._threads.setdefault(key, Thread(self._lines))
+        thread = self._thread(key)
         thread.script.locate(node.cwd)
         thread.script.subagent = bool(key)
         if node.type == "progress":
@@ -214,15 +229,27 @@ class _File:
         """Finish, and yield them."""
         main = self._threads.pop("")
         sidechains = {f"#sidechain-{n}": t for n, t in enumerate(self._threads.values(), 1)}
-        path = self._lines.path
-        for suffix, thread in {"": main, **sidechains}.items():
+        path, threads = self._lines.path, {"": main, **sidechains}
+        for thread in threads.values():
+            thread.finish(self._session)
+        if self._totals:
+            requests = [request for thread in threads.values() for request in thread.requests]
+            requests += _agents_of(path)
+            time = max((draft.time for draft in main.answers), default=0.0)
+            rest = rest_of(self._totals, requests, self._session or path.stem, time)
+            main.script.side_requests += rest
+        for suffix, thread in threads.items():
             if thread.script.path or not sidechains:
                 first = thread.first_parent
                 inside = first is not None and first not in self._thread_of
-                thread.finish()
                 yield thread.script.conversation(
                     path.stem + suffix, NAME, path, inside=inside or thread.inherits
                 )
+
+    def _thread(self, key: str) -> Thread:
+        if key not in self._threads:
+            self._threads[key] = Thread(self._lines)
+        return self._threads[key]
 
     def _key(self, node: Node) -> str:
         """Which conversation a line is of."""
@@ -232,10 +259,12 @@ class _File:
 
     def _aside(self, node: Node, data: bytes) -> None:
         """Take a line that is not of the tree, or of no known type."""
+        if node.type == "cost-state":
+            self._totals = jsonl.decode(data, _COST).model_usage or self._totals
         if node.type in _BOOKKEEPING:
             return
         agent = (node.agent_id or "") if node.type in _EDITS_READ else ""
-        thread = self._threads.setdefault(agent, Thread(self._lines))
+        thread = self._thread(agent)
         record = jsonl.decode(data, _RECORD)
         if node.type == "content-replacement":
             thread.replace_results(record.get("replacements") or [])
@@ -281,6 +310,15 @@ class _File:
         self._lines.pass_over_fields(said, _KNOWN, whose)
         if any(map(said.get, _EDITING)):
             raise RefusedError(f"Claude Code edited the context: {whose} has {', '.join(_EDITING)}")
+
+
+def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
+    """The requests of the sub-agents of a session, which have files of their own beside it."""
+    for file in sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl")):
+        with suppress(InputError):
+            for conversation in () if file.is_symlink() else read(jsonl.Lines(file)):
+                yield from (answer.call for answer in conversation.calls if answer.call)
+                yield from conversation.side_requests
 
 
 def _check(node: Node) -> None:

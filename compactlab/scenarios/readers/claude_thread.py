@@ -32,6 +32,7 @@ from compactlab.scenarios.readers.claude_edits import Context
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Moment, Script, seconds
 from compactlab.scenarios.readers.starts import Starts
+from compactlab.sim.core.conversation import SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import INTERRUPTED, Call, Diagnosis, Source, Usage, verbatim
 
@@ -161,6 +162,7 @@ class _Reply:
     draft: Draft
     prompts: int  # how often a person had spoken before it
     request: str = ""
+    session: str = ""
     counts: Counts = field(default_factory=Counts)
 
 
@@ -229,15 +231,34 @@ class Thread:
             usage = largest(call.usage or Usage(), usage_of(counts))
             reply.draft.call = msgspec.structs.replace(call, usage=usage)
 
-    def finish(self) -> None:
-        """Say what else the answers cost, and which ids are none."""
+    @property
+    def calls(self) -> list[Call]:
+        """The requests of all answers."""
+        return [draft.call for draft in self.answers if draft.call]
+
+    @property
+    def requests(self) -> list[Call | SideRequest]:
+        """All requests that are billed."""
+        return [*self.calls, *self.script.side_requests]
+
+    @property
+    def answers(self) -> list[Draft]:
+        """The answers that have a request."""
+        return [reply.draft for reply in self._answers if reply.draft.call]
+
+    def finish(self, session: str = "") -> None:
+        """Say what else the answers cost, which ids are none, and what is of another session."""
         for reply in self._answers:
             call = reply.draft.call
-            if call and call.id in self._placeholders:
-                call = reply.draft.call = msgspec.structs.replace(call, id="")
-            if call:
-                model, time = call.model, reply.draft.time
-                self.script.side_requests += beside(reply.counts, model, call.id, time)
+            if call is None:
+                continue
+            if session and reply.session not in ("", session):
+                self.script.parent = self.script.parent or reply.session
+                call = msgspec.structs.replace(call, inherited=True)
+            if call.id in self._placeholders:
+                call = msgspec.structs.replace(call, id="")
+            reply.draft.call = call
+            self.script.side_requests += beside(reply.counts, call, reply.draft.time)
 
     # Answers
 
@@ -301,6 +322,7 @@ class Thread:
         if before and before.model.startswith(f"{model}+"):
             model = before.model  # not all lines of a call need tell its speed
         reply.request = line.request_id or reply.request
+        reply.session = reply.session or line.session_id or ""
         if counts.iterations or counts.searches:
             reply.counts = counts
         version = f"claude-code {line.version}" if line.version else ""
