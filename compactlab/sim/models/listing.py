@@ -8,7 +8,14 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from compactlab.sim.models.spelling import VERSION, dashed, plain, spellings, undated
+from compactlab.sim.models.spelling import (
+    dashed,
+    is_of_bedrock,
+    is_of_vertex,
+    plain,
+    spellings,
+    undated,
+)
 
 # Calls without a time are priced as of the day on which the price list was last looked at.
 UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
@@ -21,14 +28,15 @@ _CALLED = (
     ("fireworks", "fireworks"), ("together", "together"), ("z-ai", "zai"), ("zai", "zai"),
     ("zhipu", "zhipuai"), ("bigmodel", "zhipuai"), ("deepseek", "deepseek"), ("groq", "groq"),
     ("minimax", "minimax"), ("novita", "novita"), ("perplexity", "perplexity"),
+    ("publishers", "google"),
 )  # fmt: skip
 # Before a name: one's own servers, whose time has a price, and not their tokens.
 _OWN = frozenset({
     "ollama", "ollama_chat", "lmstudio", "lm_studio", "lm-studio", "llama.cpp", "llamacpp",
     "llamafile", "hosted_vllm", "vllm", "mlx", "local", "localhost", "self-hosted",
 })  # fmt: skip
-# Who is asked first for a name that does not say who sold it, where the list's own rules name nobody:
-# makers of models, then the seller who has most of them.
+# Who is asked first for a name that does not say who sold it, where the list's own rules name
+# nobody: makers of models, then the seller who has most of them.
 _FIRST = (
     "openai", "anthropic", "google", "deepseek", "x-ai", "moonshotai", "zhipuai", "zai", "minimax",
     "mistral", "openrouter",
@@ -81,6 +89,10 @@ def find_listed(name: str) -> Listed | None:
             for path in paths[start + 1 :]:
                 if found := _sold(models[seller], path):
                     return found
+    if is_of_bedrock(parts[-1]):
+        for path in (parts[-1], bare):
+            if found := _sold(models["aws"], path):
+                return found
     for path in dict.fromkeys((*paths, bare)):
         for seller in _asked(path):
             if found := _sold(models[seller], path):
@@ -95,14 +107,24 @@ def own_servers(name: str) -> str:
 
 
 def named_seller(name: str) -> str | None:
-    """The seller that stands before a name, as the list calls it; None if there is none."""
-    found = (seller_of(part) for part in name.lower().split("/")[:-1])
-    return next((seller for seller in found if seller), None)
+    """The seller that a name says, as the list calls it: before it, or by the form of the name."""
+    *before, last = name.lower().split("/")
+    found = (seller_of(part) for part in before)
+    by_form = "google" if is_of_vertex(last) else "aws" if is_of_bedrock(last) else None
+    return next((seller for seller in found if seller), by_form)
 
 
-def rivals(listed: Listed) -> int:
-    """How many sell a model of that name."""
-    return len({each.provider for each in _by_last().get(dashed(plain(listed.id)), ())})
+def lacking(name: str, listed: Listed) -> str:
+    """The seller whom a name says and who has no price for it; "" if another one writes it so."""
+    seller = named_seller(name)
+    if seller in (None, listed.provider) or _sold(sellers()[listed.provider], name):
+        return ""
+    return seller or ""
+
+
+def rivals(listed: Listed) -> list[Listed]:
+    """All who sell a model of that name."""
+    return _by_last().get(dashed(plain(listed.id)), [listed])
 
 
 def _sold(models: Mapping[str, Listed], name: str) -> Listed | None:
@@ -111,8 +133,8 @@ def _sold(models: Mapping[str, Listed], name: str) -> Listed | None:
 
 def _asked(path: str) -> Iterator[str]:
     """Whom to ask for a name, its maker first: by the list's own rules for names."""
-    if VERSION.fullmatch(path.rpartition("@")[2]) and "@" in path:
-        yield "google"  # only Vertex writes versions so
+    if is_of_vertex(path):
+        yield "google"
     if "/" not in path:
         for provider in _providers():
             if provider.model_match is not None and provider.model_match.is_match(path):

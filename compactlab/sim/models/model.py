@@ -23,6 +23,7 @@ from compactlab.sim.models.listing import (
     UNDATED,
     Listed,
     find_listed,
+    lacking,
     named_seller,
     own_servers,
     price_list,
@@ -270,7 +271,7 @@ class Catalogue:
         if chosen := [each for each in multipliers if each not in without]:
             model = model.at(chosen)
         if without:
-            said = f"no price of {model.name} is known for +{' +'.join(without)}, so it has none"
+            said = f"no factor +{' +'.join(without)} of {model.name} is known: priced without it"
             model = replace(model, inferred="; ".join(filter(None, (model.inferred, said))))
         return model
 
@@ -283,18 +284,18 @@ class Catalogue:
             raise ModelError(f"{_unknown(name, '', {})}: {server} stands for servers of your own")
         if stem.lower().endswith(WIDE):
             return _widened(self._plain(stem[: -len(WIDE)], name))
-        listed, seller, same = find_listed(stem), named_seller(stem), self._same(stem)
+        listed, same = find_listed(stem), self._same(stem)
         if same and listed and _is_another(listed, same):
             same = None
         if same and same.name in self.own.get("models", {}):
             return same
         if listed is None and same is None:
             raise ModelError(_unknown(name, _undated(stem), self._spelled))
-        if listed is None or (same and not seller and _says_no_seller(stem)):
+        if listed is None or (same and not named_seller(stem)):
             assert same is not None
             return same
-        model = self._listed(listed, same)
-        return model if seller in (None, listed.provider) else _instead(model, seller, listed)
+        model, seller = self._listed(listed, same), lacking(stem, listed)
+        return _instead(model, seller, listed) if seller else model
 
     def _same(self, stem: str) -> Model | None:
         """The model of the catalogue that a name means, whoever sells it."""
@@ -311,7 +312,7 @@ class Catalogue:
                 return model
         if same is None and (same := _inferred(listed)):
             return same
-        if same is None and (by_maker := find_listed(plain(listed.id))):
+        if same is None and (by_maker := find_listed(plain(listed.id))) and _is_closed(by_maker):
             same = _inferred(by_maker)
         return _resold(listed, same) if same else _priced(listed)
 
@@ -418,14 +419,14 @@ _WINDOW = 128_000
 @cache
 def _priced(listed: Listed) -> Model:
     """A model of which there is a price, and nothing else: it can be billed, and not replayed."""
-    window, tokenizer = listed.window or _WINDOW, Tokenizer()
-    whose = "by the price list" if listed.window else "assumed"
-    many = rivals(listed)
+    tokenizer, others = Tokenizer(), rivals(listed)
+    known = next((each.window for each in (listed, *others) if each.window), None)
+    window, whose = known or _WINDOW, "by the price list" if known else "assumed"
+    many = len({each.provider for each in others})
     sellers = f", as one of {many} sellers" if many > 1 else ""
     said = (
         f"{listed.price} is not in the catalogue: {_by_list(listed)}{sellers}; no cache policy is "
-        "known, "
-        f"tokens are counted as {tokenizer.encoding}, window {window:,} {whose}"
+        f"known, tokens are counted as {tokenizer.encoding}, window {window:,} {whose}"
     )
     return Model(
         listed.price, window, 0, tokenizer, listed.price, None, listed.provider,
@@ -464,15 +465,17 @@ def _as(like: Model) -> str:
     return f"cache policy {policy} and token counts as {like.name}"
 
 
+def _is_closed(listed: Listed) -> bool:
+    """Whether others only resell it: who serves open models himself has a cache of his own."""
+    words = words_of(listed.id)
+    makers = ("anthropic", "openai", "google", "x-ai")
+    return listed.provider in makers and words[0] in _families() and "oss" not in words
+
+
 def _is_another(listed: Listed, same: Model) -> bool:
-    """Whether its maker has it apart from what it is called like: gpt-4o-2024-05-13 had its price."""
+    """Whether its maker sells it apart from what it is called like, as gpt-4o-2024-05-13."""
     price = built_in().models.get(same.name, same).price
     return price.startswith(f"{listed.provider}/") and price != listed.price
-
-
-def _says_no_seller(stem: str) -> bool:
-    """Whether a name has none of the forms of Bedrock and Vertex."""
-    return "@" not in stem and plain(stem) == stem.lower().rpartition("/")[2]
 
 
 @cache

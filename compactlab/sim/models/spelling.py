@@ -20,7 +20,7 @@ VERSION = re.compile(r"\d{3,8}|\d{4}-\d{2}-\d{2}|default|latest")
 WIDE = "[1m]"
 
 # What stands behind a name and makes it no other model.
-_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|preview-\d{2}-\d{2,4}|preview|latest|0)$")
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|preview-\d{2}-\d{2,4}|preview|latest|default|0)$")
 _BRACKET = re.compile(r"\[[^][]*\]$")
 # Variants of routers, at the price of the model: how a request is routed, or how long it thinks
 # (openrouter.ai/docs, model variants). Those of another price, free and batch, are models of the
@@ -50,7 +50,13 @@ def spellings(name: str) -> Iterator[str]:
     ['us-anthropic-claude-sonnet-4-5-20250929', 'us-anthropic-claude-sonnet-4-5']
     """
     lowered = name.lower()
-    text = dashed(re.sub(rf"@(?=({VERSION.pattern})$)", "-", lowered))
+    yield from _shortened(lowered)
+    if (elsewhere := _REGION.sub("", lowered)) != lowered:
+        yield from _shortened(elsewhere)
+
+
+def _shortened(name: str) -> Iterator[str]:
+    text = dashed(re.sub(rf"@(?=({VERSION.pattern})$)", "-", name))
     cuts = [_BRACKET, _VARIANT, _SERVICE, _REVISION, _DATE]
     if _EFFORTFUL.match(text):
         cuts += [_EFFORT, _DATE]
@@ -61,8 +67,6 @@ def spellings(name: str) -> Iterator[str]:
             yield (text := shorter)
     if swapped := _SWAPPED.fullmatch(text):
         yield f"claude-{swapped[2]}-{swapped[1]}"
-    if (elsewhere := _REGION.sub("", lowered)) != lowered:
-        yield from spellings(elsewhere)
 
 
 def plain(name: str) -> str:
@@ -74,6 +78,17 @@ def plain(name: str) -> str:
     ('claude-opus-4-8', 'glm-4.7')
     """
     return _PLACES.sub("", name.lower().rpartition("/")[2])
+
+
+def is_of_bedrock(name: str) -> bool:
+    """Whether a name says its maker as Bedrock does, and may be where it is processed."""
+    return plain(name) != name.lower() and not name.lower().startswith(("~", "system."))
+
+
+def is_of_vertex(name: str) -> bool:
+    """Whether a name has its version as only Vertex writes it."""
+    _, mark, version = name.rpartition("@")
+    return bool(mark and VERSION.fullmatch(version))
 
 
 def marked(name: str) -> tuple[str, list[str], list[str]]:
