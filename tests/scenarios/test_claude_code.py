@@ -302,7 +302,6 @@ def test_a_file_without_messages_is_an_error(transcript: Transcript) -> None:
 @pytest.mark.parametrize(
     ("records", "reason"),
     [
-        ([typed("u1", "u1", "hi")], ":1: 'u1' hangs from 'u1'"),
         (
             [typed("u1", "a3", "hi"), said("a2", "u1", "m", text("x")), typed("a3", "a2", "y")],
             ":3: 'a3' hangs from 'a2', and that from 'a3': in a circle",
@@ -321,6 +320,17 @@ def test_what_cannot_be_a_session_is_named(
         read(transcript(*records), strict=True)
     passed = read(transcript(*records, typed("u9", None, "hello?"))).passed_over
     assert sum(each.count for each in passed) == 1
+
+
+def test_a_placeholder_for_all_ids_is_none_and_lines_follow_as_they_stand(
+    transcript: Transcript,
+) -> None:
+    lines = [typed("x", None, "hi"), said("x", "x", "m", text("hello")), typed("x", "x", "thanks")]
+    path = transcript(*lines)
+    assert [message.text for message in read(path).messages] == ["hi", "hello", "thanks"]
+    assert read(path).passed_over == ()
+    with pytest.raises(InputError, match=":2: line that was there before"):
+        read(path, strict=True)
 
 
 def test_a_line_may_hang_from_one_that_comes_later(transcript: Transcript) -> None:

@@ -211,11 +211,15 @@ class _File:
         if node.session_id == self._lines.path.stem:
             self._session = node.session_id
         words = self._words_of(node, data)
-        if node.uuid in self._thread_of:
-            self._repeat(node, data, words)
+        line = jsonl.decode(data, _LINE) if node.type in _READ else node
+        if node.uuid == node.parent_uuid and not self._lines.strict:
+            # A placeholder for ids that were taken out: lines follow each other as they stand.
+            node.uuid = line.uuid = f"{node.uuid}-{len(self._words)}"
+            node.parent_uuid = line.parent_uuid = ""
+        elif node.uuid in self._thread_of:
+            self._repeat(line, data, words)
             return
         self._tree.hang(node.uuid, node.parent_uuid)
-        line = jsonl.decode(data, _LINE) if node.type in _READ else node
         key = self._key(node)
         thread = self._thread(key)
         thread.script.locate(node.cwd)
@@ -276,11 +280,10 @@ class _File:
             _refuse_edit(node.type)
             self._lines.pass_over(f"record {node.type!r}", record)
 
-    def _repeat(self, node: Node, data: bytes, words: int) -> None:
+    def _repeat(self, line: Node, data: bytes, words: int) -> None:
         """Take a line that a resumed or a compacted session wrote again."""
-        thread = self._threads[self._thread_of[node.uuid or ""]]
-        thread.repeat(jsonl.decode(data, _LINE) if node.type in _READ else node)
-        if words != self._words[node.uuid or ""]:
+        self._threads[self._thread_of[line.uuid or ""]].repeat(line)
+        if words != self._words[line.uuid or ""]:
             kind = "line that was there before with other content"
             self._lines.pass_over(kind, jsonl.decode(data, _ANY))
 
