@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compactlab.reports.audit.spent import Spent
+from compactlab.reports.bill.spent import Spent
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, listed
 from compactlab.sim.core.conversation import PassedOver

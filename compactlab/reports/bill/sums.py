@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from compactlab.reports.audit.caveats import estimates, not_understood, passed_over
-from compactlab.reports.audit.spent import AGENTS, UNPLACED, Session, Spending, Spent
+from compactlab.reports.bill.caveats import estimates, not_understood, passed_over
+from compactlab.reports.bill.spent import AGENTS, UNPLACED, Session, Spending, Spent
 from compactlab.reports.render.document import (
     Block,
     Column,

@@ -17,9 +17,8 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.models.model import Model
-from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import Bill
-from compactlab.sim.replay.recorded_bill import ANSWER, BilledRequest, billed, once
+from compactlab.sim.replay.recorded_bill import ANSWER, BilledRequest, billed, once, priced
 
 UNDATED = "undated"
 UNPLACED = "(not named)"
@@ -156,7 +155,7 @@ def spent(calls: Iterable[Billed], missing: int = 0) -> Spent:
         estimated += request.estimated
         inherited += request.call.inherited
         try:
-            bill, price = _priced(request, model)
+            bill, price = priced(request, model)
         except ModelError:
             unpriced += 1
             continue
@@ -180,19 +179,6 @@ def spent(calls: Iterable[Billed], missing: int = 0) -> Spent:
         fsum(repeated),
         missing,
     )
-
-
-def _priced(request: BilledRequest, model: Model) -> tuple[Bill, float]:
-    """Dollars of a request by class, and of its web searches."""
-    search = 0.0
-    if request.searches:
-        if model.search is None:
-            raise ModelError(f"no price of a web search is known of {model.name}")
-        search = request.searches * model.search
-        if request.usage == Usage():
-            return Bill(0.0, 0.0, 0.0, 0.0), search
-    rates = prices_of(model).rates(request.time, request.usage.prompt)
-    return rates.bill(request.usage), search
 
 
 def day_of(time: float, zone: tzinfo = UTC) -> str:
@@ -261,13 +247,13 @@ class Spending:
             "agent": self.by_agent(),
         }
         return {
-            **_data(self.whole),
+            **data_of(self.whole),
             **{
-                f"by_{title}": [{title: name, **_data(each)} for name, each in group.items()]
+                f"by_{title}": [{title: name, **data_of(each)} for name, each in group.items()]
                 for title, group in groups.items()
             },
             "by_session": [
-                {"session": session.name, "file": session.file, **_data(each)}
+                {"session": session.name, "file": session.file, **data_of(each)}
                 for session, each in self.by_session()
             ],
         }
@@ -295,7 +281,8 @@ def _dearest(groups: Mapping[str, Spent]) -> dict[str, Spent]:
     return dict(sorted(groups.items(), key=lambda pair: -(pair[1].total or 0.0)))
 
 
-def _data(each: Spent) -> dict[str, Any]:
+def data_of(each: Spent) -> dict[str, Any]:
+    """What some requests came to, for programs."""
     usage = each.usage
     return {
         "calls": each.calls,
