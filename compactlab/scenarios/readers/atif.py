@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -115,19 +114,20 @@ def sniff(first: list[Any]) -> bool:
     return str(head.get("schema_version")).startswith("ATIF-")
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of each trajectory, then those of its subagents."""
-    lines = jsonl.Lines(path, lenient)
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []
         with lines.at(number):
-            scripts = list(_scripts(value, f"{path.stem}/{count + 1}" if count else path.stem))
+            scripts = list(
+                _scripts(value, f"{lines.path.stem}/{count + 1}" if count else lines.path.stem)
+            )
         count += bool(scripts)
         for id, script in scripts:
-            yield script.conversation(id, NAME, path, skipped=lines.skipped())
+            yield script.conversation(id, NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(path))
+        raise InputError("there is no conversation in it", str(lines.path))
 
 
 def _scripts(value: Any, id: str) -> Iterator[tuple[str, Script]]:

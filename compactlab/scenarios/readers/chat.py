@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -196,9 +195,8 @@ def is_by_agents(item: Any) -> bool:
     return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
 
 
-def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of its one document, or of its lines."""
-    lines = jsonl.Lines(path, lenient)
     alone = Script()  # of messages that stand one a line
     count = 0
     for number, value in jsonl.values(lines):
@@ -214,11 +212,11 @@ def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversatio
                     raise InputError("a conversation has a system prompt and no message")
             if one and one.events:
                 count += 1
-                numbered = _numbered(path.stem, count)
-                yield one.conversation(numbered, format, path, skipped=lines.skipped())
+                numbered = _numbered(lines.path.stem, count)
+                yield one.conversation(numbered, format, lines.path)
     if alone.events or not count:
-        numbered = _numbered(path.stem, count + 1)
-        yield alone.conversation(numbered, format, path, skipped=lines.skipped())
+        numbered = _numbered(lines.path.stem, count + 1)
+        yield alone.conversation(numbered, format, lines.path)
 
 
 def items(value: Any) -> list[Any]:

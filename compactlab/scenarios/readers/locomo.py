@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.script import Format, Script, conversations
-from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, PassedOver
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Role, Source, verbatim
 
@@ -63,11 +62,9 @@ def sniff(first: list[Any]) -> bool:
     return any(_is_sample(item) for value in first for item in _samples(value))
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
-    lines = jsonl.Lines(path, lenient)
-    for each in conversations(lines, _samples, partial(_conversation, path)):
-        yield replace(each, skipped=each.skipped + lines.skipped())
+    yield from conversations(lines, _samples, partial(_conversation, lines))
 
 
 def _samples(value: Any) -> list[Any]:
@@ -81,7 +78,7 @@ def _is_sample(item: Any) -> bool:
     return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
 
 
-def _conversation(path: Path, item: Any, number: int) -> Conversation:
+def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
     sample = msgspec.convert(item, _Sample)
     script = Script()
     _talk(script, sample.conversation)
@@ -90,8 +87,9 @@ def _conversation(path: Path, item: Any, number: int) -> Conversation:
     ids = {draft.id for draft in script.path}
     script.add(closing)
     facts, needs, unresolved = _labels(sample.qa, ids, closing.id)
-    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", NAME, path)
-    return replace(made, facts=tuple(facts), needs=tuple(needs), skipped=unresolved)
+    made = script.conversation(f"{lines.path.stem}/{sample.sample_id or number}", NAME, lines.path)
+    passed = (PassedOver("evidence that leads to no turn", unresolved),) if unresolved else ()
+    return replace(made, facts=tuple(facts), needs=tuple(needs), passed_over=passed)
 
 
 def _talk(script: Script, talk: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -156,26 +155,23 @@ def sniff(first: list[Any]) -> bool:
     return any(isinstance(value.get("resourceSpans"), list) for value in values)
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file's spans, the first that began first."""
-    lines = jsonl.Lines(path, lenient)
     known: dict[str, _Said] = {}
     requests: list[_Request] = []
     for number, value in jsonl.values(lines):
         with lines.at(number):
             requests += list(_requests(value, known))
     if not requests:
-        raise InputError("there is no conversation in it: no span asks a model", str(path))
+        raise InputError("there is no conversation in it: no span asks a model", str(lines.path))
     groups: dict[str, list[_Request]] = {}
     for request in sorted(requests, key=lambda each: each.start):
         groups.setdefault(request.conversation, []).append(request)
-    skipped = lines.skipped()
     for number, group in enumerate(groups.values(), 1):
-        id = path.stem if number == 1 else f"{path.stem}/{number}"
+        id = lines.path.stem if number == 1 else f"{lines.path.stem}/{number}"
         for at, thread in enumerate(_threads(group), 1):
             named = id if at == 1 else f"{id}#{at}"
-            yield thread.script.conversation(named, NAME, path, counted=True, skipped=skipped)
-            skipped = 0
+            yield thread.script.conversation(named, NAME, lines.path, counted=True)
 
 
 def _requests(value: Any, known: dict[str, _Said]) -> Iterator[_Request]:

@@ -33,11 +33,9 @@ def sniff(first: list[Any]) -> bool:
     return any(chat.is_by_agents(value) for value in first)
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(
-        jsonl.Lines(path, lenient), lambda value: [value], partial(_conversation, path)
-    )
+    yield from conversations(lines, lambda value: [value], partial(_conversation, lines.path))
 
 
 def _conversation(path: Path, value: Any, count: int) -> Conversation:

@@ -63,14 +63,13 @@ def sniff(first: list[Any]) -> bool:
     return any(chat.is_task(item) for value in first for item in chat.items(value))
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file, in its order."""
-    lines = jsonl.Lines(path, lenient)
     taken: dict[str, int] = {}
-    for each in conversations(lines, chat.items, partial(_conversation, path)):
+    for each in conversations(lines, chat.items, partial(_conversation, lines.path)):
         count = taken[each.id] = taken.get(each.id, 0) + 1
         id = each.id if count == 1 else f"{each.id}/{count}"
-        yield replace(each, id=id, skipped=lines.skipped())
+        yield replace(each, id=id)
 
 
 def _conversation(path: Path, item: Any, _: int) -> Conversation:
