@@ -78,6 +78,8 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-fmt-goose-database",
         "own-fmt-inspect-events",
         "own-fmt-langfuse-cache",
+        "own-fmt-langsmith-cache",
+        "own-fmt-openhands-accumulated",
         "own-fmt-stream-json-subagent",
     ),
 }
@@ -153,6 +155,9 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-fmt-goose-database",
         "own-fmt-inspect-events",
         "own-fmt-langfuse-cache",
+        "own-fmt-langsmith-cache",
+        "own-fmt-mini-swe-agent-cache",
+        "own-fmt-openhands-accumulated",
         "own-fmt-stream-json-subagent",
     ),
     "zone": ("tz-day-boundary",),
