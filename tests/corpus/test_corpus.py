@@ -59,7 +59,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-pi-context-edit-latest-wins",
         "own-pi-context-edit-omit",
     ),
-    "K8": ("own-jsonl-torn-first-line",),
     "K9": (
         "fmt-aider",
         "fmt-chatgpt-export",
@@ -94,7 +93,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-pi-unknown-entry",
     ),
     "K2": (
-        "cc-fallback-iterations",
         "cc-web-search",
         "codex-compaction-request-record",
         "fmt-mini-swe-agent",
@@ -126,7 +124,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-openclaw-database",
         "own-opencode-database",
     ),
-    "K8": ("own-jsonl-torn-first-line",),
     "K9": (
         "fmt-aider",
         "fmt-chatgpt-export",
