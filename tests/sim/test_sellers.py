@@ -243,8 +243,10 @@ def test_where_a_call_was_processed_never_keeps_it_from_its_bill() -> None:
         sold = look_up(f"{BEDROCK}+us")
         assert dollars(sold) == 0.495
         assert sold.inferred.endswith(f"no factor +us of {sold.name} is known: priced without it")
-    with pytest.raises(ModelError, match="unknown multiplier"):
-        find_model(f"{BEDROCK}+fast")
+    assert billed(f"{BEDROCK}+fast").price == find_model(BEDROCK).price
+    for look_up, name in ((find_model, f"{BEDROCK}+fast"), (billed, f"{BEDROCK}+fats")):
+        with pytest.raises(ModelError, match="unknown multiplier"):
+            look_up(name)
 
 
 @pytest.mark.parametrize(
