@@ -32,8 +32,8 @@ _CALLED = (
     ("minimax", "minimax"), ("novita", "novita"), ("perplexity", "perplexity"),
     ("publishers", "google"),
 )  # fmt: skip
-# Before a name: one's own servers, whose time has a price, and not their tokens. ollama, ollama_chat,
-# vllm, hosted_vllm, llamafile and lm_studio are LiteLLM's words; the others are assumed.
+# Before a name: one's own servers, whose time has a price, and not their tokens. ollama,
+# ollama_chat, vllm, hosted_vllm, llamafile and lm_studio are LiteLLM's; the others are assumed.
 _OWN = frozenset({
     "ollama", "ollama_chat", "lmstudio", "lm_studio", "lm-studio", "llama.cpp", "llamacpp",
     "llamafile", "hosted_vllm", "vllm", "mlx", "local", "localhost", "self-hosted",
@@ -215,8 +215,8 @@ def answers_nothing(prices: Any) -> bool:
 def search_price(price: str) -> float | None:
     """Dollars of a web search that a model's provider makes; None where the list has none.
 
-    Gemini before 3 is said to bill a request that searched, however often it did (second-hand); what
-    accounts have free is not known.
+    Gemini before 3 is said to bill a request that searched, however often it did (second-hand);
+    what accounts have free is not known.
 
     Examples
     --------
