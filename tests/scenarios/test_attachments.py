@@ -45,6 +45,15 @@ def test_what_it_did_not_see(attachment: dict[str, Any]) -> None:
     assert attached_text(attachment) == ("", False)
 
 
+def test_what_was_rendered_is_what_the_model_saw() -> None:
+    rendered = [{"content": "<system-reminder>be kind</system-reminder>"}]
+    shown = "<system-reminder>be kind</system-reminder>"
+    assert attached_text({"type": "hook_success", "content": "x"}, rendered) == (shown, False)
+    assert attached_text({"type": "queued_command", "prompt": "stop"}, rendered) == ("stop", True)
+    noted = {"type": "queued_command", "prompt": "done", "origin": {"kind": "task-notification"}}
+    assert attached_text(noted, rendered) == (shown, False)
+
+
 def test_a_prompt_that_waited_was_typed() -> None:
     assert attached_text({"type": "queued_command", "prompt": "stop"}) == ("stop", True)
     blocks = [{"type": "text", "text": "stop"}]

@@ -91,6 +91,13 @@ def test_a_second_edit_knows_the_first(transcript: Transcript) -> None:
     assert second.kept_from == ""
 
 
+def test_a_compaction_keeps_a_result_as_it_was_cleared(transcript: Transcript) -> None:
+    about = {"preservedSegment": {"headUuid": "t3"}}
+    more = [cleared("b6", "u5", "c1"), note("b7", "b6", "compact_boundary", compactMetadata=about)]
+    _, compaction = read(transcript(*session(*more))).compactions
+    assert compaction.kept_from == "t3-cleared"
+
+
 def test_what_was_snipped_is_gone(transcript: Transcript) -> None:
     snip = note("b6", "u5", "snip_boundary", snipMetadata={"removedUuids": ["a2", "t3"]})
     (edit,) = read(transcript(*session(snip))).compactions
