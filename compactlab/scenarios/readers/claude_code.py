@@ -14,6 +14,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
 from compactlab.scenarios.readers.script import Format, Tree, decoder
+from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call
@@ -130,6 +131,8 @@ _EDITS = re.compile(
     "boundary|collaps|compact|context.?edit|origami|prune|replacement|reset|snip|tombstone"
 )
 _EDITS_READ = ("content-replacement", "fork-context-ref", "marble-origami-commit")
+_NOTHING = (b"null", b"false")
+_MOST_LABELS = 1_000
 _EDITING = ("replacesSpan",)  # fields that do the same
 # Fields of lines and of messages that say nothing of their own, though their names sound so.
 _KNOWN = frozenset(
@@ -197,6 +200,7 @@ class _File:
         self._thread_of: dict[str, str] = {}
         self._words: dict[str, int] = {}
         self._tree = Tree()
+        self._labels: set[str] = set()  # names of fields that say nothing
         self._session = ""  # which one it is, where the file is named by it
         self._totals: dict[str, Total] = {}  # of the session, as the client counted them last
 
@@ -308,11 +312,16 @@ class _File:
         return hash(bytes(inner.get("content", b"")))
 
     def _unknown(self, fields: dict[str, msgspec.Raw], whose: str) -> None:
-        new = {key: raw for key, raw in fields.items() if key not in _KNOWN}
-        said = {key: jsonl.decode(bytes(raw), _ANY) for key, raw in new.items()}
+        """Count what stands under names that are not known and seem to say something."""
+        edits = [key for key in _EDITING if bytes(fields.get(key, b"null")) not in _NOTHING]
+        if edits:
+            raise RefusedError(f"Claude Code edited the context: {whose} has {edits[0]!r}")
+        new = fields.keys() - _KNOWN - self._labels
+        for key in new:
+            if not any(unknown_fields({key: key}, ())) and len(self._labels) < _MOST_LABELS:
+                self._labels.add(key)
+        said = {key: jsonl.decode(bytes(fields[key]), _ANY) for key in new - self._labels}
         self._lines.pass_over_fields(said, _KNOWN, whose)
-        if any(map(said.get, _EDITING)):
-            raise RefusedError(f"Claude Code edited the context: {whose} has {', '.join(_EDITING)}")
 
 
 def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
