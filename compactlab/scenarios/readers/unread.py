@@ -60,6 +60,8 @@ _LABELS = (
 )
 
 
+# What stands in these has names that the model gave, and no labels of ours.
+_FREE = ("args", "arguments", "input", "parameters")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -96,21 +98,24 @@ def characters_of(value: Any) -> int:
 
 
 def typed(value: Any, kind: str) -> Any:
-    """The first object in a value that is of a type; None if there is none.
+    """The first object in a list of a value that is of a type; None if there is none.
 
     Examples
     --------
     >>> typed({"content": [{"type": "text"}, {"type": "poem", "body": "x"}]}, "poem")
     {'type': 'poem', 'body': 'x'}
+    >>> typed({"content": [{"type": "text"}, {"body": "x"}]}, "")
+    {'body': 'x'}
     """
     todo = deque([value])
     while todo:
         item = todo.popleft()
         if isinstance(item, dict):
-            if item.get("type") == kind:
-                return item
             todo += item.values()
         elif isinstance(item, list):
+            for each in item:
+                if isinstance(each, dict) and (each.get("type") or "") == kind:
+                    return each
             todo += item
     return None
 
@@ -126,16 +131,17 @@ def tokens_of(value: Any) -> int:
     return next(_counts(value, _DEEPEST), 0)
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
+def _texts(value: Any, depth: int, free: bool = False) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _texts(item, depth - 1)
+            yield from _texts(item, depth - 1, free)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
-                yield from _texts(item, depth - 1)
+            plain = _plain(key)
+            if free or not (isinstance(item, str) and plain.endswith(_LABELS)):
+                yield from _texts(item, depth - 1, free or plain in _FREE)
 
 
 def _counts(value: Any, depth: int) -> Iterator[int]:
