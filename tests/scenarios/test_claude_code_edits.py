@@ -59,7 +59,7 @@ def test_cleared_results_have_a_stub_in_their_place(transcript: Transcript) -> N
     conversation = read(path)
     assert shape(conversation) == ["u1", "m", "t3", "n", "u5", "compaction", "o"]
     (edit,) = conversation.compactions
-    assert (edit.trigger, edit.tokens_before, edit.kept_from) == ("auto", 900, "n")
+    assert (edit.trigger, edit.tokens_before, edit.kept_from) == ("auto", 0, "n")
     assert [message.id for message in edit.inserted] == ["u1", "m", "t3-cleared"]
     stub = edit.inserted[2].parts[0]
     assert (stub.kind, stub.text) == ("stub", "[Old tool result content cleared]")

@@ -79,10 +79,12 @@ class Compacted(msgspec.Struct, rename="camel"):
 
 
 class Cleared(msgspec.Struct, rename="camel"):
-    """What a boundary tells of results and attachments that were cleared."""
+    """What a boundary tells of results and attachments that were cleared.
+
+    Its ``preTokens`` are those of the results, and not of the context.
+    """
 
     trigger: str | None = None
-    pre_tokens: Tokens | None = None
     compacted_tool_ids: list[str] | None = None
     cleared_attachment_uuids: list[str] | None = msgspec.field(
         default=None, name="clearedAttachmentUUIDs"
@@ -442,7 +444,6 @@ class Thread:
                 gone=self._on_branch(about.cleared_attachment_uuids or ()),
                 cleared=about.compacted_tool_ids or (),
                 trigger=about.trigger or "",
-                tokens_before=about.pre_tokens or 0,
             )
         elif line.snip_metadata is not None:
             return self._retract(line.snip_metadata.removed_uuids, line)
