@@ -207,11 +207,14 @@ def test_turns_tell_when_they_began(transcript: Transcript) -> None:
 
 def test_ordinals_tell_where_the_own_lines_begin(transcript: Transcript) -> None:
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}
-    lines = forked(session("t1"), *own("t1"), source=spawned, subagent_history_start_ordinal="9")
-    lines = [{**line, "ordinal": number} for number, line in enumerate(at(0, *lines))]
+    header = start(CHILD, source=spawned, subagent_history_start_ordinal="9")
+    lines = at(0, header, *session("t1"), *own("t1"))
+    lines = [{**line, "ordinal": number} for number, line in enumerate(lines)]
     conversation = read(transcript(*lines))
     assert conversation.subagent
     assert [call.inherited for call in calls(conversation)] == [True, True, False]
+    # What a sub-agent is given of its parent is billed in the parent's log.
+    assert usages(conversation) == [None, None, Usage(200, 10_000, output=50)]
 
 
 def test_a_record_names_its_thread(transcript: Transcript) -> None:

@@ -419,7 +419,8 @@ class _Rollout:
             request = None
         answer = self._answer or self._begin(None, time)
         self._answer = None
-        if last is None:
+        # A sub-agent is given its parent's counts without their records; they are the parent's.
+        if last is None or (self._fork.inherited and self.script.subagent):
             answer.call = self._call(None)
             return
         answer.call = request.call if request else self._call(last, self._identity(total))

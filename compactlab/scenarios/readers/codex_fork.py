@@ -30,7 +30,7 @@ class Fork:
     def open(self, id: str, parent: str, time: float, first_own: int | None, copied: bool) -> None:
         """Take the file's own header; ``copied`` if lines of the parent may follow it."""
         self.id, self.parent, self.root = id, parent, parent or id
-        self.inherited = bool(parent) and copied
+        self.inherited = copied and (bool(parent) or (first_own or 0) > 1)
         self._time, self._first_own = time, first_own
 
     def pass_header(self, id: str, parent: str) -> None:
