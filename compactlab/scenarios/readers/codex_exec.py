@@ -113,7 +113,9 @@ class _Thread:
     def take(self, event: _Event) -> None:
         """Take the next event."""
         if event.type in _ITEMS:
-            item = event.item or {}
+            item = event.item
+            if item is None:
+                raise InputError(f"an event of type {event.type!r} has no item")
             id = str(item.get("id"))
             if event.type == "item.completed":
                 self._open.pop(id, None)

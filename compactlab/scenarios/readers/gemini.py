@@ -71,6 +71,7 @@ class _Message(msgspec.Struct, rename="camel"):
     tokens: _Tokens | None = None
     thoughts: list[_Thought] | None = None
     tool_calls: list[_ToolCall] | None = None
+    whole: Any = None  # all that the log has of it
 
 
 class _Set(msgspec.Struct):
@@ -169,29 +170,32 @@ class _Log:
         elif line.set is not None:
             self._rewrite(self._messages(line.set.messages), number)
         elif line.type is not None or (line.session is None and line.history is None):
-            self._lines.pass_over_fields(value, _SAYING, "a message")
-            self._add(converted(value, _Message), number)
+            self._add(self._message(value), number)
         for message in self._messages(line.messages):
             self._add(message, number)
         for content in line.history or []:
             if content.role not in _ROLES:
                 raise InputError(f"{content.role!r} is no role of a message")
-            self._add(_Message(_ROLES[content.role], content.parts), number)
+            whole = msgspec.to_builtins(content)
+            self._add(_Message(_ROLES[content.role], content.parts, whole=whole), number)
 
     def _messages(self, values: list[Any] | None) -> list[_Message]:
         """The messages of a list; one that is not understood is counted alone."""
         messages = []
         for value in values or []:
             try:
-                message = converted(value, _Message)
+                messages.append(self._message(value))
             except (ValueError, OverflowError):
                 if self._lines.strict:
                     raise
                 self._lines.pass_over("message that is not as expected", value)
-                continue
-            self._lines.pass_over_fields(value, _SAYING, "a message")
-            messages.append(message)
         return messages
+
+    def _message(self, value: Any) -> _Message:
+        message = converted(value, _Message)
+        message.whole = value
+        self._lines.pass_over_fields(value, _SAYING, "a message")
+        return message
 
     def _add(self, message: _Message, number: int) -> None:
         if message.id in self._live:
@@ -253,7 +257,13 @@ class _Builder:
     def take(self, step: _Step) -> None:
         """Take what happened next."""
         if step.kind == "message":
-            self._add(step.id, self._log.messages[step.id])
+            message = self._log.messages[step.id]
+            try:
+                self._add(step.id, message)
+            except InputError as error:
+                if self._lines.strict:
+                    raise
+                self._lines.pass_over(f"message: {error.message}", message.whole)
         elif step.kind == "rewind":
             self._script.rewind(self._last.get(step.id))
         else:
@@ -281,8 +291,7 @@ class _Builder:
         elif message.type == "user":
             self._told(key, message)
         elif message.type not in _TOLD_TO_THE_USER:
-            said = [piece.text for piece in _content(message)]
-            self._lines.pass_over(f"message {message.type!r}", said)
+            self._lines.pass_over(f"message {message.type!r}", message.whole)
         last = self._script.last
         if last is not None:
             self._last[key] = last
