@@ -213,7 +213,7 @@ FILES: dict[str, list[Any]] = {
         {"type": "turn.started"},
         _done("reasoning", text="w01"),
         _done("command_execution", command="w02", aggregated_output="w03", exit_code=0),
-        _done("mcp_tool_call", server="s", tool="t", arguments={"at": "w04"}, result={"c": "w05"}),
+        _done("mcp_tool_call", server="s", tool="t", arguments={"in": "w04"}, result={"c": "w05"}),
         _done("todo_list", items=[{"text": "w06", "completed": False}]),
         _done("agent_message", text="w07"),
         {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 1}},
