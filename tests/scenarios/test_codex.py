@@ -281,11 +281,11 @@ def test_an_output_may_be_one_block(transcript: Transcript) -> None:
     [
         (item("tool_result", result="x"), "item 'tool_result' is not known", 1),
         (item("function_call", arguments="", prompt="x"), "something under 'prompt'", 1),
-        (record("turn", role="user", words="xy"), "record 'turn' is not known", 6),
+        (record("turn", role="user", words="xy"), "record 'turn' is not known", 2),
         (event("poem", words="xy"), "event 'poem' is not known", 2),
-        (item("message", role="user"), "a message has no content", 4),
-        (item("message", role="wizard", content="x"), "'wizard' is no role of a message", 7),
-        (item("function_call", name="ls", call_id="c1"), "'function_call' has no arguments", 0),
+        (item("message", role="user"), "a message has no content", 0),
+        (item("message", role="wizard", content="x"), "'wizard' is no role of a message", 1),
+        (item("function_call", name="ls", call_id="c1"), "'function_call' has no arguments", 2),
         (item("function_call_output", call_id="c1"), "the output of a tool has no content", 0),
     ],
 )

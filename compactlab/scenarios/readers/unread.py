@@ -54,12 +54,12 @@ _LABELS = (
     "name",
     "path",
     "status",
-    "timestamp",
     "type",
-    "version",
 )
 
 
+# What stands under such a name is no text at all.
+_MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -134,7 +134,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
+            if not (isinstance(item, str) and _plain(key).endswith(_MARKS)):
                 yield from _texts(item, depth - 1)
 
 
