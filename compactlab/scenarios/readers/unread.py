@@ -54,14 +54,12 @@ _LABELS = (
     "name",
     "path",
     "status",
-    "timestamp",
     "type",
-    "version",
 )
 
 
-# What stands in these has names that the model gave, and no labels of ours.
-_FREE = ("args", "arguments", "input", "parameters")
+# What stands under such a name is no text at all.
+_MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -131,17 +129,16 @@ def tokens_of(value: Any) -> int:
     return next(_counts(value, _DEEPEST), 0)
 
 
-def _texts(value: Any, depth: int, free: bool = False) -> Iterator[str]:
+def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _texts(item, depth - 1, free)
+            yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            plain = _plain(key)
-            if free or not (isinstance(item, str) and plain.endswith(_LABELS)):
-                yield from _texts(item, depth - 1, free or plain in _FREE)
+            if not (isinstance(item, str) and _plain(key).endswith(_MARKS)):
+                yield from _texts(item, depth - 1)
 
 
 def _counts(value: Any, depth: int) -> Iterator[int]:
