@@ -98,6 +98,19 @@ def test_a_compaction_keeps_a_result_as_it_was_cleared(transcript: Transcript) -
     assert compaction.kept_from == "t3-cleared"
 
 
+def test_a_compaction_may_keep_messages_of_the_middle_alone(transcript: Transcript) -> None:
+    about = {"preservedMessages": {"uuids": ["a2", "t3"]}}
+    more = [
+        note("b6", "u5", "compact_boundary", compactMetadata=about),
+        typed("s7", "b6", "Seen.", isCompactSummary=True),
+    ]
+    (compaction,) = read(transcript(*session(*more))).compactions
+    assert [message.id for message in compaction.inserted] == ["s7", "m", "t3"]
+    assert {part.kind for part in compaction.inserted[2].parts} == {"verbatim"}
+    assert compaction.kept_from == ""
+    assert [source.id for source in compaction.inserted[0].parts[0].sources] == ["u1", "n", "u5"]
+
+
 def test_what_was_snipped_is_gone(transcript: Transcript) -> None:
     snip = note("b6", "u5", "snip_boundary", snipMetadata={"removedUuids": ["a2", "t3"]})
     (edit,) = read(transcript(*session(snip))).compactions

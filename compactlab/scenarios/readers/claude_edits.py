@@ -6,7 +6,7 @@ They are told as compactions: what is changed stands in front, and the rest is k
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -42,6 +42,20 @@ class Context:
         start = kept.depth if kept else len(self._script.path)
         self._left.append(_Left(self._script.last, boundary.inserted, start))
         return boundary
+
+    def keep(self, boundary: Boundary, drafts: Collection[Draft]) -> None:
+        """Keep messages that are not all of the end of the branch: they stand in front, too."""
+        ids = {draft.id for draft in drafts}
+        boundary.covered = tuple(source for source in boundary.covered if source.id not in ids)
+        for draft in sorted(drafts, key=lambda each: each.depth):
+            now = self._changed.get(draft, draft)
+            named = [
+                msgspec.structs.replace(part, sources=(Source(draft.id, at),))
+                if part.kind == "verbatim"
+                else part
+                for at, part in enumerate(now.parts)
+            ]
+            boundary.inserted.append(replace(now, parts=named))
 
     def edit(
         self,

@@ -525,16 +525,19 @@ class Thread:
     def _open_boundary(self, line: Line) -> None:
         about = line.compact_metadata or Compacted()
         kept = about.preserved_messages or Kept()
-        uuids = kept.uuids or kept.all_uuids or ()  # they supersede the segment
-        segment = about.preserved_segment or Kept()
-        held = self._on_branch(uuids) or self._on_branch((segment.head_uuid or "",))
-        first = min(held, key=lambda draft: draft.depth, default=None)
+        held = self._on_branch((*(kept.uuids or ()), *(kept.all_uuids or ())))
+        segment = about.preserved_segment or Kept()  # superseded by the messages
+        found = held or self._on_branch((segment.head_uuid or "",))
+        first = min(found, key=lambda draft: draft.depth, default=None)
+        gaps = held and first and set(self.script.path[first.depth :]) > set(held)
         self._boundary = self._context.compact(
             seconds(line.timestamp),
-            kept=first,
+            kept=None if gaps else first,
             trigger=about.trigger or "",
             tokens_before=about.pre_tokens or 0,
         )
+        if gaps:
+            self._context.keep(self._boundary, held)
 
     def _summary(self, line: Line, blocks: list[Block], time: float) -> None:
         if self._boundary is None:
