@@ -27,6 +27,16 @@ class Count(click.IntRange):
         return super().convert(value, param, ctx)
 
 
+class Distance(Count):
+    """A distance at which recall is measured."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take what was typed."""
+        from compactlab.naming import distance_of
+
+        return distance_of(super().convert(value, param, ctx))
+
+
 class Seconds(click.FloatRange):
     """A number of seconds; the error says how to write one."""
 
@@ -61,6 +71,13 @@ strict_option = click.option(
 )
 window_option = click.option(
     "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
+)
+distance_option = click.option(
+    "--distance",
+    type=Distance(1),
+    metavar="TOKENS",
+    help="Tell recall of facts last stated so many tokens ago or earlier.  [default: 20000; 40000 "
+    "from a window of 200,000 tokens on, 80000 from a million on]",
 )
 churn_option = click.option(
     "--churn",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run

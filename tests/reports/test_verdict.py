@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run

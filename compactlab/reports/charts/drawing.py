@@ -42,7 +42,8 @@ def strategy_colours(
     """
     # The runs first: a manifest that was stored and read again has another order.
     run = [run.strategy for run in results.runs if run.strategy]
-    specs = dict.fromkeys([*run, *results.manifest.get("strategies", ())])
+    beside = [run.strategy for run in results.bounds]
+    specs = dict.fromkeys([*run, *results.manifest.get("strategies", ()), *beside])
     colours = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
     candidates = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
     if len(candidates) > len(HUES):
