@@ -1,12 +1,11 @@
 """Plain messages as one sends them to a provider: OpenAI's and Anthropic's.
 
-What looks like them is told apart here: trajectories, which have readers of their own, and clients
-that are not read, which are refused by name.
+What looks like them and is none has a reader of its own, or is refused by its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,17 @@ from compactlab.scenarios.readers.blocks import (
     result,
     result_of,
 )
+from compactlab.scenarios.readers.counts import of_provider
+from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.shapes import (
+    Shape,
+    fits,
+    is_amp,
+    is_cline_session,
+    is_mini,
+    is_task_history,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
@@ -57,24 +66,6 @@ _FOREIGN = {
 }
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
-
-# Clients that are not read, by the shape of a value in their files, as of 2026-11: its keys, each
-# with the type or the very text that stands there, or with a shape in its turn.
-Shape = Mapping[str, Any]
-
-SHAPES: tuple[tuple[str, Shape], ...] = (
-    ("Cursor", {"role": str, "message": {"content": list}}),
-    ("Gemini's API", {"role": "model", "parts": list}),
-    ("Droid", {"type": "session_start", "id": str}),
-    ("Droid", {"type": "message", "role": str, "text": str}),
-    ("Grok", {"type": "assistant", "model_id": str}),
-    ("Grok", {"type": "user", "prompt_index": int}),
-    ("Kimi CLI before Kimi Code", {"timestamp": float, "message": {"type": str, "payload": dict}}),
-    ("Antigravity", {"step_index": int, "source": str, "status": str}),
-    ("Codex before its lines had a payload", {"record_type": "state"}),
-    ("OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}),
-)
-
 
 class _Function(msgspec.Struct):
     name: str = ""
@@ -130,37 +121,9 @@ def kind_of(first: list[Any]) -> str:
     """
     kinds = [is_anthropic(value) for value in first]
     known = [kind for kind in kinds if kind is not None]
-    if 2 * len(known) < len(kinds) or not known or client_of(first) or _is_labelled(first):
+    if 2 * len(known) < len(kinds) or not known or refusal(first) or _is_labelled(first):
         return ""
     return "anthropic" if True in known else "openai"
-
-
-def client_of(first: list[Any]) -> str:
-    """The client, not read, that the first values of a file are of; "" if they are of none known.
-
-    Examples
-    --------
-    >>> client_of([{"step_index": 0, "source": "USER", "status": "DONE"}])
-    'Antigravity'
-    """
-    values = [each for value in first for each in (value, *_within(value))]
-    return next((name for name, shape in SHAPES if any(_fits(v, shape) for v in values)), "")
-
-
-def _within(value: Any) -> list[Any]:
-    """The messages of a document."""
-    lists = value.values() if isinstance(value, dict) else [value]
-    return [each for messages in lists if isinstance(messages, list) for each in messages]
-
-
-def _fits(value: Any, shape: Any) -> bool:
-    if isinstance(shape, type):
-        return isinstance(value, shape)
-    if isinstance(shape, Mapping):
-        return isinstance(value, dict) and all(
-            key in value and _fits(value[key], inner) for key, inner in shape.items()
-        )
-    return bool(value == shape)
 
 
 def _is_message(value: Any) -> bool:
@@ -172,7 +135,7 @@ def _is_message(value: Any) -> bool:
 
 def _is_labelled(first: list[Any]) -> bool:
     """Whether it is a trajectory, which has readers of its own."""
-    kinds = (is_task, is_by_agents, is_session)
+    kinds = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
     return any(is_one(item) for value in first for item in items(value) for is_one in kinds)
 
 
@@ -180,7 +143,7 @@ def is_session(item: Any) -> bool:
     """Whether a value is a session of Hermes Agent: its snapshot, or its export."""
     snapshot: Shape = {"session_id": str, "platform": object, "messages": list}
     export: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
-    return _fits(item, snapshot) or _fits(item, export)
+    return fits(item, snapshot) or fits(item, export)
 
 
 def is_task(item: Any) -> bool:
@@ -196,29 +159,26 @@ def is_by_agents(item: Any) -> bool:
     return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
 
 
-def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of its one document, or of its lines."""
-    lines = jsonl.Lines(path, lenient)
     alone = Script()  # of messages that stand one a line
     count = 0
     for number, value in jsonl.values(lines):
         if isinstance(value, dict) and "role" in value:
             with lines.at(number):
-                _take(alone, _message(value), "")
+                take(alone, value, lines)
             continue
         for item in items(value):
             one = None
-            with lines.at(number):
-                one = script(item)
+            with lines.at(number, item):
+                one = script(item, lines, number)
                 if one.system and not one.events:
                     raise InputError("a conversation has a system prompt and no message")
             if one and one.events:
                 count += 1
-                numbered = _numbered(path.stem, count)
-                yield one.conversation(numbered, format, path, skipped=lines.skipped())
+                yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
     if alone.events or not count:
-        numbered = _numbered(path.stem, count + 1)
-        yield alone.conversation(numbered, format, path, skipped=lines.skipped())
+        yield alone.conversation(_numbered(lines.path.stem, count + 1), format, lines.path)
 
 
 def items(value: Any) -> list[Any]:
@@ -247,7 +207,7 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
     return None, {}
 
 
-def script(item: Any) -> Script:
+def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     """Read one conversation: a list of messages, or an object with one under `KEYS`."""
     messages, outside = _opened(item)
     if messages is None:
@@ -261,18 +221,68 @@ def script(item: Any) -> Script:
     if envelope.tools:
         script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
     for message in messages:
-        _take(script, _message(message), envelope.model or "")
+        with lines.at(number, message):
+            take(script, message, lines, Call(envelope.model or ""))
     return script
 
 
-def _message(value: Any) -> _Message:
+def take(
+    script: Script,
+    value: Any,
+    lines: jsonl.Lines,
+    call: Call | None = None,
+    time: float = 0.0,
+    known: Collection[str] = (),
+) -> list[Draft]:
+    """Add what a message says to a script; return the messages that were added.
+
+    ``call`` is the request that an answer answers, as far as its own model, id and usage do not
+    tell. Fields of the names in ``known`` are read elsewhere.
+    """
+    message = _message(value, lines, known)
+    before = len(script.path)
+    if message.role in _SYSTEM_ROLES:
+        if script.last is None:
+            script.system += parts(message.content, SYSTEM)
+        else:
+            _add_user(script, message, listed(message.content), meta=True)
+    elif message.role == "user":
+        _take_user(script, message)
+    elif message.role == "assistant":
+        draft = script.draft("assistant", message.id)
+        draft.call = _call(value, message, call or Call())
+        _say(draft, message)
+        script.add(draft)
+    else:
+        draft = script.draft("tool", message.id)
+        call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
+        draft.parts = result(message.content, draft.id, call_id, name=message.name or "")
+        script.add(draft)
+    added = script.path[before:]
+    for draft in added:
+        draft.time = time
+    return added
+
+
+def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
+    """The request that an answer answers, with what the answer itself tells of it."""
+    usage = call.usage or of_provider(value.get("usage"))
+    id = call.id or (message.id or "" if usage else "")
+    model = message.model or call.model
+    return msgspec.structs.replace(call, model=model, usage=usage, id=id)
+
+
+def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Message:
     """A message of a value that has what it says under names that are read here."""
     message = msgspec.convert(value, _Message)
     if message.role not in _ROLES:
         raise InputError(f"{message.role!r} is no role of a chat message")
     for key, inner in value.items():
-        if key not in _SAYING and inner and _speaks(key, inner):
+        if key in _SAYING or key in elsewhere or not inner or not _speaks(key, inner):
+            continue
+        if lines.strict:
             raise InputError(f"a message holds something under {key!r}, which is not read")
+        lines.pass_over(f"field {key!r} of a message", inner)
     others = [key for key in _SAYING[1:] if value.get(key)]
     if message.role != "assistant" and others:
         raise InputError(f"a message of role {message.role!r} has {others[0]!r}")
@@ -298,26 +308,6 @@ def _check(function: dict[str, Any]) -> None:
         raise InputError("a call of a tool has no function with a name")
     if not function.keys() & {"arguments", "input"} and len(function) > 1:
         raise InputError(f"a call of {function['name']!r} has no arguments")
-
-
-def _take(script: Script, message: _Message, model: str) -> None:
-    if message.role in _SYSTEM_ROLES:
-        if script.last is None:
-            script.system += parts(message.content, SYSTEM)
-        else:
-            _add_user(script, message, listed(message.content), meta=True)
-    elif message.role == "user":
-        _take_user(script, message)
-    elif message.role == "assistant":
-        draft = script.draft("assistant", message.id)
-        draft.call = Call(message.model or model)
-        _say(draft, message)
-        script.add(draft)
-    else:
-        draft = script.draft("tool", message.id)
-        call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
-        draft.parts = result(message.content, draft.id, call_id, name=message.name or "")
-        script.add(draft)
 
 
 def _take_user(script: Script, message: _Message) -> None:

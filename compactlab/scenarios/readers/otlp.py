@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,14 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.threads import (
+    SYSTEM_ROLES,
+    Known,
+    Request,
+    Said,
+    conversations,
+)
 from compactlab.scenarios.readers.unread import refuse_unread
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -46,7 +51,6 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "model": "assistant",
 }
-_SYSTEM_ROLES = ("system", "developer")
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 # Lists and objects of a trace that have no spans in them.
 _UNHEARD = {
@@ -110,46 +114,6 @@ class _Traces(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-@dataclass(frozen=True, eq=False)
-class _Said:
-    """A message, or a result in one; the same object wherever the same is said."""
-
-    role: str
-    parts: tuple[dict[str, Any], ...]
-
-
-@dataclass
-class _Request:
-    """A call of a model, as its span tells it."""
-
-    start: float
-    end: float
-    conversation: str
-    call: Call
-    system: Any
-    tools: Any
-    asked: list[_Said]
-    answered: list[_Said]
-
-
-@dataclass
-class _Thread:
-    """A conversation that is being put together: its script, and what is said on its branch."""
-
-    script: Script = field(default_factory=Script)
-    said: list[tuple[_Said | None, Draft]] = field(default_factory=list)
-
-    def common(self, asked: list[_Said]) -> int:
-        """How many messages from the start on are those of a prompt."""
-        pairs = zip(self.said, asked, strict=False)
-        same = (
-            mine is its or (mine is None and its.role == "assistant") for (mine, _), its in pairs
-        )
-        return next(
-            (at for at, each in enumerate(same) if not each), min(len(self.said), len(asked))
-        )
-
-
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
     values = [value for value in first if isinstance(value, dict)]
@@ -159,26 +123,17 @@ def sniff(first: list[Any]) -> bool:
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
     """Yield the conversations of a file's spans, the first that began first."""
     lines = jsonl.Lines(path, lenient)
-    known: dict[str, _Said] = {}
-    requests: list[_Request] = []
+    known = Known()
+    requests: list[Request] = []
     for number, value in jsonl.values(lines):
         with lines.at(number):
             requests += list(_requests(value, known))
     if not requests:
         raise InputError("there is no conversation in it: no span asks a model", str(path))
-    groups: dict[str, list[_Request]] = {}
-    for request in sorted(requests, key=lambda each: each.start):
-        groups.setdefault(request.conversation, []).append(request)
-    skipped = lines.skipped()
-    for number, group in enumerate(groups.values(), 1):
-        id = path.stem if number == 1 else f"{path.stem}/{number}"
-        for at, thread in enumerate(_threads(group), 1):
-            named = id if at == 1 else f"{id}#{at}"
-            yield thread.script.conversation(named, NAME, path, counted=True, skipped=skipped)
-            skipped = 0
+    yield from conversations(NAME, lines.path, requests)
 
 
-def _requests(value: Any, known: dict[str, _Said]) -> Iterator[_Request]:
+def _requests(value: Any, known: Known) -> Iterator[Request]:
     if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
         return  # logs or metrics, from the same exporter
     traces = msgspec.convert(value, _Traces)
@@ -250,8 +205,8 @@ def _asks(attributes: dict[str, Any]) -> bool:
 
 
 def _request(
-    span: _Span, attributes: dict[str, Any], client: str, known: dict[str, _Said]
-) -> _Request:
+    span: _Span, attributes: dict[str, Any], client: str, known: Known
+) -> Request:
     models = (attributes.get(f"gen_ai.{side}.model") for side in ("response", "request"))
     effort = attributes.get("gen_ai.request.reasoning.level")
     model = next((str(model) for model in models if model), "")
@@ -259,7 +214,7 @@ def _request(
     asked, answered = attributes.get(_INPUT), attributes.get(_OUTPUT)
     asked = _indexed(attributes, "gen_ai.prompt") if asked is None else _parsed(asked)
     answered = _indexed(attributes, "gen_ai.completion") if answered is None else _parsed(answered)
-    return _Request(
+    return Request(
         _seconds(span.start_time_unix_nano),
         _seconds(span.end_time_unix_nano),
         str(attributes.get("gen_ai.conversation.id") or span.trace_id),
@@ -325,21 +280,22 @@ def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
     return [messages[number] for number in sorted(messages)]
 
 
-def _said(messages: Any, known: dict[str, _Said]) -> Iterator[_Said]:
+def _said(messages: Any, known: Known) -> Iterator[Said]:
     """The messages of a prompt or an answer; each result is one of its own."""
     for message in msgspec.convert(messages or [], list[dict[str, Any]]):
         refuse_unread(message, _MESSAGE, "a message")
         role, parts = message.get("role"), _parts(message)
-        if role not in (*_ROLES, *_SYSTEM_ROLES):
+        if role not in (*_ROLES, *SYSTEM_ROLES):
             raise InputError(f"{role!r} is no role of a message")
         results = [part for part in parts if part.get("type") in _RESULTS]
         rest = [part for part in parts if part.get("type") not in _RESULTS]
         if rest and _ROLES.get(role) == "assistant":
-            yield _kept(role, rest, known)
+            yield known.said("assistant", (_part(part) for part in rest))
         for part in results:
-            yield _kept("tool", [part], known)
+            yield known.said("tool", [_part(part)])
         if rest and _ROLES.get(role) != "assistant":
-            yield _kept(role, rest, known)
+            origin = role if role in SYSTEM_ROLES else ""
+            yield known.said(_ROLES.get(role, "user"), (_part(part) for part in rest), origin)
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -368,18 +324,7 @@ def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
     return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
 
 
-def _kept(role: str, parts: list[dict[str, Any]], known: dict[str, _Said]) -> _Said:
-    """The object for what is said; reasoning, which is not sent again, makes no difference."""
-    words = [_part(part, "") for part in parts if part.get("type") not in ("reasoning", "thinking")]
-    heard = [(part.type, part.text, part.name, part.size) for part in words]
-    key = json.dumps([_ROLES.get(role, role), heard])
-    if key in known:
-        return known[key]
-    said = known[key] = _Said(role, tuple(parts))
-    return said
-
-
-def _part(part: dict[str, Any], id: str) -> Part:
+def _part(part: dict[str, Any], id: str = "") -> Part:
     """A part of a message, by the conventions' models."""
     kind, name, call_id = part.get("type"), str(part.get("name") or ""), str(part.get("id") or "")
     if kind in ("tool_call", "server_tool_call"):
@@ -403,58 +348,6 @@ def _part(part: dict[str, Any], id: str) -> Part:
     if not isinstance(text, str):
         raise InputError(f"a part of type {kind!r} is not known")
     return verbatim(id, "thinking" if kind in ("reasoning", "thinking") else "text", text)
-
-
-def _threads(requests: list[_Request]) -> list[_Thread]:
-    """Put requests together: each continues the thread with which it has most in common."""
-    threads: list[_Thread] = []
-    for request in requests:
-        leading = list(takewhile(lambda said: said.role in _SYSTEM_ROLES, request.asked))
-        asked = request.asked[len(leading) :]
-        thread = max(threads, key=lambda each: each.common(asked), default=None)
-        if thread is None or (asked and thread.said and not thread.common(asked)):
-            thread = _Thread()
-            threads.append(thread)
-        if not thread.script.system:
-            _begin(thread.script, request, leading)
-        _continue(thread, request, asked)
-    return threads
-
-
-def _begin(script: Script, request: _Request, leading: list[_Said]) -> None:
-    if request.tools:
-        script.system.append(verbatim(SYSTEM, "text", compact(request.tools), name="tools"))
-    for part in msgspec.convert(request.system or [], list[dict[str, Any]]):
-        script.system.append(_part(part, SYSTEM))
-    script.system += [_part(part, SYSTEM) for said in leading for part in said.parts]
-
-
-def _continue(thread: _Thread, request: _Request, asked: list[_Said]) -> None:
-    common, script = thread.common(asked), thread.script
-    if asked and common < len(thread.said):
-        script.rewind(thread.said[common - 1][1] if common else None)
-        del thread.said[common:]
-    for said in asked[common:]:
-        thread.said.append((said, script.add(_draft(script, said, request.start))))
-    if request.call.usage is None and not request.answered:
-        return  # a request that failed
-    unlogged: list[_Said | None] = [None]
-    for at, answered in enumerate(request.answered or unlogged):
-        draft = _draft(script, answered, request.end) if answered else None
-        draft = draft or script.draft("assistant", None, request.end)
-        if at == 0:
-            draft.role, draft.call = "assistant", request.call
-            size = request.call.usage.output if request.call.usage else 0
-            draft.parts = draft.parts or [opaque(draft.id, "text", "not logged", size)]
-        thread.said.append((answered, script.add(draft)))
-
-
-def _draft(script: Script, said: _Said, time: float) -> Draft:
-    meta = said.role in _SYSTEM_ROLES
-    draft = script.draft(_ROLES.get(said.role, "user"), None, time, meta)
-    draft.origin = said.role if meta else ""
-    draft.parts = [_part(part, draft.id) for part in said.parts]
-    return draft
 
 
 FORMAT = Format(NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", sniff, read)
