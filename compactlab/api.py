@@ -156,7 +156,7 @@ def run(
     window: int | None = None,
     seeds: int = 1,
     jobs: int = 1,
-    lenient: bool = False,
+    strict: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     loop: ClosedLoop | str = "open",
@@ -192,8 +192,9 @@ def run(
     seeds, jobs
         How many conversations of each scenario, how many replays of each recording; and the number
         of workers, on which the results do not depend.
-    lenient
-        Whether lines of transcripts that cannot be read are skipped.
+    strict
+        Whether what is not understood in transcripts is an error; else it is passed over and
+        counted.
     models_file, churn
         A TOML file with your own models, which win over built-in ones; and how often the client
         changes its prompt unasked, as an audit measured it, or its file.
@@ -237,7 +238,7 @@ def run(
     if jobs < 1:
         raise UsageError("jobs must be at least 1")
     planned = Plan(
-        conversations, strategies, models, summarizer, window, seeds, lenient, models_file,
+        conversations, strategies, models, summarizer, window, seeds, strict, models_file,
         churn, loop, metrics, tables, controls, redact, isolate,
         asker_of(answers, ask, budget, models_file),
     ).experiment()  # fmt: skip
@@ -263,7 +264,7 @@ def explain(
     summarizer: Summarizer | str = "calibrated",
     window: int | None = None,
     seed: int = 0,
-    lenient: bool = False,
+    strict: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     call: int | None = None,
@@ -279,8 +280,8 @@ def explain(
         A conversation, a file or the spec of a scenario.
     strategy, model, summarizer, window, seed, models_file, churn
         As for :func:`replay` and :func:`run`.
-    id, lenient
-        Which conversation, if there are several; whether unreadable lines are skipped.
+    id, strict
+        Which conversation, if there are several; whether what is not understood is an error.
     call
         The number of a call: if it was a compaction, its messages before and after are included.
     files
@@ -298,7 +299,7 @@ def explain(
     planned = planned_strategy(strategy)
     forget()
     if isinstance(conversation, str | Path):
-        conversation = find_conversation(conversation, id, seed, lenient=lenient)
+        conversation = find_conversation(conversation, id, seed, strict=strict)
     catalogue = known_models(models_file)
     name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
     held = {} if files is None else dict(files)  # foreign code fills it in its own process
@@ -344,7 +345,7 @@ class Plan:
     summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated"
     window: int | None = None
     seeds: int = 1
-    lenient: bool = False
+    strict: bool = False
     models_file: str | Path | None = None
     churn: Churn | str | Path | None = None
     loop: ClosedLoop | str = "open"
@@ -363,7 +364,7 @@ class Plan:
         names = models_of(several(self.models, (str,)), catalogue)
         given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
         named = [each for each in given if not isinstance(each, Conversation)]
-        inputs, skipped = sources(named, self.seeds, lenient=self.lenient)
+        inputs, skipped = sources(named, self.seeds, strict=self.strict)
         if self.seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
             raise UsageError(TOO_MANY_SOURCES)
         held = [
@@ -411,7 +412,7 @@ def tune(
     window: int | None = None,
     seeds: int = 1,
     jobs: int = 1,
-    lenient: bool = False,
+    strict: bool = False,
     models_file: str | Path | None = None,
     controls: bool = True,
     out: str | Path | None = None,
@@ -421,7 +422,7 @@ def tune(
 
     Parameters
     ----------
-    conversations, summarizer, window, seeds, jobs, lenient, models_file, timeout
+    conversations, summarizer, window, seeds, jobs, strict, models_file, timeout
         As for :func:`run`.
     strategies
         Strategies or their specs, each of which is tuned.
@@ -467,7 +468,7 @@ def tune(
     )
     models = [model] if model else ()
     planned = Plan(
-        conversations, "keep_all", models, summarizer, window, seeds, lenient, models_file,
+        conversations, "keep_all", models, summarizer, window, seeds, strict, models_file,
         loop="closed", controls=False,
     ).experiment()  # fmt: skip
     return tuned_all(

@@ -20,11 +20,11 @@ from compactlab.cli.options import (
     Count,
     client_option,
     file_option,
-    lenient_option,
     named_or_usual,
     nothing_found,
     own_models,
     redact,
+    strict_option,
 )
 from compactlab.reports.render.text import clean, enumerated
 from compactlab.sim.core.errors import CompactlabError, InputError, ModelError, UsageError
@@ -47,9 +47,9 @@ class Auditor:
     """Reads and audits transcripts."""
 
     def __init__(
-        self, catalogue: Catalogue, lenient: bool = False, since: float = 0.0, project: str = ""
+        self, catalogue: Catalogue, strict: bool = False, since: float = 0.0, project: str = ""
     ) -> None:
-        self._catalogue, self._lenient, self._since = catalogue, lenient, since
+        self._catalogue, self._strict, self._since = catalogue, strict, since
         self._project = project
         self._counted: set[Key] = set()
         self._passed: Counter[str] = Counter()
@@ -108,7 +108,7 @@ class Auditor:
             except (CompactlabError, OSError, ValueError) as fault:
                 self._failures.append(fault if isinstance(fault, CompactlabError) else str(fault))
                 self.misnamed = True
-        inputs, skipped = sources(good, lenient=self._lenient)
+        inputs, skipped = sources(good, strict=self._strict)
         self._passed.update({"no_known_format": skipped} if skipped else {})
         return inputs
 
@@ -146,8 +146,8 @@ class Auditor:
         from compactlab.reports.audit.audit import audit
         from compactlab.reports.audit.ledger import AuditedFile
 
-        if conversation.skipped:
-            self._passed["unreadable_lines"] += conversation.skipped
+        if conversation.passed_over:
+            self._passed["unreadable_lines"] += sum(each.count for each in conversation.passed_over)
         audited = audit(conversation, self._catalogue.find, self._counted, self._since)
         if audited is None:
             self._passed[self._why_not(conversation)] += 1
@@ -160,8 +160,8 @@ class Auditor:
         from compactlab.reports.audit.spent import Billed, Session
         from compactlab.sim.replay.recording import exchanges
 
-        if conversation.skipped:
-            self._passed["unreadable_lines"] += conversation.skipped
+        if conversation.passed_over:
+            self._passed["unreadable_lines"] += sum(each.count for each in conversation.passed_over)
         calls = []
         for each in exchanges(conversation):
             if each.key in self._counted or each.time < self._since:
@@ -256,7 +256,7 @@ def _seldom_collected() -> Iterator[None]:
     metavar="N",
     help="Show the N calls with the largest errors.",
 )
-@lenient_option
+@strict_option
 def audit(
     paths: tuple[str, ...],
     *,
@@ -269,7 +269,7 @@ def audit(
     html: str | None,
     churn_out: str | None,
     worst: int,
-    lenient: bool,
+    strict: bool,
 ) -> None:
     """Explain what recorded sessions cost, and why.
 
@@ -293,7 +293,7 @@ def audit(
             raise UsageError("--sums explains nothing: leave out --html and --churn-out")
         _check(Path(name))
     start = since.replace(tzinfo=UTC).timestamp() if since else 0.0
-    auditor = Auditor(known_models(models_file), lenient, start, project)
+    auditor = Auditor(known_models(models_file), strict, start, project)
     places = named_or_usual(paths, client)
     if sums:
         from compactlab.reports.audit.sums import sums as document

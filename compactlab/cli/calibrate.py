@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown, write_aside
-from compactlab.cli.options import finish, format_option, lenient_option, nothing_found, redact
+from compactlab.cli.options import finish, format_option, nothing_found, redact, strict_option
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -270,9 +270,9 @@ def _percent(value: float | None) -> str:
 )
 @format_option("table", "json")
 @redact
-@lenient_option
+@strict_option
 def calibrate(
-    paths: tuple[str, ...], *, out: str | None, date: str, form: str, lenient: bool
+    paths: tuple[str, ...], *, out: str | None, date: str, form: str, strict: bool
 ) -> None:
     """Measure what recorded summaries keep, and fit a summariser.
 
@@ -292,7 +292,7 @@ def calibrate(
     from compactlab.strategies.summarizers.calibration import calibrate as fit
     from compactlab.strategies.summarizers.calibration import left_out
 
-    readable, skipped = sources(paths, lenient=lenient)
+    readable, skipped = sources(paths, strict=strict)
     errors: list[InputError] = []
     summaries = _observed(readable, errors)
     if not summaries:

@@ -371,9 +371,9 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         description="Workers; they change no result. Without it: one per core.",
     )
     out: str = Field(default="compactlab-out", description="Folder of the store and of the report.")
-    lenient: bool = Field(
+    strict: bool = Field(
         default=False,
-        description="Skip lines of transcripts that cannot be read, and count them.",
+        description="Refuse what is not understood in transcripts, and do not pass it over.",
     )
     timeout: float | None = Field(
         default=None,

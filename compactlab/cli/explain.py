@@ -15,9 +15,9 @@ from compactlab.cli.options import (
     churn_option,
     conversation_option,
     format_option,
-    lenient_option,
     own_models,
     redact,
+    strict_option,
     window_option,
 )
 from compactlab.reports.render.text import counted
@@ -69,7 +69,7 @@ from compactlab.sim.core.errors import UsageError
     "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."
 )
 @churn_option
-@lenient_option
+@strict_option
 @format_option("table", "json", "csv")
 @redact
 def explain(
@@ -102,8 +102,8 @@ def explain(
 
     if len(strategies) > 1:
         raise UsageError(f"explain shows one strategy, and {len(strategies)} are named: name one")
-    seed, lenient = options["seed"], options.pop("lenient")
-    session = find_conversation(path, conversation, seed, lenient=lenient)
+    seed, strict = options["seed"], options.pop("strict")
+    session = find_conversation(path, conversation, seed, strict=strict)
     acquaint(session)
     to_stderr = partial(say, err=True)
     files: dict[str, str] = {}

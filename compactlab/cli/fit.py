@@ -14,10 +14,10 @@ from compactlab.cli.options import (
     Count,
     client_option,
     finish,
-    lenient_option,
     named_or_usual,
     nothing_found,
     redact,
+    strict_option,
 )
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, enumerated, listed, shorten
@@ -177,7 +177,7 @@ def _verdict(sizes: Sequence[Row]) -> str:
     help="Number of synthetic conversations, with turns and tokens of the recordings.",
 )
 @redact
-@lenient_option
+@strict_option
 def fit(
     paths: tuple[str, ...],
     *,
@@ -188,7 +188,7 @@ def fit(
     scenario: str,
     fill: str,
     made: int,
-    lenient: bool,
+    strict: bool,
 ) -> None:
     """Measure recordings, and make a profile of them.
 
@@ -211,7 +211,7 @@ def fit(
     filled = find_profile(fill)
     find_scenario(scenario)  # fail before the work and not after it
     named = named_or_usual(paths, client)
-    readable, skipped = sources(named, lenient=lenient)
+    readable, skipped = sources(named, strict=strict)
     errors: list[InputError] = []
     recorded = measure(_loaded(readable, errors))
     if not recorded.written:

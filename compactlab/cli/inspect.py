@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown
-from compactlab.cli.options import finish, lenient_option, nothing_found, own_models, redact
+from compactlab.cli.options import finish, nothing_found, own_models, redact, strict_option
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
-@lenient_option
+@strict_option
 @own_models
 @redact
-def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
+def inspect(paths: tuple[str, ...], as_json: bool, strict: bool, models_file: str | None) -> None:
     """Describe transcripts: format, calls, compactions, cost.
 
     Calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost. A
@@ -35,7 +35,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     from compactlab.sim.models.pricing import known_models
 
     catalogue = known_models(models_file)
-    readable, skipped, errors = _sources(paths, lenient)
+    readable, skipped, errors = _sources(paths, strict)
     if not readable and not errors:
         raise UsageError(f"there is nothing to inspect: {nothing_found(paths, skipped)}")
     anatomies: list[Anatomy] = []
@@ -52,9 +52,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     finish(paths, skipped, errors, nothing=not anatomies)
 
 
-def _sources(
-    paths: Sequence[str], lenient: bool
-) -> tuple[list[Source], int, list[CompactlabError]]:
+def _sources(paths: Sequence[str], strict: bool) -> tuple[list[Source], int, list[CompactlabError]]:
     """What can be read of the paths, files skipped in folders, and what is wrong."""
     from compactlab.scenarios.catalogue import sources
 
@@ -66,7 +64,7 @@ def _sources(
             good.append(path)
         except (InputError, UsageError) as fault:
             errors.append(fault)
-    readable, skipped = sources(good, lenient=lenient)
+    readable, skipped = sources(good, strict=strict)
     return readable, skipped, errors
 
 
@@ -98,7 +96,7 @@ def _text(figures: Anatomy) -> str:
         ("cost", _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
-        ("lines skipped", f"{figures.skipped:,}"),
+        ("passed over", "; ".join(map(str, figures.passed_over)) or "nothing"),
     ]  # fmt: skip
     lines = [figures.conversation, *(f"  {title:<18} {text}" for title, text in rows)]
     return "\n".join(map(_visible, lines))

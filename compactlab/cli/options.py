@@ -54,7 +54,11 @@ own_models = click.option(
 )
 
 
-lenient_option = click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+strict_option = click.option(
+    "--strict/--lenient",
+    default=False,
+    help="Refuse what is not understood. By default it is passed over and counted.",
+)
 window_option = click.option(
     "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
 )

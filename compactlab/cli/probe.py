@@ -16,10 +16,10 @@ from compactlab.cli.options import (
     ask_option,
     budget_option,
     format_option,
-    lenient_option,
     nothing_found,
     own_models,
     redact,
+    strict_option,
     window_option,
 )
 from compactlab.reports.render.text import counted, printed_by
@@ -119,7 +119,7 @@ _SENTENCE = "What was decided for the region of the cache?"
 )
 @click.option("--seeds", type=Count(1), default=1, help="Number of seeds of each scenario.")
 @click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")
-@lenient_option
+@strict_option
 @click.option("--dry-run", is_flag=True, help="Print how much would be asked, and its price.")
 @click.option(
     "--export",
@@ -306,7 +306,7 @@ class _Probing:
         strategies = [planned_strategy(each) for each in options["strategies"]]
         (writer,) = answered_by(asker, summarizers_of(options["summarizer"]))
         writer = writer if self.price is None else _noting(writer)
-        listed, skipped = sources(names, options["seeds"], lenient=options["lenient"])
+        listed, skipped = sources(names, options["seeds"], strict=options["strict"])
         if not listed:
             raise UsageError(f"there is nothing to ask about: {nothing_found(names, skipped)}")
         for source in listed:

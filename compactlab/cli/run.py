@@ -122,7 +122,11 @@ Examples:
     type=click.Path(file_okay=False),
     help="Folder of the results.  [default: compactlab-out]",
 )
-@click.option("--lenient", is_flag=True, default=None, help="Skip lines that cannot be read.")
+@click.option(
+    "--strict/--lenient",
+    default=None,
+    help="Refuse what is not understood. By default it is passed over and counted.",
+)
 @click.option(
     "--tables",
     multiple=True,

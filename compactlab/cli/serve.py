@@ -14,7 +14,7 @@ import click
 
 from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import redactor, say
-from compactlab.cli.options import Count, lenient_option, own_models, redact
+from compactlab.cli.options import Count, own_models, redact, strict_option
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ _TERMINATED = 143
 )
 @click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
 @own_models
-@lenient_option
+@strict_option
 @redact
 def serve(
-    port: int, limit: int, jobs: int | None, models_file: str | None, *, lenient: bool
+    port: int, limit: int, jobs: int | None, models_file: str | None, *, strict: bool
 ) -> None:
     """Open a page that explains a transcript dropped on it.
 
@@ -64,7 +64,7 @@ def serve(
     from compactlab.reports.serve.server import Server
     from compactlab.reports.tune.settings import CLIENTS
 
-    options = [*(["--redact"] if redactor() else []), *(["--lenient"] if lenient else [])]
+    options = [*(["--redact"] if redactor() else []), *(["--strict"] if strict else [])]
     options += ["--models", str(Path(models_file).absolute())] if models_file else []
     names = [*CLIENTS]
     try:

@@ -19,11 +19,11 @@ from compactlab.cli.options import (
     Count,
     Seconds,
     client_option,
-    lenient_option,
     named_or_usual,
     nothing_found,
     own_models,
     redact,
+    strict_option,
     window_option,
 )
 from compactlab.sim.core.errors import UsageError
@@ -146,7 +146,7 @@ _CLIENT = "claude_code"
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
-@lenient_option
+@strict_option
 def tune(paths: tuple[str, ...], **options: Any) -> None:
     """Find the size to compact at, and the setting to paste.
 
@@ -249,7 +249,7 @@ def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
         options["summarizer"],
         options["window"],
         options["seeds"],
-        options["lenient"],
+        options["strict"],
         options["models_file"],
         loop="closed",
         controls=False,

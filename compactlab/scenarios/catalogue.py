@@ -92,7 +92,7 @@ def find_scenario(text: str) -> Scenario:
 
 
 def sources(
-    names: Iterable[str | Path | Seeded], seeds: int = 1, *, lenient: bool = False
+    names: Iterable[str | Path | Seeded], seeds: int = 1, *, strict: bool = False
 ) -> tuple[list[Source], int]:
     """List the sources that names stand for, each once, and count the files that were passed over.
 
@@ -126,10 +126,10 @@ def sources(
     read_in = [
         Source(
             name,
-            partial(read_as, file.absolute(), str(file), lenient=lenient),
+            partial(read_as, file.absolute(), str(file), strict=strict),
             seed,
             file.stem,
-            partial(content_of_file, file.absolute(), lenient=lenient),
+            partial(content_of_file, file.absolute(), strict=strict),
             size_of_file(file),
         )
         for name, (key, file) in zip(_names(listed), files.items(), strict=True)
@@ -170,10 +170,10 @@ def is_pattern(name: str) -> bool:
 
 
 def find_conversation(
-    name: str | Path, id: str = "", seed: int = 0, *, lenient: bool = False
+    name: str | Path, id: str = "", seed: int = 0, *, strict: bool = False
 ) -> Conversation:
     """Load one conversation."""
-    listed, _ = sources([Seeded(name, (seed,))], lenient=lenient)
+    listed, _ = sources([Seeded(name, (seed,))], strict=strict)
     conversations = [source.named(each) for source in listed for each in source.load()]
     same = [each for each in conversations if each.id == id]
     named = same or [each for each in conversations if each.id.endswith(id)]
@@ -246,9 +246,9 @@ def _names(files: list[Path]) -> list[str]:
     return names if files else []
 
 
-def content_of_file(file: Path, *, lenient: bool) -> str:
+def content_of_file(file: Path, *, strict: bool) -> str:
     """Of a transcript: a digest of its bytes, and of the code that reads it."""
-    return f"{_digest(file)} {digest_of_modules([transcript.__name__])} {lenient}"
+    return f"{_digest(file)} {digest_of_modules([transcript.__name__])} {strict}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:

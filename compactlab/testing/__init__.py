@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MARKER = (
     "compaction(strategy, conversations, model, window, summarizer, seeds, loop, churn, "
-    "models_file, lenient): what the fixture of the same name replays"
+    "models_file, strict): what the fixture of the same name replays"
 )
 
 

@@ -66,7 +66,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "loop": ((str, ClosedLoop), "'open' or 'closed'"),
     "churn": ((str, Path, Churn), "a file that compactlab audit has written"),
     "models_file": ((str, Path), "a file"),
-    "lenient": ((bool,), "True or False"),
+    "strict": ((bool,), "True or False"),
 }
 _NEEDED = ("strategy", "conversations")
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
-from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.conversation import Conversation, PassedOver, Rewind
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Usage
 from compactlab.sim.models.model import Catalogue, built_in, tokenizer_of
@@ -40,7 +40,7 @@ class Anatomy:
     unpriced: int  # calls with usage and without a price
     output_counted: int  # tokens of the answers with recorded usage, as their models count
     unseen: Unseen  # tokens of prompts beside the messages
-    skipped: int  # lines
+    passed_over: tuple[PassedOver, ...]  # what was not understood
 
     @property
     def unrecorded(self) -> bool:
@@ -78,7 +78,7 @@ def anatomy(conversation: Conversation, catalogue: Catalogue | None = None) -> A
         unpriced=unpriced,
         output_counted=_counted(conversation, known),
         unseen=unseen(conversation, known),
-        skipped=conversation.skipped,
+        passed_over=conversation.passed_over,
     )
 
 

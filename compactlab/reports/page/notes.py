@@ -94,12 +94,11 @@ def unfinished(results: Results) -> str:
 def passed_over(results: Results) -> str:
     """Which lines and files were not read; "" if there are none."""
     files = results.manifest.get("skipped_files", 0)
-    lines = {run.conversation: run.skipped for run in results.runs if run.skipped}
+    unknown = {run.conversation: run.passed_over for run in results.runs if run.passed_over}
     parts = []
-    if lines:
-        where = [f"{name(each)} {number:,}" for each, number in sorted(lines.items())]
-        listing = enumerated(where, 3)
-        parts.append(f"{counted(sum(lines.values()), 'line')} that cannot be read ({listing})")
+    if unknown:
+        where = [f"in {name(each)} {name(what)}" for each, what in sorted(unknown.items())]
+        parts.append(enumerated(where, 3))
     if files:
         parts.append(f"{counted(files, 'file')} of no known format in folders")
     return f"Passed over: {listed(parts)}." if parts else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +20,6 @@ from compactlab.scenarios.readers.script import (
     converted,
     seconds,
 )
-from compactlab.scenarios.readers.unread import refuse_unread
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -115,58 +113,61 @@ def sniff(first: list[Any]) -> bool:
     return str(head.get("schema_version")).startswith("ATIF-")
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of each trajectory, then those of its subagents."""
-    lines = jsonl.Lines(path, lenient)
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []
-        with lines.at(number):
-            scripts = list(_scripts(value, f"{path.stem}/{count + 1}" if count else path.stem))
+        stem = lines.path.stem
+        with lines.at(number, value):
+            scripts = list(_scripts(value, f"{stem}/{count + 1}" if count else stem, lines))
         count += bool(scripts)
         for id, script in scripts:
-            yield script.conversation(id, NAME, path, skipped=lines.skipped())
+            yield script.conversation(id, NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(path))
+        raise InputError("there is no conversation in it", str(lines.path))
 
 
-def _scripts(value: Any, id: str) -> Iterator[tuple[str, Script]]:
+def _scripts(value: Any, id: str, lines: jsonl.Lines) -> Iterator[tuple[str, Script]]:
     trajectory = converted(value, _Trajectory)
-    refuse_unread(value, _KNOWN["trajectory"], "a trajectory")
-    refuse_unread(value.get("agent") or {}, _KNOWN["agent"], "an agent")
-    steps = [_step(step) for step in trajectory.steps]
+    lines.pass_over_fields(value, _KNOWN["trajectory"], "a trajectory")
+    lines.pass_over_fields(value.get("agent") or {}, _KNOWN["agent"], "an agent")
+    steps = [step for each in trajectory.steps if (step := _step(each, lines))]
     counted = any(step.metrics and step.metrics.prompt_tokens for step in steps)
     asides = dict.fromkeys(step.aside for step in steps)
     for aside in sorted(asides, key=lambda name: (name is not None, name)):
-        reading = _Reading(trajectory.agent, counted)
+        reading = _Reading(trajectory.agent, counted, lines)
         for step in steps:
             if step.aside == aside:
-                reading.take(step)
+                with lines.at(0, msgspec.to_builtins(step)):
+                    reading.take(step)
         reading.script.subagent = aside is not None
         yield (id if aside is None else f"{id}#{aside}"), reading.script
     for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
         named = inner.get("trajectory_id") if isinstance(inner, dict) else None
-        for name, script in _scripts(inner, f"{id}#{named or number}"):
+        for name, script in _scripts(inner, f"{id}#{named or number}", lines):
             script.subagent = True
             yield name, script
 
 
-def _step(value: Any) -> _Step:
-    step = converted(value, _Step)
-    refuse_unread(value, _KNOWN["step"], "a step")
-    for call in value.get("tool_calls") or ():
-        refuse_unread(call, _KNOWN["call"], "a call of a tool")
-    for result in (value.get("observation") or {}).get("results", ()):
-        refuse_unread(result, _KNOWN["result"], "a result")
+def _step(value: Any, lines: jsonl.Lines) -> _Step | None:
+    step = None
+    with lines.at(0, value):
+        step = converted(value, _Step)
+        lines.pass_over_fields(value, _KNOWN["step"], "a step")
+        for call in value.get("tool_calls") or ():
+            lines.pass_over_fields(call, _KNOWN["call"], "a call of a tool")
+        for result in (value.get("observation") or {}).get("results", ()):
+            lines.pass_over_fields(result, _KNOWN["result"], "a result")
     return step
 
 
 class _Reading:
     """A trajectory that is being read, and the compaction of which the summary is awaited."""
 
-    def __init__(self, agent: _Agent, counted: bool) -> None:
+    def __init__(self, agent: _Agent, counted: bool, lines: jsonl.Lines) -> None:
         self.script = Script()
-        self._agent, self._counted = agent, counted
+        self._agent, self._counted, self._lines = agent, counted, lines
         self._boundary: Boundary | None = None
         if agent.tool_definitions:
             tools = verbatim(SYSTEM, "text", compact(agent.tool_definitions), name="tools")
@@ -193,14 +194,14 @@ class _Reading:
             self._boundary = self.script.compact(seconds(step.timestamp))
             self._boundary.inserted += self._note(step, content)
         elif self.script.last is None and not step.observation:
-            self.script.system += parts(content, SYSTEM)
+            self.script.system += parts(content, SYSTEM, self._lines)
         else:
             self._told(step, content)
 
     def _note(self, step: _Step, content: Content) -> list[Draft]:
         note = self.script.draft("user", _id(step), seconds(step.timestamp), meta=True)
         note.origin = step.source
-        note.parts = parts(content, note.id)
+        note.parts = parts(content, note.id, self._lines)
         return [note] if note.parts else []
 
     def _told(self, step: _Step, content: Content) -> None:
@@ -213,7 +214,7 @@ class _Reading:
         system = step.source == "system"
         draft = self.script.draft("user", _id(step), seconds(step.timestamp), meta=system)
         draft.origin = "system" if system else ""
-        draft.parts = parts(content, draft.id)
+        draft.parts = parts(content, draft.id, self._lines)
         if draft.parts:
             self.script.add(draft)
 
@@ -221,7 +222,7 @@ class _Reading:
         draft = self.script.draft("assistant", _id(step), seconds(step.timestamp))
         if step.reasoning_content:
             draft.parts.append(verbatim(draft.id, "thinking", step.reasoning_content))
-        draft.parts += parts(content, draft.id)
+        draft.parts += parts(content, draft.id, self._lines)
         draft.parts += [_asked(call, draft.id) for call in step.tool_calls or []]
         draft.call = self._call(step)
         if draft.parts or draft.call:
@@ -249,10 +250,12 @@ class _Reading:
             if step.source == "agent" and (call_id or step.tool_calls):
                 extra = result.extra or {}
                 failed = True in (extra.get("is_error"), extra.get("tool_result_is_error"))
-                draft.parts = result_parts(result.content, draft.id, call_id, error=failed)
+                draft.parts = result_parts(
+                    result.content, draft.id, call_id, error=failed, lines=self._lines
+                )
             else:
                 draft.role, draft.meta, draft.origin = "user", True, "observation"
-                draft.parts = parts(result.content, draft.id)
+                draft.parts = parts(result.content, draft.id, self._lines)
             if draft.parts:
                 self.script.add(draft)
 

@@ -6,13 +6,17 @@ import base64
 import binascii
 import json
 import struct
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Part, Source, verbatim
+
+T = TypeVar("T")
 
 # What an image costs, from its size in pixels; the image itself is not kept.
 #
@@ -133,27 +137,51 @@ def listed(content: Given | dict[str, Any]) -> list[Block]:
     return content if isinstance(content, list) else []
 
 
-def parts(content: Given | dict[str, Any], id: str) -> list[Part]:
-    """Make the parts of a message out of its content."""
-    return [part for block in listed(content) if (part := _part(block, id))]
+def parts(content: Given | dict[str, Any], id: str, lines: Lines | None = None) -> list[Part]:
+    """Make the parts of a message out of its content.
+
+    A block that is not understood is counted in ``lines``; without them it is an error.
+    """
+    made = (
+        _understood(block, lines, partial(_part, block, id, lines)) for block in listed(content)
+    )
+    return [part for part in made if part]
+
+
+def _understood(block: Block, lines: Lines | None, make: Callable[[], T]) -> T | None:
+    """What is made of a block; None if it is not understood."""
+    try:
+        return make()
+    except InputError:
+        if lines is None or lines.strict:
+            raise
+        lines.pass_over_block(block.type, block)
+        return None
 
 
 def result(
-    content: Given | dict[str, Any], id: str, call_id: str, *, name: str = "", error: bool = False
+    content: Given | dict[str, Any],
+    id: str,
+    call_id: str,
+    *,
+    name: str = "",
+    error: bool = False,
+    lines: Lines | None = None,
 ) -> list[Part]:
     """Make the parts of a tool's result: one with all its text, and its images."""
     blocks = listed(content)
-    text = compact(content) if isinstance(content, dict) else "\n".join(map(_words, blocks))
+    words = (_understood(block, lines, partial(_words, block)) for block in blocks)
+    text = compact(content) if isinstance(content, dict) else "\n".join(map(_text_of, words))
     main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
     return [main, *(_image(block, id) for block in blocks if block.type in _IMAGES)]
 
 
-def result_of(block: Block, id: str) -> list[Part]:
+def result_of(block: Block, id: str, lines: Lines | None = None) -> list[Part]:
     """Make the parts of a result that is a block of a message."""
     if isinstance(block.content, msgspec.UnsetType):
         raise _lacks(block, "content")
     failed = bool(block.is_error)
-    return result(block.content, id, block.tool_use_id or "", error=failed)
+    return result(block.content, id, block.tool_use_id or "", error=failed, lines=lines)
 
 
 def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
@@ -161,7 +189,7 @@ def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
     return Part(type, "", "opaque", (Source(id),), name, size=size)
 
 
-def _part(block: Block, id: str) -> Part | None:
+def _part(block: Block, id: str, lines: Lines | None) -> Part | None:
     if block.type == "thinking":
         if block.thinking is None:
             raise _lacks(block, "thinking")
@@ -172,7 +200,7 @@ def _part(block: Block, id: str) -> Part | None:
     if block.type in _IMAGES:
         return _image(block, id)
     if block.type.endswith("_tool_result"):
-        return result_of(block, id)[0]
+        return result_of(block, id, lines)[0]
     if text := _words(block):
         return verbatim(id, "text", text)
     kind = "thinking" if block.type == "redacted_thinking" else "text"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -66,6 +65,7 @@ _FOREIGN = {
 }
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
 
 class _Function(msgspec.Struct):
     name: str = ""
@@ -217,12 +217,12 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
         raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
     envelope = msgspec.convert(outside, _Envelope)
     script = Script()
-    script.system += parts(envelope.system, SYSTEM)
+    script.system += parts(envelope.system, SYSTEM, lines)
     if envelope.tools:
         script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
     for message in messages:
         with lines.at(number, message):
-            take(script, message, lines, Call(envelope.model or ""))
+            take(script, message, lines, call=Call(envelope.model or ""))
     return script
 
 
@@ -230,6 +230,7 @@ def take(
     script: Script,
     value: Any,
     lines: jsonl.Lines,
+    *,
     call: Call | None = None,
     time: float = 0.0,
     known: Collection[str] = (),
@@ -243,20 +244,22 @@ def take(
     before = len(script.path)
     if message.role in _SYSTEM_ROLES:
         if script.last is None:
-            script.system += parts(message.content, SYSTEM)
+            script.system += parts(message.content, SYSTEM, lines)
         else:
-            _add_user(script, message, listed(message.content), meta=True)
+            _add_user(script, message, listed(message.content), lines, meta=True)
     elif message.role == "user":
-        _take_user(script, message)
+        _take_user(script, message, lines)
     elif message.role == "assistant":
         draft = script.draft("assistant", message.id)
         draft.call = _call(value, message, call or Call())
-        _say(draft, message)
+        _say(draft, message, lines)
         script.add(draft)
     else:
         draft = script.draft("tool", message.id)
         call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
-        draft.parts = result(message.content, draft.id, call_id, name=message.name or "")
+        draft.parts = result(
+            message.content, draft.id, call_id, name=message.name or "", lines=lines
+        )
         script.add(draft)
     added = script.path[before:]
     for draft in added:
@@ -310,7 +313,7 @@ def _check(function: dict[str, Any]) -> None:
         raise InputError(f"a call of {function['name']!r} has no arguments")
 
 
-def _take_user(script: Script, message: _Message) -> None:
+def _take_user(script: Script, message: _Message, lines: jsonl.Lines) -> None:
     """Take a user message; Anthropic's hold the results of tools, too."""
     rest = []
     for block in listed(message.content):
@@ -318,23 +321,25 @@ def _take_user(script: Script, message: _Message) -> None:
             rest.append(block)
             continue
         draft = script.draft("tool", message.id)
-        draft.parts = result_of(block, draft.id)
+        draft.parts = result_of(block, draft.id, lines)
         script.add(draft)
-    _add_user(script, message, rest, meta=False)
+    _add_user(script, message, rest, lines, meta=False)
 
 
-def _add_user(script: Script, message: _Message, blocks: list[Block], meta: bool) -> None:
+def _add_user(
+    script: Script, message: _Message, blocks: list[Block], lines: jsonl.Lines, meta: bool
+) -> None:
     draft = script.draft("user", message.id, meta=meta)
-    draft.parts = parts(blocks, draft.id)
+    draft.parts = parts(blocks, draft.id, lines)
     if draft.parts:
         script.add(draft)
 
 
-def _say(draft: Draft, message: _Message) -> None:
+def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
     thoughts = (message.reasoning_content, message.reasoning, message.thinking)
     for thought in dict.fromkeys(filter(None, thoughts)):  # the same may be told twice
         draft.parts.append(verbatim(draft.id, "thinking", thought))
-    draft.parts += parts(message.content, draft.id)
+    draft.parts += parts(message.content, draft.id, lines)
     if message.refusal:
         draft.parts.append(verbatim(draft.id, "text", message.refusal))
     calls = message.tool_calls or []

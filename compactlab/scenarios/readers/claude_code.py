@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -260,9 +259,8 @@ def _is_own(record: dict[str, Any]) -> bool:
     return isinstance(record.get("uuid"), str) and hangs and inside
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the main conversation of a transcript, then its sidechains."""
-    lines = jsonl.Lines(path, lenient)
     threads = {"": _Thread()}
     thread_of: dict[str, str] = {}
     tree = Tree()
@@ -287,7 +285,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
         if thread.script.path or not sidechains:
             inside = thread.first_parent is not None and thread.first_parent not in thread_of
             yield thread.script.conversation(
-                path.stem + suffix, NAME, path, inside=inside, skipped=lines.skipped()
+                lines.path.stem + suffix, NAME, lines.path, inside=inside
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -141,9 +140,8 @@ def _is_own(record: dict[str, Any]) -> bool:
     return kind in _UNTYPED or (kind in _LINES and isinstance(payload.get("type"), str))
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a rollout."""
-    lines = jsonl.Lines(path, lenient)
     rollout = _Rollout(counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
         with lines.at(number):
@@ -151,8 +149,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             if _is_read(head):
                 rollout.take(jsonl.decode(data, _LINE))
             rollout.lines += 1
-    inside, skipped = not rollout.has_start, lines.skipped()
-    yield rollout.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
+    inside = not rollout.has_start
+    yield rollout.script.conversation(lines.path.stem, NAME, lines.path, inside=inside)
 
 
 def _is_read(head: _Head) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -120,23 +119,21 @@ def _is_own(value: Any) -> bool:
     return isinstance(kind, str) and kind in _TOLD | _STATE and "parentId" in value
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session, and those of its subagents."""
-    lines = jsonl.Lines(path, lenient)
     session = _Session()
     for number, data in lines:
         with lines.at(number):
             head = jsonl.decode(data, _HEAD)
             if _is_read(head):
                 session.take(jsonl.decode(data, _EVENT))
-    skipped = lines.skipped()
     for name, agent in session.agents.items():
         if agent.answers:
             agent.think([*agent.answers.values()][-1])
         if not name or agent.script.events:
-            id = f"{path.stem}#{name}" if name else path.stem
+            id = f"{lines.path.stem}#{name}" if name else lines.path.stem
             inside = not name and not session.started
-            yield agent.script.conversation(id, NAME, path, inside=inside, skipped=skipped)
+            yield agent.script.conversation(id, NAME, lines.path, inside=inside)
 
 
 def _is_read(head: _Head) -> bool:

@@ -56,13 +56,13 @@ def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: i
 
 
 def by_total(
-    prompt: int, output: int, read: int, written: int, total: int, hour: int = 0
+    prompt: int, output: int, read: int, written: int, *, total: int, hour: int = 0
 ) -> Usage:
     """The usage of a request whose total says whether its prompt contains what was cached.
 
     Examples
     --------
-    >>> by_total(10, 5, 60, 0, 75).uncached, by_total(70, 5, 60, 0, 75).uncached
+    >>> by_total(10, 5, 60, 0, total=75).uncached, by_total(70, 5, 60, 0, total=75).uncached
     (10, 10)
     """
     if (read or written) and total > prompt + output:

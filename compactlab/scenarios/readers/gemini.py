@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -114,9 +113,8 @@ def _is_history(history: Any) -> bool:
     )
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a chat."""
-    lines = jsonl.Lines(path, lenient)
     log = _Log()
     for number, value in jsonl.values(lines):
         with lines.at(number):
@@ -126,7 +124,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
     for step in log.steps:
         with lines.at(step.number):
             builder.take(step)
-    yield script.conversation(path.stem, NAME, path, skipped=lines.skipped())
+    yield script.conversation(lines.path.stem, NAME, lines.path)
 
 
 class _Log:

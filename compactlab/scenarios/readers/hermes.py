@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -87,9 +86,8 @@ def sniff(first: list[Any]) -> bool:
     return is_session(first[0])
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of each session, or of each segment of one."""
-    lines = jsonl.Lines(path, lenient)
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[Script] = []
@@ -97,10 +95,10 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             scripts = [_script(session) for session in _sessions(value)]
         for script in scripts:
             count += 1
-            id = path.stem if count == 1 else f"{path.stem}/{count}"
-            yield script.conversation(id, NAME, path, skipped=lines.skipped())
+            id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
+            yield script.conversation(id, NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(path))
+        raise InputError("there is no conversation in it", str(lines.path))
 
 
 def _sessions(value: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from compactlab.sim.core.errors import InputError
+from compactlab.scenarios.readers.archive import MAGIC, Archive
+from compactlab.scenarios.readers.unread import (
+    added,
+    characters_of,
+    tokens_of,
+    typed,
+    unknown_fields,
+)
+from compactlab.sim.core.conversation import PassedOver
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
 
 T = TypeVar("T")
@@ -21,23 +30,50 @@ T = TypeVar("T")
 # Bytes of a transcript: ten times more than a session of 100,000 calls has.
 LARGEST_FILE = 4 * 2**30
 _PEEK = 50  # lines by which a format is told
+_TEXT = 4096  # characters of a text by which it is told
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ANY = msgspec.json.Decoder(Any)
+_RAW = msgspec.json.Decoder(msgspec.Raw)
+_PLAIN = json.JSONDecoder()
 _UNREADABLE = (ValueError, RecursionError, OverflowError, InputError)
+# How a record starts: with its first key.
+_BEGIN = re.compile(r'\{\s*"[^"\\]{1,40}"')
+_START = re.compile(rb'\s*(\{\s*"[^"\\]{1,40}")')
+_NULS = re.compile(rb"\0+")
+_BLOCK = re.compile(rb"\0{8,}")  # a block that a crash left; UTF-16 and UTF-32 have up to three
+_MOST_STARTS, _MOST_IN_A_LINE = 16, 64
+_MOST_KINDS, _LONGEST_KIND = 50, 120
 
 
 class Lines:
-    """The lines of a file, and how many of them were passed over."""
+    """A transcript that is being read: its path, how strictly, and what was passed over.
 
-    def __init__(self, path: Path, lenient: bool = False) -> None:
-        self.path, self.lenient = path, lenient
-        self._skipped = 0
+    By default what is whole is read, and what is not understood is counted by kind.
+
+    Parameters
+    ----------
+    path
+        The file.
+    strict
+        Whether what is not understood is an error.
+    session
+        Which session of a database is read; "" for all.
+    """
+
+    def __init__(self, path: Path, strict: bool = False, session: str = "") -> None:
+        self.path, self.strict, self.session = path, strict, session
+        self.fault: InputError | None = None  # the first one that was passed over
+        self._passed: dict[str, PassedOver] = {}
+        self._record = b""  # the newest one
+        self._value: Any = None  # what is being read of it
+        self._starts: set[bytes] = set()  # how its whole records start
+        self._nul: set[int] = set()  # lines with NUL bytes
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank with their numbers, from 1."""
+        """Yield the records of the lines that are not blank, with their lines from 1."""
         blank = True
         with _opened(self.path) as file:
             for number in range(1, 2**62):
@@ -48,26 +84,120 @@ class Lines:
                     line = _without_bom(line, self.path)
                 if len(line) > LARGEST:
                     raise InputError(_TOO_LARGE, str(self.path), number)
-                if line.strip():
-                    blank = False
-                    yield number, line
+                for record in self._records(line, number) if line.strip() else ():
+                    blank, self._record = False, record
+                    yield number, record
         if blank:
             raise InputError("the file is empty", str(self.path))
 
+    def _records(self, line: bytes, number: int) -> Iterable[bytes]:
+        """The whole records of a line, and its torn pieces, which no decoder will take."""
+        if self.strict or _is_json(line):
+            if len(self._starts) < _MOST_STARTS and (start := _START.match(line)):
+                self._starts.add(start[1])
+            return [line]
+        pieces = [line]
+        if b"\0" in line:
+            if number not in self._nul:
+                self._nul.add(number)
+                self._count(PassedOver("block of NUL bytes"))
+            pieces = [piece for piece in _NULS.split(line) if piece.strip()]
+            if _is_json(whole := b"".join(pieces)):
+                return [whole]
+        return (record for piece in pieces for record in _apart(piece, self._starts))
+
     @contextmanager
-    def at(self, number: int) -> Iterator[None]:
-        """Turn whatever is wrong with a line into an error that names it, or pass it over."""
+    def at(self, number: int, value: Any = None) -> Iterator[None]:
+        """Count whatever is wrong with a line, or turn it into an error that names the line.
+
+        ``value`` is what is read of the line, or of a document that has no lines.
+        """
+        outer = self._value
+        self._value = outer if value is None else value
         try:
             yield
+        except RefusedError as error:
+            raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            if not self.lenient:
-                raise InputError(_reason(error), str(self.path), number) from None
-            self._skipped += 1
+            reason = _reason(error)
+            fault = InputError(reason, str(self.path), number)
+            if self.strict:
+                raise fault from None
+            self.fault = self.fault or fault
+            self._count(PassedOver(_kind(reason), 1, *self._sizes(number)))
+        finally:
+            self._value = outer
 
-    def skipped(self) -> int:
-        """Say how many lines were passed over since this was last asked."""
-        count, self._skipped = self._skipped, 0
-        return count
+    def _sizes(self, number: int) -> tuple[int, int]:
+        """Characters of text and tokens in what is being read."""
+        if self._value is not None:
+            return characters_of(self._value), tokens_of(self._value)
+        return _sizes(self._record) if number else (0, 0)
+
+    def pass_over(self, kind: str, value: Any) -> None:
+        """Count what is not known, with its text and its tokens; if strict, it is an error."""
+        if self.strict:
+            raise InputError(f"{kind} is not known")
+        self._count(PassedOver(kind, 1, characters_of(value), tokens_of(value)))
+
+    def pass_over_fields(self, value: Any, known: Collection[str], whose: str) -> None:
+        """Count the fields of an object that are not known and seem to say something."""
+        for key, inner in unknown_fields(value, known):
+            if self.strict:
+                text = f"{whose} holds something under {key!r}, which is not read"
+                raise InputError(text)
+            self.pass_over(f"field {key!r} of {whose}", inner)
+
+    def pass_over_block(self, kind: str, block: Any) -> None:
+        """Count a content block of a type that is not known, with all that its record has of it."""
+        whole = typed(self._value, kind)
+        with suppress(*_UNREADABLE):
+            whole = whole or typed(decode(self._record, _ANY), kind)
+        self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
+
+    def taken(self) -> tuple[PassedOver, ...]:
+        """What was passed over since this was last asked."""
+        passed, self._passed = self._passed, {}
+        return tuple(passed.values())
+
+    def _count(self, one: PassedOver) -> None:
+        kind = one.kind[:_LONGEST_KIND]
+        if kind not in self._passed and len(self._passed) >= _MOST_KINDS:
+            kind = "other kinds"
+        self._passed[kind] = added(self._passed.get(kind, PassedOver(kind, 0)), one)
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is one value, by its structure alone."""
+    try:
+        _RAW.decode(line)
+    except _UNREADABLE:
+        return bool(_SURROGATE_ESCAPE.search(line))
+    return True
+
+
+def _apart(piece: bytes, starts: Collection[bytes]) -> Iterator[bytes]:
+    """Records that stand in one line, and the torn pieces between them.
+
+    A record is known by its first key, which is that of a whole record of the file: what is nested
+    in a torn one is no record.
+    """
+    text = piece.decode("utf-8", "surrogateescape")
+    begins = (found.start() for found in _BEGIN.finditer(text) if found[0].encode() in starts)
+    done = 0
+    for begin in islice(begins, _MOST_IN_A_LINE):
+        if begin < done:
+            continue
+        try:
+            _, end = _PLAIN.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            continue
+        for record in (text[done:begin], text[begin:end]):
+            if record.strip():
+                yield record.encode("utf-8", "surrogateescape")
+        done = end
+    if text[done:].strip():
+        yield text[done:].encode("utf-8", "surrogateescape")
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
@@ -121,12 +251,19 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 
 
 def peek(path: Path) -> list[Any]:
-    """Read the first values of a file, by which its format can be told."""
+    """Read the first values of a file, by which its format can be told.
+
+    Of a zip archive, that is an object with the names in it; of plain text, the text's beginning.
+    """
+    with _opened(path) as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            with Archive(path) as archive:
+                return [{"zip": archive.names}]
     document = _document(path)
     if document is not None:
         return [document]
     first = []
-    lines = Lines(path, lenient=True)
+    lines = Lines(path)
     prose = seen = 0
     for number, line in islice(lines, _PEEK):
         seen += 1
@@ -135,7 +272,25 @@ def peek(path: Path) -> list[Any]:
         with lines.at(number):
             first.append(decode(line, _ANY))
     # A text that quotes a transcript is none.
-    return first if first and 2 * prose <= seen else [load(path)]
+    return first if first and 2 * prose <= seen else [_document_or_text(path)]
+
+
+def text(path: Path) -> str:
+    """Read a file that is plain text."""
+    with _opened(path) as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(TOO_LARGE, str(path))
+    return _without_bom(data, path).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _document_or_text(path: Path) -> Any:
+    try:
+        return load(path)
+    except InputError:
+        with _opened(path) as file:
+            start = file.read(4 * _TEXT)
+        return _without_bom(start, path).decode("utf-8", "replace")[:_TEXT]
 
 
 def _document(path: Path) -> Any:
@@ -170,21 +325,39 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _without_bom(start: bytes, path: Path) -> bytes:
-    if start.startswith(_FOREIGN_BOMS) or b"\0" in start[:64]:
+    if start.startswith(_FOREIGN_BOMS) or b"\0" in _BLOCK.sub(b"", start[:64]):
         raise InputError("not UTF-8 (it looks like UTF-16 or binary data)", str(path), 1)
     return start.removeprefix(_BOM)
+
+
+def _kind(reason: str) -> str:
+    """What a line is called that was passed over for a reason."""
+    for known in (_NOT_UTF8, _NOT_JSON):
+        if reason.startswith(known):
+            return f"line that is {known}"
+    return f"line: {reason}"
+
+
+def _sizes(record: bytes) -> tuple[int, int]:
+    """Characters of text and tokens in a record; of a torn one all characters."""
+    try:
+        value = decode(record, _ANY)
+    except _UNREADABLE:
+        return len(record.decode("utf-8", "replace").strip()), 0
+    return characters_of(value), tokens_of(value)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, InputError):
         return error.message
     if isinstance(error, UnicodeDecodeError):
-        return "not UTF-8"
+        return _NOT_UTF8
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, msgspec.ValidationError):
         return f"not as expected: {error}"
-    return f"not JSON: {error}"
+    return f"{_NOT_JSON}: {error}"
 
 
+_NOT_UTF8, _NOT_JSON = "not UTF-8", "not JSON"
 _TOO_LARGE = f"{TOO_LARGE}; write it as JSON Lines, a message a line"

@@ -136,9 +136,8 @@ def sniff(first: list[Any]) -> bool:
     return any(isinstance(kind, str) and "." in kind for kind in kinds)
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of an agent."""
-    lines = jsonl.Lines(path, lenient)
     wire = _Wire()
     for number, data in lines:
         with lines.at(number):
@@ -146,7 +145,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             if _is_read(fields):
                 wire.take(jsonl.decode(data, _RECORD))
     wire.finish()
-    yield wire.script.conversation(_named(path), NAME, path, skipped=lines.skipped())
+    yield wire.script.conversation(_named(lines.path), NAME, lines.path)
 
 
 def _named(path: Path) -> str:

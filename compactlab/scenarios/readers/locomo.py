@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.script import Format, Script, conversations
-from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, PassedOver
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Role, Source, verbatim
 
@@ -35,14 +34,15 @@ _STAMP = re.compile(r"(\d+):(\d\d) ([ap])m on (\d+) ([A-Z][a-z]{2})[a-z]*, (\d{4
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True, rename={"again": "re-download"}):
+class _Turn(msgspec.Struct):
     speaker: str
     dia_id: str
     text: str
     blip_caption: str | None = None
-    img_url: Any = None
-    query: Any = None
-    again: Any = None
+
+
+# Of an image: where it is, what it was found by, and that it was fetched again.
+_READ = (*_Turn.__struct_fields__, "img_url", "query", "re-download")
 
 
 class _Question(msgspec.Struct):
@@ -63,11 +63,9 @@ def sniff(first: list[Any]) -> bool:
     return any(_is_sample(item) for value in first for item in _samples(value))
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
-    lines = jsonl.Lines(path, lenient)
-    for each in conversations(lines, _samples, partial(_conversation, path)):
-        yield replace(each, skipped=each.skipped + lines.skipped())
+    yield from conversations(lines, _samples, partial(_conversation, lines))
 
 
 def _samples(value: Any) -> list[Any]:
@@ -81,20 +79,21 @@ def _is_sample(item: Any) -> bool:
     return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
 
 
-def _conversation(path: Path, item: Any, number: int) -> Conversation:
+def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
     sample = msgspec.convert(item, _Sample)
     script = Script()
-    _talk(script, sample.conversation)
+    _talk(script, sample.conversation, lines)
     closing = script.draft("assistant", CLOSING, script.last.time + GAP if script.last else 0.0)
     closing.call = Call()
     ids = {draft.id for draft in script.path}
     script.add(closing)
     facts, needs, unresolved = _labels(sample.qa, ids, closing.id)
-    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", NAME, path)
-    return replace(made, facts=tuple(facts), needs=tuple(needs), skipped=unresolved)
+    made = script.conversation(f"{lines.path.stem}/{sample.sample_id or number}", NAME, lines.path)
+    passed = (PassedOver("evidence that leads to no turn", unresolved),) if unresolved else ()
+    return replace(made, facts=tuple(facts), needs=tuple(needs), passed_over=passed)
 
 
-def _talk(script: Script, talk: dict[str, Any]) -> None:
+def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
     """Take all sessions in the order of their numbers."""
     user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
     roles: dict[str, Role] = {assistant: "assistant", user: "user"}
@@ -102,19 +101,28 @@ def _talk(script: Script, talk: dict[str, Any]) -> None:
     known = {f"session_{number}" for number in numbers}
     for key, value in talk.items():
         if isinstance(value, list) and key not in known:
-            raise InputError(f"{key!r} is no session of a talk")
+            if lines.strict:
+                raise InputError(f"{key!r} is no session of a talk")
+            lines.pass_over(f"field {key!r} of a talk", value)
     for number in numbers:
         key = f"session_{number}"
         start = _seconds(talk.get(f"{key}_date_time"))
-        for place, turn in enumerate(msgspec.convert(talk[key], list[_Turn])):
-            if turn.speaker not in roles:
-                raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
-            draft = script.draft(roles[turn.speaker], turn.dia_id, start + place * GAP)
-            if text := _rendered(turn):
-                draft.parts = [verbatim(draft.id, "text", text)]
-            if draft.role == "assistant":
-                draft.call = Call()
-            script.add(draft)
+        for index, value in enumerate(msgspec.convert(talk[key], list[Any])):
+            with lines.at(0, value):
+                turn = msgspec.convert(value, _Turn)
+                lines.pass_over_fields(value, _READ, "a turn")
+                if turn.speaker not in roles:
+                    raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
+                _take(script, turn, roles[turn.speaker], start + index * GAP)
+
+
+def _take(script: Script, turn: _Turn, role: Role, time: float) -> None:
+    draft = script.draft(role, turn.dia_id, time)
+    if text := _rendered(turn):
+        draft.parts = [verbatim(draft.id, "text", text)]
+    if role == "assistant":
+        draft.call = Call()
+    script.add(draft)
 
 
 def _rendered(turn: _Turn) -> str:

@@ -12,9 +12,17 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Tokens
 from compactlab.scenarios.readers.script import SYSTEM, Format
-from compactlab.sim.core.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
+from compactlab.sim.core.conversation import (
+    Compaction,
+    Conversation,
+    Event,
+    Fact,
+    Need,
+    PassedOver,
+    Rewind,
+    SideRequest,
+)
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
 from compactlab.sim.facts.wording import Wording
@@ -77,7 +85,7 @@ _LINES: dict[str, type[msgspec.Struct]] = {
 # The structs inside the structs: a field that is none of theirs is refused, and not passed over.
 _INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
     Message: {"parts": Part, "call": Call},
-    Compaction: {"inserted": Message},
+    Compaction: {"inserted": Message, "call": Call},
     Fact: {"origin": Source},
     Part: {"sources": Source},
     Call: {"usage": Usage},
@@ -106,9 +114,11 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     starts_inside: bool = False
     source: str | None = None
     seed: Annotated[int, msgspec.Meta(ge=-1, le=10**18)] = -1
-    skipped: Tokens = 0
     project: str = ""
     subagent: bool = False
+    parent: str = ""
+    side_requests: tuple[SideRequest, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 def sniff(first: list[Any]) -> bool:
@@ -117,9 +127,8 @@ def sniff(first: list[Any]) -> bool:
     return isinstance(head, dict) and head.get("type") == "conversation" and "version" in head
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file; each header starts a new one."""
-    lines = jsonl.Lines(path, lenient)
     content: _Content | None = None
     for number, data in lines:
         done = None
@@ -135,7 +144,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
         if done:
             yield done.conversation(lines)
     if content is None:
-        raise InputError("there is no conversation in it", str(path))
+        raise InputError("there is no conversation in it", str(lines.path))
     yield content.conversation(lines)
 
 
@@ -149,9 +158,11 @@ def write(conversation: Conversation, to: Path | BinaryIO) -> None:
         conversation.starts_inside,
         conversation.source,
         conversation.seed,
-        conversation.skipped,
         conversation.project,
         conversation.subagent,
+        conversation.parent,
+        conversation.side_requests,
+        conversation.passed_over,
     )
     pieces = (header, *conversation.events, *conversation.facts, *conversation.needs)
     with to.open("wb") if isinstance(to, Path) else nullcontext(to) as stream:
@@ -212,9 +223,11 @@ class _Content:
             head.starts_inside,
             source,
             head.seed,
-            head.skipped + lines.skipped(),
             head.project,
             head.subagent,
+            head.parent,
+            head.side_requests,
+            head.passed_over,
         )
 
 
@@ -313,7 +326,7 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
 
     Facts without a value, and those without an origin that no message says, are left out.
     """
-    lines = jsonl.Lines(Path(path))
+    lines = jsonl.Lines(Path(path), strict=True)  # labels are the user's own
     collected = _Labels(conversation)
     for number, value in jsonl.values(lines):
         for place, item in enumerate(value if isinstance(value, list) else [value], 1):

@@ -134,9 +134,8 @@ def is_piece(value: Any) -> bool:
     )
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session: of an export, or of the tree that its file stands in."""
-    lines = jsonl.Lines(path, lenient)
     for number, value in jsonl.values(lines):
         reading = None
         with lines.at(number):
@@ -144,10 +143,12 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             exported = "messages" in document
             session = msgspec.convert(document.get("info") if exported else document, _Session)
             reading = _Reading(session)
-            for message, pieces in _exported(document) if exported else _stored(path, session.id):
+            for message, pieces in (
+                _exported(document) if exported else _stored(lines.path, session.id)
+            ):
                 reading.take(message, pieces)
         if reading is not None:
-            yield reading.script.conversation(path.stem, NAME, path, skipped=lines.skipped())
+            yield reading.script.conversation(lines.path.stem, NAME, lines.path)
 
 
 def _exported(value: dict[str, Any]) -> Iterator[Told]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +19,6 @@ from compactlab.scenarios.readers.threads import (
     Said,
     conversations,
 )
-from compactlab.scenarios.readers.unread import refuse_unread
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
@@ -98,7 +96,7 @@ class _Span(msgspec.Struct, rename="camel"):
 
 
 class _Scope(msgspec.Struct):
-    spans: list[_Span]
+    spans: list[Any]
 
 
 class _Resource(msgspec.Struct):
@@ -120,45 +118,51 @@ def sniff(first: list[Any]) -> bool:
     return any(isinstance(value.get("resourceSpans"), list) for value in values)
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file's spans, the first that began first."""
-    lines = jsonl.Lines(path, lenient)
     known = Known()
     requests: list[Request] = []
     for number, value in jsonl.values(lines):
-        with lines.at(number):
-            requests += list(_requests(value, known))
+        with lines.at(number, value):
+            for span, client in _spans(value, lines):
+                with lines.at(number, span):
+                    requests += _request_of(span, client, known, lines)
     if not requests:
-        raise InputError("there is no conversation in it: no span asks a model", str(path))
+        path = str(lines.path)
+        raise InputError("there is no conversation in it: no span asks a model", path)
     yield from conversations(NAME, lines.path, requests)
 
 
-def _requests(value: Any, known: Known) -> Iterator[Request]:
+def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
+    """The spans of a trace, each with its client."""
     if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
         return  # logs or metrics, from the same exporter
     traces = msgspec.convert(value, _Traces)
-    _refuse_lists(value, ("resourceSpans", "scopeSpans", "resource", "scope", "spans"))
+    _pass_over_lists(value, ("resourceSpans", "scopeSpans", "resource", "scope", "spans"), lines)
     for resource in traces.resource_spans:
         told = _told(resource.resource.attributes if resource.resource else [])
         client = " ".join(str(told[k]) for k in ("service.name", "service.version") if told.get(k))
-        for scope in resource.scope_spans:
-            for span in scope.spans:
-                attributes = _told(span.attributes)
-                for event in span.events:
-                    if event.name == _DETAILS:
-                        attributes = _told(event.attributes) | attributes
-                if _asks(attributes):
-                    yield _request(span, attributes, client, known)
+        yield from ((span, client) for scope in resource.scope_spans for span in scope.spans)
 
 
-def _refuse_lists(value: Any, inside: tuple[str, ...]) -> None:
-    """Fail where something that spans could be in stands under a name that is not known."""
+def _request_of(value: Any, client: str, known: Known, lines: jsonl.Lines) -> list[Request]:
+    """The request of a span, if it asks a model."""
+    span = msgspec.convert(value, _Span)
+    attributes = _told(span.attributes)
+    for event in span.events:
+        if event.name == _DETAILS:
+            attributes = _told(event.attributes) | attributes
+    return [_request(span, attributes, client, known, lines)] if _asks(attributes) else []
+
+
+def _pass_over_lists(value: Any, inside: tuple[str, ...], lines: jsonl.Lines) -> None:
+    """Count what spans could be in and stands under a name that is not known."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in inside:
             for each in inner if isinstance(inner, list) else [inner]:
-                _refuse_lists(each, inside)
+                _pass_over_lists(each, inside, lines)
         elif key not in _UNHEARD and _is_telling(inner):
-            raise InputError(f"there are spans or attributes under {key!r}, which is not known")
+            lines.pass_over(f"list of spans or attributes under {key!r}", inner)
 
 
 def _is_telling(value: Any) -> bool:
@@ -205,25 +209,41 @@ def _asks(attributes: dict[str, Any]) -> bool:
 
 
 def _request(
-    span: _Span, attributes: dict[str, Any], client: str, known: Known
+    span: _Span, attributes: dict[str, Any], client: str, known: Known, lines: jsonl.Lines
 ) -> Request:
     models = (attributes.get(f"gen_ai.{side}.model") for side in ("response", "request"))
-    effort = attributes.get("gen_ai.request.reasoning.level")
-    model = next((str(model) for model in models if model), "")
-    call = Call(model, _usage(attributes), version=client, thinking=str(effort or ""))
-    asked, answered = attributes.get(_INPUT), attributes.get(_OUTPUT)
-    asked = _indexed(attributes, "gen_ai.prompt") if asked is None else _parsed(asked)
-    answered = _indexed(attributes, "gen_ai.completion") if answered is None else _parsed(answered)
+    call = Call(
+        next((str(model) for model in models if model), ""),
+        _usage(attributes),
+        version=client,
+        thinking=str(attributes.get("gen_ai.request.reasoning.level") or ""),
+        id=str(attributes.get("gen_ai.response.id") or ""),
+    )
+    asked = _messages(attributes, _INPUT, "gen_ai.prompt", lines)
+    answered = _messages(attributes, _OUTPUT, "gen_ai.completion", lines)
     return Request(
         _seconds(span.start_time_unix_nano),
         _seconds(span.end_time_unix_nano),
         str(attributes.get("gen_ai.conversation.id") or span.trace_id),
         call,
-        _parsed(attributes.get("gen_ai.system_instructions")),
-        _parsed(attributes.get("gen_ai.tool.definitions")),
-        list(_said(asked, known)),
-        list(_said(answered, known)),
+        list(_said(asked, known, lines)),
+        list(_said(answered, known, lines)),
+        list(_system(attributes, lines)),
     )
+
+
+def _system(attributes: dict[str, Any], lines: jsonl.Lines) -> Iterator[Part]:
+    tools = _parsed(attributes.get("gen_ai.tool.definitions"), lines)
+    if tools:
+        yield verbatim(SYSTEM, "text", compact(tools), name="tools")
+    instructions = _parsed(attributes.get("gen_ai.system_instructions"), lines)
+    yield from _understood(msgspec.convert(instructions or [], list[dict[str, Any]]), lines, SYSTEM)
+
+
+def _messages(attributes: dict[str, Any], key: str, before: str, lines: jsonl.Lines) -> Any:
+    """The messages of a prompt or an answer, in one attribute or in many."""
+    messages = attributes.get(key)
+    return _indexed(attributes, before) if messages is None else _parsed(messages, lines)
 
 
 def _seconds(nanoseconds: str | int) -> float:
@@ -249,14 +269,18 @@ def _count(attributes: dict[str, Any], keys: tuple[str, ...]) -> int | None:
     return None
 
 
-def _parsed(value: Any) -> Any:
-    """Structured content, which most exporters write as text."""
+def _parsed(value: Any, lines: jsonl.Lines) -> Any:
+    """Structured content, which most exporters write as text; None where it was cut off."""
     if not isinstance(value, str):
         return value
     try:
         return json.loads(value)
     except ValueError:
-        raise InputError("the messages of a span are no JSON; perhaps they were cut off") from None
+        if lines.strict:
+            text = "the messages of a span are no JSON; perhaps they were cut off"
+            raise InputError(text) from None
+        lines.pass_over("text of a span that is no JSON", value)
+        return None
 
 
 def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
@@ -280,25 +304,39 @@ def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
     return [messages[number] for number in sorted(messages)]
 
 
-def _said(messages: Any, known: Known) -> Iterator[Said]:
+def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
     """The messages of a prompt or an answer; each result is one of its own."""
     for message in msgspec.convert(messages or [], list[dict[str, Any]]):
-        refuse_unread(message, _MESSAGE, "a message")
-        role, parts = message.get("role"), _parts(message)
+        lines.pass_over_fields(message, _MESSAGE, "a message")
+        role, parts = message.get("role"), _parts(message, lines)
         if role not in (*_ROLES, *SYSTEM_ROLES):
-            raise InputError(f"{role!r} is no role of a message")
+            if lines.strict:
+                raise InputError(f"{role!r} is no role of a message")
+            lines.pass_over(f"message of role {role!r}", message)
+            continue
         results = [part for part in parts if part.get("type") in _RESULTS]
         rest = [part for part in parts if part.get("type") not in _RESULTS]
         if rest and _ROLES.get(role) == "assistant":
-            yield known.said("assistant", (_part(part) for part in rest))
+            yield known.said("assistant", _understood(rest, lines))
         for part in results:
-            yield known.said("tool", [_part(part)])
+            yield known.said("tool", _understood([part], lines))
         if rest and _ROLES.get(role) != "assistant":
             origin = role if role in SYSTEM_ROLES else ""
-            yield known.said(_ROLES.get(role, "user"), (_part(part) for part in rest), origin)
+            yield known.said(_ROLES.get(role, "user"), _understood(rest, lines), origin)
 
 
-def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _understood(parts: list[dict[str, Any]], lines: jsonl.Lines, id: str = "") -> Iterator[Part]:
+    """What is made of parts; those that are not known are passed over."""
+    for part in parts:
+        try:
+            yield _part(part, id)
+        except InputError:
+            if lines.strict:
+                raise
+            lines.pass_over(f"part of type {part.get('type')!r}", part)
+
+
+def _parts(message: dict[str, Any], lines: jsonl.Lines) -> list[dict[str, Any]]:
     if "parts" not in message and "content" not in message and not message.get("tool_calls"):
         raise InputError("a message has neither parts nor content")
     parts = msgspec.convert(message.get("parts") or [], list[dict[str, Any]])
@@ -313,7 +351,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     if message.get("role") == "tool":
         parts = [_as_result(part, message.get("tool_call_id")) for part in parts]
     for part in parts:
-        refuse_unread(part, _PART, "a part of a message")
+        lines.pass_over_fields(part, _PART, "a part of a message")
     return [*parts, *msgspec.convert(calls, list[dict[str, Any]])]
 
 
@@ -324,13 +362,20 @@ def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
     return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
 
 
-def _part(part: dict[str, Any], id: str = "") -> Part:
+def _arguments(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _part(part: dict[str, Any], id: str) -> Part:
     """A part of a message, by the conventions' models."""
     kind, name, call_id = part.get("type"), str(part.get("name") or ""), str(part.get("id") or "")
     if kind in ("tool_call", "server_tool_call"):
         asked = part.get("arguments", part.get("server_tool_call"))
         if isinstance(asked, str) and asked[:1] == "{":
-            asked = _parsed(asked)  # the same arguments may be text in one span alone
+            asked = _arguments(asked)  # the same arguments may be text in one span alone
         if not name or (asked is None and "arguments" not in part):
             raise InputError(f"a part of type {kind!r} has no name or no arguments")
         return verbatim(id, "tool_call", compact(asked), name=name, call_id=call_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -117,16 +116,15 @@ def sniff(first: list[Any]) -> bool:
     return isinstance(head.get("id"), str) and isinstance(version, int) and "timestamp" in head
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session."""
-    lines = jsonl.Lines(path, lenient)
     session = _Session()
     for number, data in lines:
         with lines.at(number):
             entry = jsonl.decode(data, _ENTRY)
             session.take(entry if entry.type in _LEFT_OUT else _whole(data))
-    inside, skipped = session.starts_inside, lines.skipped()
-    yield session.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
+    inside = session.starts_inside
+    yield session.script.conversation(lines.path.stem, NAME, lines.path, inside=inside)
 
 
 def _whole(data: bytes) -> _Entry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -91,21 +90,19 @@ def _is_own(value: Any) -> bool:
     return value["type"] == "system" and isinstance(value.get("systemPayload"), dict)
 
 
-def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session, and those of subagents within its file."""
-    lines = jsonl.Lines(path, lenient)
     sessions: dict[str, _Session] = {"": _Session()}
     for number, data in lines:
         with lines.at(number):
             head = jsonl.decode(data, _HEAD)
             agent = (head.agent_id or "?") if head.is_sidechain else ""
             sessions.setdefault(agent, _Session()).take(head, data)
-    skipped = lines.skipped()
     told = [session for session in sessions.values() if session.script.events]
     for number, session in enumerate(told or [sessions[""]]):
-        id = f"{path.stem}#sidechain-{number}" if number else path.stem
+        id = f"{lines.path.stem}#sidechain-{number}" if number else lines.path.stem
         inside = session.starts_inside
-        yield session.script.conversation(id, NAME, path, inside=inside, skipped=skipped)
+        yield session.script.conversation(id, NAME, lines.path, inside=inside)
 
 
 class _Session:

@@ -39,7 +39,9 @@ REFUSED: tuple[Refused, ...] = (
         "sessions of today's Codex are read",
     ),
     Refused(
-        "OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}, _SPANS
+        "OpenAI's Responses API",
+        {"type": "function_call", "call_id": str, "arguments": str},
+        _SPANS,
     ),
     Refused("OpenAI's Responses API", {"object": "response", "output": list}, _SPANS),
     Refused("OpenAI's Responses API", {"type": starts("response."), "response": dict}, _SPANS),

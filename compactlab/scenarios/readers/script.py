@@ -14,7 +14,13 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import opaque
-from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.core.conversation import (
+    Compaction,
+    Conversation,
+    Event,
+    Rewind,
+    SideRequest,
+)
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
 
@@ -28,8 +34,7 @@ class Format:
     name: str
     description: str
     sniff: Callable[[list[Any]], bool]  # whether a file's first values, never none, look like it
-    # The conversations of a file; whether lines that cannot be read are passed over.
-    read: Callable[[Path, bool], Iterator[Conversation]]
+    read: Callable[[jsonl.Lines], Iterator[Conversation]]
 
 
 def conversations(
@@ -42,13 +47,13 @@ def conversations(
     for number, value in jsonl.values(lines):
         for item in split(value):
             conversation = None
-            with lines.at(number):
+            with lines.at(number, item):
                 conversation = make(item, count + 1)
             if conversation:
                 count += 1
                 yield conversation
     if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        raise lines.fault or InputError("there is no conversation in it", str(lines.path))
 
 
 SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
@@ -86,6 +91,7 @@ class Boundary:
     trigger: str
     tokens_before: int
     inserted: list[Draft] = field(default_factory=list)
+    call: Call | None = None  # the request that wrote the summary
 
 
 class Script:
@@ -99,6 +105,8 @@ class Script:
         self._drafts = 0
         self.project = ""  # the folder that the agent worked in
         self.subagent = False
+        self.parent = ""  # the session that it was forked from
+        self.side_requests: list[SideRequest] = []
 
     def locate(self, folder: Any) -> None:
         """Take the folder that the agent works in, where a log names it; the first one counts."""
@@ -169,7 +177,6 @@ class Script:
         *,
         inside: bool = False,
         counted: bool = False,
-        skipped: int = 0,
     ) -> Conversation:
         """Finish: no clock runs backwards, every result knows its tool, every copy its original.
 
@@ -189,9 +196,10 @@ class Script:
             system=tuple(self.system),
             starts_inside=inside,
             source=str(path),
-            skipped=skipped,
             project=self.project,
             subagent=self.subagent,
+            parent=self.parent,
+            side_requests=tuple(self.side_requests),
         )
 
     def _unique(self, wanted: str) -> str:
@@ -321,7 +329,7 @@ def _compaction(boundary: Boundary, time: float, originals: dict[str, Source]) -
         time = max(time, draft.time)
         inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
     first_kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
-    return Compaction(tuple(inserted), first_kept, time, trigger, before)
+    return Compaction(tuple(inserted), first_kept, time, trigger, before, boundary.call)
 
 
 def _grounded(part: Part, id: str, boundary: Boundary, originals: dict[str, Source]) -> Part:

@@ -36,8 +36,9 @@ def starts(text: str) -> Callable[[Any], bool]:
 
 def of_type(*kinds: str) -> Callable[[Any], bool]:
     """A test of a list whose items have one of these types."""
-    return lambda value: isinstance(value, list) and any(
-        isinstance(item, dict) and item.get("type") in kinds for item in value
+    return lambda value: (
+        isinstance(value, list)
+        and any(isinstance(item, dict) and item.get("type") in kinds for item in value)
     )
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,11 @@ from compactlab.scenarios.readers import (
     swe_agent,
     tau_bench,
 )
-from compactlab.scenarios.readers.chat import client_of
 from compactlab.scenarios.readers.folders import files_below
+from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import Format, enumerated
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.conversation import Conversation, PassedOver
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
 
@@ -60,8 +61,12 @@ TEXT = "text"  # the format of what is plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
-def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file, whatever its format."""
+def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterator[Conversation]:
+    """Yield the conversations of a file, whatever its format.
+
+    What is not understood is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an
+    error.
+    """
     path = Path(path)
     known = ", ".join(each.name for each in FORMATS)
     try:
@@ -73,21 +78,45 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
         text = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(text, error.path, error.line) from None
     reader = _reader(first)
+    if reader is None and isinstance(first[0], str):
+        first = [jsonl.load(path)]  # which says what is wrong with it
     if reader is None:
         raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
-    return reader.read(path, lenient)
+    return _counted(reader, jsonl.Lines(path, strict, session))
+
+
+def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
+    """The conversations of a file, each with what was passed over in reading it."""
+    last: Conversation | None = None
+    try:
+        for conversation in reader.read(lines):
+            if last is not None:
+                yield last
+            last = _with(conversation, lines.taken())
+    except RefusedError:
+        raise
+    except InputError as error:
+        # Where nothing is left, what was passed over first says why.
+        raise (error if last else lines.fault or error) from None
+    if last is not None:
+        yield _with(last, lines.taken())
+
+
+def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Conversation:
+    whole = (*conversation.passed_over, *passed)
+    return replace(conversation, passed_over=whole) if passed else conversation
 
 
 class NoCallsError(InputError):
     """A transcript in which no model is asked anything: nothing of it can be replayed."""
 
 
-def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conversation]:
+def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Conversation]:
     """Read a file to replay it: one of its conversations must have a call at least."""
     uncalled: list[Conversation] = []
     called = False
     try:
-        for each in read(path, lenient=lenient):
+        for each in read(path, strict=strict):
             called = called or bool(each.calls)
             if called:
                 yield from (*uncalled, each)
@@ -96,7 +125,7 @@ def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conver
                 uncalled.append(each)
     except InputError as error:
         where = named if error.path == str(path) else error.path
-        raise InputError(error.message, where, error.line) from None
+        raise type(error)(error.message, where, error.line) from None
     if uncalled:
         roles = Counter(message.role for each in uncalled for message in each.messages)
         raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
@@ -150,9 +179,10 @@ def _unknown(first: list[Any]) -> str:
     """Say what a file of no known format looks like: whose it is, or what it has in it."""
     if opencode.is_piece(first[0] if first else None):
         return "this is a piece of a session of OpenCode: name the session's file, or its folder"
-    client = client_of(first)
-    if client:
-        return f"this looks like a transcript of {client}, which is not read"
+    refused = refusal(first)
+    if refused:
+        named = f"this looks like a transcript of {refused.client}, which is not read"
+        return f"{named}: {refused.instead}"
     keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
     return f"this is no transcript of a known format{seen}"

@@ -1,10 +1,12 @@
-"""Fields that a format did not have when its reader was written, and what may stand in them."""
+"""What a format did not have when its reader was written: its text, and the tokens it counts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.core.errors import InputError
 
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
@@ -53,28 +55,120 @@ _LABELS = (
     "name",
     "path",
     "status",
+    "timestamp",
     "type",
+    "version",
 )
 
 
-def refuse_unread(value: Any, known: Collection[str], whose: str) -> None:
-    """Fail if something seems to be said in a field that is not known.
+# Where a number under such a name is a total, it holds those beside it.
+_TOTAL = "total"
+_DEEPEST = 64  # levels that are looked into
+
+
+def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """The fields of an object that are not known and seem to say something.
 
     Examples
     --------
-    >>> refuse_unread({"text": "a", "text_id": "b", "mood": "c", "tokens_output": 4}, {"text"}, "x")
-    >>> refuse_unread({"new_text": "a"}, {"text"}, "it")
-    Traceback (most recent call last):
-        ...
-    compactlab.sim.core.errors.InputError: it holds something under 'new_text', which is not read
+    >>> dict(unknown_fields({"text": "a", "text_id": "b", "mood": "c", "new_text": "d"}, {"text"}))
+    {'new_text': 'd'}
     """
-    if not isinstance(value, dict):
-        return
-    for key, inner in value.items():
+    for key, inner in value.items() if isinstance(value, dict) else ():
         if key not in known and inner and isinstance(inner, str | list | dict) and _says(key):
-            raise InputError(f"{whose} holds something under {key!r}, which is not read")
+            yield key, inner
+
+
+def refuse_unread(value: Any, known: Collection[str], whose: str) -> None:
+    """Fail if something seems to be said in a field that is not known."""
+    for key, _ in unknown_fields(value, known):
+        raise InputError(f"{whose} holds something under {key!r}, which is not read")
+
+
+def characters_of(value: Any) -> int:
+    """Characters of all text in a value; names, ids and times are none.
+
+    Examples
+    --------
+    >>> characters_of({"id": "a1", "parts": [{"type": "note", "body": "hello"}]})
+    5
+    """
+    return sum(len(text) for text in _texts(value, _DEEPEST))
+
+
+def typed(value: Any, kind: str) -> Any:
+    """The first object in a value that is of a type; None if there is none.
+
+    Examples
+    --------
+    >>> typed({"content": [{"type": "text"}, {"type": "poem", "body": "x"}]}, "poem")
+    {'type': 'poem', 'body': 'x'}
+    """
+    todo = deque([value])
+    while todo:
+        item = todo.popleft()
+        if isinstance(item, dict):
+            if item.get("type") == kind:
+                return item
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+    return None
+
+
+def tokens_of(value: Any) -> int:
+    """The tokens that a value counts: of the first object in it that counts any.
+
+    Examples
+    --------
+    >>> tokens_of({"usage": {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}})
+    12
+    """
+    return next(_counts(value, _DEEPEST), 0)
+
+
+def added(one: PassedOver, other: PassedOver) -> PassedOver:
+    """Two counts of a kind together."""
+    sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
+    return PassedOver(one.kind, *sums)
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, list):
+        for item in value:
+            yield from _texts(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for key, item in value.items():
+            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
+                yield from _texts(item, depth - 1)
+
+
+def _counts(value: Any, depth: int) -> Iterator[int]:
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        counts = {
+            key: number for key, number in value.items()
+            if "token" in key.lower() and type(number) is int and 0 < number <= _LARGEST
+        }  # fmt: skip
+        totals = [number for key, number in counts.items() if _TOTAL in key.lower()]
+        if counts:
+            yield max(totals) if totals else sum(counts.values())
+        inner = value.values()
+    elif isinstance(value, list):
+        inner = value
+    for item in inner if depth else ():
+        yield from _counts(item, depth - 1)
 
 
 def _says(key: str) -> bool:
-    plain = key.replace("_", "").replace("-", "").lower()
+    plain = _plain(key)
     return any(word in plain for word in _SAYING) and not plain.endswith(_LABELS)
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+_LARGEST = 10**12

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from compactlab.sim.core.message import Message, Part, Source, encoded
+from compactlab.sim.core.message import Call, Message, Part, Source, encoded
 
 FactType = Literal[
     "decision",
@@ -61,6 +61,8 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
         ``auto``, ``manual`` or "" where not known.
     tokens_before
         Tokens of the context before, as recorded; 0 where not known.
+    call
+        The request that wrote the summary, as the log bills it; None where the log does not tell.
     """
 
     inserted: tuple[Message, ...] = ()
@@ -68,6 +70,54 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
     time: float = 0.0
     trigger: str = ""
     tokens_before: int = 0
+    call: Call | None = None
+
+
+class SideRequest(msgspec.Struct, frozen=True):
+    """A request that the log bills, and that neither an answer nor a compaction carries.
+
+    Parameters
+    ----------
+    purpose
+        What it was for, in a word: ``advisor``, ``web_search``. It names a line of the bill.
+    call
+        Its model, its usage and its id.
+    time
+        Seconds since 1970, UTC; 0 where not known.
+    searches
+        Web searches, which are billed by the piece.
+    """
+
+    purpose: str
+    call: Call
+    time: float = 0.0
+    searches: int = 0
+
+
+class PassedOver(msgspec.Struct, frozen=True):
+    """What a reader did not understand and passed over, of one kind.
+
+    Parameters
+    ----------
+    kind
+        What it is: ``record 'world_state'``, ``line that is not JSON``.
+    count
+        How often it was met.
+    characters
+        Characters of text in all of it.
+    tokens
+        Tokens that it counts: a bill without them is too low.
+    """
+
+    kind: str
+    count: int = 1
+    characters: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        sizes = [f"{self.characters:,} characters"] if self.characters else []
+        sizes += [f"{self.tokens:,} tokens"] if self.tokens else []
+        return f"{self.count:,} x {self.kind}" + (f" ({', '.join(sizes)})" if sizes else "")
 
 
 class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"kind": "fact"}):
@@ -169,12 +219,16 @@ class Conversation:
         The file it came from; "" if it was made up.
     seed
         The seed it was made from; -1 for a recording.
-    skipped
-        Lines of the file that could not be read and were passed over (``--lenient``).
     project
         The folder that the agent worked in, as the log names it; "" if it does not.
     subagent
         Whether another agent gave it its task.
+    parent
+        Id of the session that it was forked from; "" if it was not.
+    side_requests
+        Requests that the log bills beside its answers and compactions.
+    passed_over
+        What of the file was not understood, by kind.
     """
 
     id: str
@@ -186,9 +240,11 @@ class Conversation:
     starts_inside: bool = False
     source: str = ""
     seed: int = -1
-    skipped: int = 0
     project: str = ""
     subagent: bool = False
+    parent: str = ""
+    side_requests: tuple[SideRequest, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
 
     @property
     def recorded(self) -> bool:
@@ -231,6 +287,18 @@ class Conversation:
         """Sixteen hex digits that change when anything that a replay can see changes."""
         seen = hashlib.blake2b(digest_size=8)
         for piece in (*self.system, *self.events, *self.facts, *self.needs):
-            seen.update(encoded(piece))
+            seen.update(_seen(piece))
         seen.update(b"inside" if self.starts_inside else b"")
         return seen.hexdigest()
+
+
+def _seen(piece: msgspec.Struct) -> bytes:
+    """What a replay can see of a piece: a call's id tells it nothing."""
+    if isinstance(piece, Message) and piece.call is not None:
+        return encoded(msgspec.structs.replace(piece, call=piece.call.seen))
+    if isinstance(piece, Compaction) and piece.call is None:
+        return encoded(piece).removesuffix(_UNBILLED) + b"}"
+    return encoded(piece)
+
+
+_UNBILLED = b',"call":null}'

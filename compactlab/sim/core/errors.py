@@ -4,6 +4,7 @@
 
     CompactlabError
     ├── InputError      a file or conversation cannot be used        (exit code 2)
+    │   └── RefusedError  even by default, not only under --strict
     ├── UsageError      a name, a spec or an option is wrong          (exit code 2)
     ├── ModelError      a model has no price, policy or window        (fails its row)
     └── ContractError   a strategy broke the contract of the family   (fails its row)
@@ -45,6 +46,13 @@ class InputError(CompactlabError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, int]]:
         """Travel between processes with path and line."""
         return type(self), (self.message, self.path, self.line)
+
+
+class RefusedError(InputError):
+    """A transcript is not read, not even in part: its prompts would be wrong, or it has no prompts.
+
+    What is only unknown is passed over and counted, and refused under ``--strict`` alone.
+    """
 
 
 class UsageError(CompactlabError):

@@ -151,8 +151,8 @@ class Diagnosis(msgspec.Struct, frozen=True, gc=False):
     tokens: int = 0
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
-    """What a recording tells of the request that an assistant message answers.
+class RecordedRequest(msgspec.Struct, frozen=True, gc=False):
+    """What a recording tells of a request, as far as a replay can see it.
 
     Parameters
     ----------
@@ -183,6 +183,27 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     restarted: bool = False
     diagnosis: Diagnosis | None = None
     tier: str = ""
+
+
+class Call(RecordedRequest, frozen=True, gc=False):
+    """The request that an assistant message answers, and by what it is known in other files.
+
+    Parameters
+    ----------
+    id
+        The answer's own id, by which its copies in other files are found; "" where it has none.
+    inherited
+        Whether the log repeats it from the session that this one was forked from.
+    """
+
+    id: str = ""
+    inherited: bool = False
+
+    @property
+    def seen(self) -> RecordedRequest:
+        """As much of it as a replay can see."""
+        names = RecordedRequest.__struct_fields__
+        return RecordedRequest(*(getattr(self, name) for name in names))
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):

@@ -249,7 +249,7 @@ class _Stored(Summed):
 
 _PROVENANCE = ("digest", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
-_PLACE = ("source", "place", "skipped", "source_key", "condition")
+_PLACE = ("source", "place", "passed_over", "source_key", "condition")
 
 
 @dataclass

@@ -37,7 +37,7 @@ class Run:
     summarizer: str = ""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     rows: Mapping[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
-    skipped: int = 0
+    passed_over: str = ""
     own_models: str = ""
     loop: str = ""
     labels: str = ""
@@ -90,7 +90,7 @@ HEAD = {
     "error": Column("text", "the error message"),
     "digest": Column("text", "digest of the conversation: changes when a replay could change"),
     "summarizer": Column("text", "spec of the summariser"),
-    "skipped": Column("count", "lines of its transcript that were skipped"),
+    "passed_over": Column("text", "what of its transcript was not understood, by kind"),
     "own_models": Column("text", "digest of the user's own models; empty for none"),
     "loop": Column("text", "spec of the closed loop replayed next to the open one; empty for none"),
     "labels": Column("text", "whether facts and needs are declared or inferred from actions"),

@@ -333,7 +333,7 @@ class Task:
                 seed=setting.seed,
                 digest=conversation.digest,
                 summarizer=condition.written_by,
-                skipped=conversation.skipped,
+                passed_over="; ".join(map(str, conversation.passed_over)),
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
                 label=condition.strategy.label,
