@@ -52,10 +52,13 @@ def test_a_text_that_quotes_a_transcript_is_none(tmp_path: Path) -> None:
 def test_a_transcript_with_a_word_in_it_that_is_none_of_its_lines_stays_one(tmp_path: Path) -> None:
     path, said = tmp_path / "talk.jsonl", json.dumps(HELLO)
     path.write_text(f"started\n{said}\n{said[:-1]}\n{said}\n")
-    (conversation,) = transcripts.read(path, lenient=True)
-    assert (len(conversation.messages), conversation.skipped) == (2, 2)
+    (conversation,) = transcripts.read(path)
+    assert len(conversation.messages) == 2
+    assert [(each.kind, each.count) for each in conversation.passed_over] == [
+        ("line that is not JSON", 2)
+    ]
     with pytest.raises(InputError, match=r"talk\.jsonl:1: not JSON"):
-        list(transcripts.read(path))
+        list(transcripts.read(path, strict=True))
 
 
 def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
@@ -146,7 +149,7 @@ def test_a_source_is_found_wherever_its_process_has_gone(
     (tmp_path / "good.jsonl").write_text(good)
     (tmp_path / "bad.jsonl").write_text(good + "{")
     monkeypatch.chdir(tmp_path)
-    found, _ = sources(["good.jsonl", "bad.jsonl"])
+    found, _ = sources(["good.jsonl", "bad.jsonl"], strict=True)
     monkeypatch.chdir(tmp_path / "elsewhere")
     read, broken = found
     (conversation,) = read.load()
