@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Content, Given, Tokens, compact, given, parts
+from compactlab.scenarios.readers.blocks import (
+    Content,
+    Given,
+    Tokens,
+    as_summary,
+    compact,
+    given,
+    parts,
+)
 from compactlab.scenarios.readers.blocks import result as result_parts
 from compactlab.scenarios.readers.script import (
     SYSTEM,
@@ -209,7 +217,7 @@ class _Reading:
             boundary, self._boundary = self._boundary, None
             boundary.inserted = self._note(step, content)
             for draft in boundary.inserted:
-                draft.parts = [_as_summary(part, boundary) for part in draft.parts]
+                draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
             return
         system = step.source == "system"
         draft = self.script.draft("user", _id(step), seconds(step.timestamp), meta=system)
@@ -273,12 +281,6 @@ def _only(step: _Step) -> str:
 def _asked(call: _ToolCall, id: str) -> Part:
     arguments, name = compact(call.arguments), call.function_name
     return verbatim(id, "tool_call", arguments, name=name, call_id=call.tool_call_id or "")
-
-
-def _as_summary(part: Part, boundary: Boundary) -> Part:
-    if part.type != "text" or not boundary.covered:
-        return part
-    return msgspec.structs.replace(part, kind="summary", sources=boundary.covered)
 
 
 def usage_of(metrics: _Metrics, agent: str) -> Usage | None:

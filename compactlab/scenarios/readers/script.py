@@ -35,6 +35,8 @@ class Format:
     description: str
     sniff: Callable[[list[Any]], bool]  # whether a file's first values, never none, look like it
     read: Callable[[jsonl.Lines], Iterator[Conversation]]
+    # The file that a file is read with, and not for itself; None if there is none.
+    part_of: Callable[[Path], Path | None] = lambda _: None
 
 
 def conversations(
@@ -250,6 +252,23 @@ def seconds(when: Moment | None) -> float:
     return 0.0 if when is None else float(when)
 
 
+def time_of(stamp: Any) -> float:
+    """Seconds since 1970 of a stamp that is text, or counts milliseconds; 0 where it is neither.
+
+    Examples
+    --------
+    >>> time_of(1793527200000) == time_of("2026-11-01T10:00:00Z"), time_of(None)
+    (True, 0.0)
+    """
+    if isinstance(stamp, str):
+        try:
+            return since_1970(stamp)
+        except (ValueError, OverflowError):
+            return 0.0
+    number = isinstance(stamp, int | float) and not isinstance(stamp, bool)
+    return stamp / 1000 if number and 0 <= stamp <= _LATEST else 0.0
+
+
 def _read_moment(kind: type, stamp: Any) -> Moment:
     try:
         return Moment(since_1970(msgspec.convert(stamp, str)))
@@ -273,6 +292,7 @@ def since_1970(stamp: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + leaps
 
 
+_LATEST = 253_402_300_799_000  # milliseconds: the end of the year 9999
 _LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 

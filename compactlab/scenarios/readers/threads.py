@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-import msgspec
-
-from compactlab.scenarios.readers.blocks import opaque
+from compactlab.scenarios.readers.blocks import as_summary, opaque, owned
 from compactlab.scenarios.readers.script import Draft, Script
 from compactlab.sim.core.conversation import Conversation, SideRequest
-from compactlab.sim.core.message import Call, Part, Role, Source
+from compactlab.sim.core.message import Call, Part, Role
 
 SYSTEM_ROLES = ("system", "developer")
-_NOBODY = (Source(""),)  # the source of parts that no message of a script has yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +51,7 @@ class Known:
 
     def said(self, role: Role, parts: Iterable[Part], origin: str = "") -> Said:
         """The object for what is said; reasoning, which is not sent again, makes no difference."""
-        made = tuple(_owned(part, "") for part in parts)
+        made = tuple(owned(part, "") for part in parts)
         heard = [(p.type, p.text, p.name, p.size) for p in made if p.type != "thinking"]
         key = json.dumps([origin or role, heard])
         return self._said.setdefault(key, Said(role, made, origin))
@@ -124,7 +121,7 @@ def _threads(requests: list[Request]) -> list[_Thread]:
             thread = _Thread()
             threads.append(thread)
         if not thread.script.system:
-            led = (_owned(part, "system") for said in leading for part in said.parts)
+            led = (owned(part, "system") for said in leading for part in said.parts)
             thread.script.system += [*request.system, *led]
         _continue(thread, request, asked)
     return threads
@@ -174,7 +171,7 @@ def _compact(thread: _Thread, request: Request, asked: list[Said]) -> int:
     for said in asked[: first if kept else _last_new(asked, before)]:
         draft = _draft(script, said, request.start)
         if id(said) not in before:
-            draft.parts = [_summary(part, boundary.covered) for part in draft.parts]
+            draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
         boundary.inserted.append(draft)
         front.append((said, draft))
     thread.said, thread.inserted = [*front, *kept], len(front)
@@ -200,23 +197,8 @@ def _last_new(asked: list[Said], before: set[int]) -> int:
     return next((at + 1 for at, said in enumerate(asked) if id(said) not in before), len(asked))
 
 
-def _summary(part: Part, covered: tuple[Source, ...]) -> Part:
-    if part.type != "text" or not covered:
-        return part
-    return msgspec.structs.replace(part, kind="summary", sources=covered)
-
-
 def _draft(script: Script, said: Said, time: float) -> Draft:
     draft = script.draft(said.role, None, time, bool(said.origin))
     draft.origin = said.origin
-    draft.parts = [_owned(part, draft.id) for part in said.parts]
+    draft.parts = [owned(part, draft.id) for part in said.parts]
     return draft
-
-
-def _owned(part: Part, id: str) -> Part:
-    """A part of a message of its own as one of another message."""
-    own = len(part.sources) == 1 and part.sources[0] == Source(part.sources[0].id)
-    sources = (Source(id),) if id else _NOBODY
-    if not own or part.sources == sources:
-        return part
-    return msgspec.structs.replace(part, sources=sources)

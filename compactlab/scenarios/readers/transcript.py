@@ -14,6 +14,8 @@ from compactlab.scenarios.readers import (
     atif,
     chat,
     claude_code,
+    cline,
+    cline_session,
     codex,
     copilot,
     gemini,
@@ -53,6 +55,8 @@ FORMATS: tuple[Format, ...] = (
     hermes.FORMAT,
     opencode.FORMAT,
     otlp.FORMAT,
+    cline.FORMAT,
+    cline_session.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
@@ -190,7 +194,8 @@ def _unknown(first: list[Any]) -> str:
 
 def _is_transcript(file: Path) -> bool:
     try:
-        return _reader(_first(file)) is not None
+        reader = _reader(_first(file))
+        return reader is not None and reader.part_of(file) is None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return file.exists() and not os.access(file, os.R_OK)
@@ -199,7 +204,9 @@ def _is_transcript(file: Path) -> bool:
 def _is_piece(file: Path) -> bool:
     """Whether it is read with another file: with the session that it is a piece of."""
     try:
-        return opencode.is_piece(_first(file)[0])
+        first = _first(file)
+        reader = _reader(first)
+        return opencode.is_piece(first[0]) or bool(reader and reader.part_of(file))
     except InputError:
         return False
 
