@@ -234,11 +234,13 @@ def take(
     call: Call | None = None,
     time: float = 0.0,
     known: Collection[str] = (),
+    meta: bool = False,
 ) -> list[Draft]:
     """Add what a message says to a script; return the messages that were added.
 
     ``call`` is the request that an answer answers, as far as its own model, id and usage do not
-    tell. Fields of the names in ``known`` are read elsewhere.
+    tell. Fields of the names in ``known`` are read elsewhere. ``meta`` says of a user's message
+    that no person typed it.
     """
     message = _message(value, lines, known)
     before = len(script.path)
@@ -248,7 +250,7 @@ def take(
         else:
             _add_user(script, message, listed(message.content), lines, meta=True)
     elif message.role == "user":
-        _take_user(script, message, lines)
+        _take_user(script, message, lines, meta)
     elif message.role == "assistant":
         draft = script.draft("assistant", message.id)
         draft.call = _call(value, message, call or Call())
@@ -313,7 +315,7 @@ def _check(function: dict[str, Any]) -> None:
         raise InputError(f"a call of {function['name']!r} has no arguments")
 
 
-def _take_user(script: Script, message: _Message, lines: jsonl.Lines) -> None:
+def _take_user(script: Script, message: _Message, lines: jsonl.Lines, meta: bool) -> None:
     """Take a user message; Anthropic's hold the results of tools, too."""
     rest = []
     for block in listed(message.content):
@@ -323,7 +325,7 @@ def _take_user(script: Script, message: _Message, lines: jsonl.Lines) -> None:
         draft = script.draft("tool", message.id)
         draft.parts = result_of(block, draft.id, lines)
         script.add(draft)
-    _add_user(script, message, rest, lines, meta=False)
+    _add_user(script, message, rest, lines, meta)
 
 
 def _add_user(

@@ -31,6 +31,8 @@ HISTORY, SCREEN, METADATA = (
 )
 _MODEL = re.compile(r"<environment_details>.*?<model>([^<\n]+)</model>", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) Files")
+# What a person typed; the rest of a user's messages are results of tools and notes.
+_TYPED = re.compile(r"<(?:task|feedback|user_message|answer|new_user_message)>")
 # Fields of a message that are read here, or that say nothing to the model.
 READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 
@@ -191,7 +193,7 @@ class _Reading:
     ) -> None:
         self._script, self._task, self._messages, self._lines = script, task, messages, lines
         self._taken: list[list[Draft]] = []  # what each message of the history became
-        self._model = ""
+        self._model = self._latest = ""
         self._thoughts: list[Any] = []
 
     def take(self) -> None:
@@ -204,7 +206,8 @@ class _Reading:
         answered = {id(each) for each in paired.values()}
         for asked in self._task.requests:
             if id(asked) not in answered and asked.usage:
-                call = Call(asked.model or self._model_at(asked.time), asked.usage)
+                model = asked.model or self._model_at(asked.time) or self._latest
+                call = Call(model, asked.usage)
                 purpose = asked.purpose or "not in the history"
                 self._script.side_requests.append(SideRequest(purpose, call, asked.time))
 
@@ -249,8 +252,15 @@ class _Reading:
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             plain["content"] = [*self._thoughts, *(blocks or [])]
             self._thoughts = []
+        self._latest = call.model or self._latest
         self._taken[at] = chat.take(
-            self._script, plain, self._lines, call=call, time=time, known=READ
+            self._script,
+            plain,
+            self._lines,
+            call=call,
+            time=time,
+            known=READ,
+            meta=bool(at and not _TYPED.search(told)),
         )
 
     def _model_at(self, time: float) -> str:
