@@ -12,6 +12,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import (
     aider,
+    amp,
     atif,
     chat,
     claude_code,
@@ -30,6 +31,7 @@ from compactlab.scenarios.readers import (
     mini_swe_agent,
     native,
     opencode,
+    openhands,
     otlp,
     pi,
     qwen,
@@ -63,6 +65,8 @@ FORMATS: tuple[Format, ...] = (
     otlp.FORMAT,
     inspect_log.FORMAT,
     aider.FORMAT,
+    amp.FORMAT,
+    openhands.FORMAT,
     langfuse.FORMAT,
     langsmith.FORMAT,
     cline.FORMAT,
