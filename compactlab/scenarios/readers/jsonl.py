@@ -15,13 +15,12 @@ import msgspec
 
 from compactlab.scenarios.readers.archive import MAGIC, Archive
 from compactlab.scenarios.readers.unread import (
-    added,
     characters_of,
     tokens_of,
     typed,
     unknown_fields,
 )
-from compactlab.sim.core.conversation import PassedOver
+from compactlab.sim.core.conversation import PassedOver, added
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
 
@@ -119,7 +118,8 @@ class Lines:
         except RefusedError as error:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            reason = _reason(error)
+            torn = number and not self.strict and not _is_json(self._record)
+            reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
                 raise fault from None
