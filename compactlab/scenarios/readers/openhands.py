@@ -250,10 +250,9 @@ class _Reading:
         if isinstance(told, list):
             texts = (_dict(block).get("text") for block in told)
             told = "\n".join(text for text in texts if isinstance(text, str))
-        texts = [told] if told else [args.get(key) for key in _SPOKEN[:2]]
-        return said + [
-            verbatim(id, "text", text) for text in texts if isinstance(text, str) and text
-        ]
+        spoken = [told] if told else [args.get(key) for key in _SPOKEN]
+        words = (text for text in spoken if isinstance(text, str) and text)
+        return said + [verbatim(id, "text", text) for text in words]
 
     def _observe(self, event: dict[str, Any], time: float) -> None:
         cause, called = event.get("cause"), _dict(event.get("tool_call_metadata"))
