@@ -178,8 +178,18 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
     >>> nothing_found(["sessions", "more"], 2)
     'no transcript was found in sessions and more, only 2 files of unknown format'
     """
-    nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{nowhere}, only {counted(skipped, 'file')} of unknown format" if skipped else nowhere
+    named = list(map(str, names))
+    nowhere = f"no transcript was found in {listed(named)}"
+    only = f", only {counted(skipped, 'file')} of unknown format" if skipped else ""
+    return f"{nowhere}{only}{not_read(named)}"
+
+
+def not_read(names: Iterable[str]) -> str:
+    """Say which clients' files are there that are not read; nothing if there are none."""
+    from compactlab.scenarios.readers.transcript import strangers
+
+    clients = strangers(names)
+    return f" (not read: {listed(clients)})" if clients else ""
 
 
 def finish(

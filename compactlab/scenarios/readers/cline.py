@@ -29,6 +29,7 @@ HISTORY, SCREEN, METADATA = (
     "ui_messages.json",
     "task_metadata.json",
 )
+_BESIDE = (SCREEN, METADATA, "context_history.json", "history_item.json", "settings.json")
 _MODEL = re.compile(r"<environment_details>.*?<model>([^<\n]+)</model>", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) Files")
 # What a person typed; the rest of a user's messages are results of tools and notes.
@@ -82,9 +83,9 @@ def sniff(first: list[Any]) -> bool:
 
 
 def part_of(path: Path) -> Path | None:
-    """The history that a screen belongs to, if it is there."""
+    """The history that a file of a task belongs to, if it is there."""
     history = path.with_name(HISTORY)
-    return history if path.name == SCREEN and history.is_file() else None
+    return history if path.name in _BESIDE and history.is_file() else None
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -402,5 +403,5 @@ FORMAT = Format(
     "tasks of Cline, Roo Code and Kilo Code (their folders)",
     sniff,
     read,
-    part_of,
+    part_of=part_of,
 )

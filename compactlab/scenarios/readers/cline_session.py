@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
@@ -17,6 +18,7 @@ from compactlab.sim.core.message import Call, Usage
 NAME = "cline-session"
 
 _READ = (*READ, "metadata")
+_MESSAGES = ".messages.json"
 _SUMMARY = "compaction_summary"
 _SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin", "messages"}
 
@@ -24,6 +26,13 @@ _SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin",
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
     return is_cline_session(first[0])
+
+
+def part_of(path: Path) -> Path | None:
+    """The messages that a manifest or a compaction belongs to, if they are there."""
+    stem = path.name.removesuffix(".json").removesuffix(".compaction")
+    messages = path.with_name(f"{stem}{_MESSAGES}")
+    return messages if messages != path and path.suffix == ".json" and messages.is_file() else None
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -44,7 +53,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
     """What the file beside it tells of the session."""
-    path = lines.path.with_name(lines.path.name.replace(".messages.json", ".json"))
+    path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
     value = jsonl.load(path) if path != lines.path and path.is_file() else {}
     return value if isinstance(value, dict) else {}
 
@@ -84,5 +93,9 @@ def _usage(metrics: Any) -> Usage | None:
 
 
 FORMAT = Format(
-    NAME, "sessions of Cline's CLI and of its extensions from 4.1 on (JSON)", sniff, read
+    NAME,
+    "sessions of Cline's CLI and of its extensions from 4.1 on (JSON)",
+    sniff,
+    read,
+    part_of=part_of,
 )

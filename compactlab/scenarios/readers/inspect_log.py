@@ -49,7 +49,8 @@ def sniff(first: list[Any]) -> bool:
             isinstance(name, str) and name.startswith(_SAMPLES) for name in names
         )
     told = head.get("eval")
-    return isinstance(told, dict) and "task" in told and ("samples" in head or "stats" in head)
+    named = isinstance(told, dict) and ("task" in told or "model" in told)
+    return named and any(isinstance(head.get(key), list | dict) for key in ("samples", "stats"))
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:

@@ -49,7 +49,7 @@ _OLD_MINI: Shape = {"info": {"mini_version": str}, "messages": list}
 _AMP: Shape = {"id": starts("T-"), "messages": list, "created": int}
 _CLINE_SESSION: Shape = {"version": int, "sessionId": str, "messages": list, "agent": str}
 _ROO: Shape = {"version": 2, "messages": list}
-_ENVIRONMENT = "<environment_details>"  # what Cline and its forks add to each prompt
+_TASK = ("<task>", "<user_message>")  # how Cline and its forks begin a task
 
 
 def is_mini(value: Any) -> bool:
@@ -75,7 +75,7 @@ def is_task_history(value: Any) -> bool:
         return False
     told = [each for each in value if fits(each, {"role": str, "content": object})]
     stamped = any({"modelInfo", "ts"} & each.keys() for each in told)
-    return bool(told) and (stamped or _ENVIRONMENT in _text_of(told[0]))
+    return bool(told) and (stamped or _text_of(told[0]).startswith(_TASK))
 
 
 def is_task_screen(value: Any) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +46,11 @@ from compactlab.scenarios.readers.folders import files_below
 from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation, PassedOver
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError, RefusedError, UsageError
+from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.core.plugins import installed, loaded
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
@@ -74,9 +80,44 @@ FORMATS: tuple[Format, ...] = (
     chat.ANTHROPIC,
     chat.OPENAI,
 )
+KIND = "readers"
 _SHOWN = 8  # keys that are named
 TEXT = "text"  # the format of what is plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """All formats that can be read, by name: built in, then those of installed packages.
+
+    A built-in name wins, and a built-in format is asked first whether a file is its own. What
+    cannot be loaded is named by a warning, and costs nothing else.
+    """
+    known = {each.name: each for each in FORMATS}
+    for name, point in installed(KIND).items():
+        if name not in known:
+            try:
+                known[name] = replace(loaded(point, _checked), name=name, package=_package(point))
+            except UsageError as error:
+                warnings.warn(f"reader {error}", stacklevel=2)
+    return known
+
+
+def _checked(name: str, found: object) -> Format:
+    if not isinstance(found, Format):
+        raise UsageError(f"{name} is no reader: it must be a Format of compactlab")
+    return found
+
+
+def _package(point: EntryPoint) -> str:
+    """Which version of which package an entry point comes from, and its module."""
+    module = point.value.partition(":")[0]
+    return f"{point.dist.name} {point.dist.version}, {module}" if point.dist else module
+
+
+def format_of(path: str | Path) -> Format | None:
+    """The format of a file; None if it is not known."""
+    return _reader(_first(Path(path)))
 
 
 def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterator[Conversation]:
@@ -86,7 +127,7 @@ def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterat
     error.
     """
     path = Path(path)
-    known = ", ".join(each.name for each in FORMATS)
+    known = ", ".join(formats())
     try:
         first = _first(path)
     except InputError as error:
@@ -107,7 +148,7 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
     """The conversations of a file, each with what was passed over in reading it."""
     last: Conversation | None = None
     try:
-        for conversation in reader.read(lines):
+        for conversation in _conversations(reader, lines):
             if last is not None:
                 yield last
             last = _with(conversation, lines.taken())
@@ -118,6 +159,18 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise (error if last else lines.fault or error) from None
     if last is not None:
         yield _with(last, lines.taken())
+
+
+def _conversations(reader: Format, lines: jsonl.Lines) -> Iterable[Conversation]:
+    """What a reader reads; one that is not ours does it in a process of its own."""
+    if not reader.package:
+        return reader.read(lines)
+    outcome = isolated(lambda: ([*reader.read(lines)], lines.taken()))
+    if outcome.value is None:
+        text = outcome.fault if outcome.refused else f"its reader failed: {outcome.fault}"
+        raise InputError(f"{text} ({reader.name}, {reader.package})", str(lines.path))
+    conversations, passed = outcome.value
+    return [*(_with(each, passed) for each in conversations[:1]), *conversations[1:]]
 
 
 def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Conversation:
@@ -190,7 +243,16 @@ def _first(path: Path) -> list[Any]:
 
 
 def _reader(first: list[Any]) -> Format | None:
-    return next((each for each in FORMATS if each.sniff(first)), None)
+    return next((each for each in formats().values() if _sniffs(each, first)), None)
+
+
+def _sniffs(reader: Format, first: list[Any]) -> bool:
+    try:
+        return reader.sniff(first)
+    except (Exception, SystemExit):
+        if reader.package:
+            return False  # what does not know the file need not survive it
+        raise
 
 
 def _unknown(first: list[Any]) -> str:
@@ -208,8 +270,7 @@ def _unknown(first: list[Any]) -> str:
 
 def _is_transcript(file: Path) -> bool:
     try:
-        reader = _reader(_first(file))
-        return reader is not None and reader.part_of(file) is None
+        return not _whole(file) and _reader(_first(file)) is not None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return file.exists() and not os.access(file, os.R_OK)
@@ -218,11 +279,25 @@ def _is_transcript(file: Path) -> bool:
 def _is_piece(file: Path) -> bool:
     """Whether it is read with another file: with the session that it is a piece of."""
     try:
-        first = _first(file)
-        reader = _reader(first)
-        return opencode.is_piece(first[0]) or bool(reader and reader.part_of(file))
+        return _whole(file) or opencode.is_piece(_first(file)[0])
     except InputError:
         return False
+
+
+def _whole(file: Path) -> bool:
+    """Whether there is a file that a file is read with, by the names of both."""
+    return any(each.part_of(file) for each in FORMATS)
+
+
+def strangers(paths: Iterable[str | Path]) -> list[str]:
+    """The clients whose files are among files and below directories, and are not read."""
+    clients: dict[str, None] = {}
+    for path in map(Path, paths):
+        for file in files_below(path) if _is_folder(path) else [path]:
+            with suppress(InputError):
+                if refused := refusal(_first(file)):
+                    clients[refused.client] = None
+    return list(clients)
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:
