@@ -17,6 +17,11 @@ CALL = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": "sky"}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "wet", "is_error": True}
 
 
+def passed_over(conversation: Conversation) -> int:
+    """How much of a file was not understood."""
+    return sum(one.count for one in conversation.passed_over)
+
+
 def read(path: Path, value: Any) -> Conversation:
     path.write_text(json.dumps(value))
     (conversation,) = transcripts.read(path)
@@ -131,6 +136,7 @@ def test_a_block_without_its_words_is_an_error_or_counted(
     lines = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block, CALL]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(InputError, match=f"rain.jsonl:2: .*{reason}"):
-        list(transcripts.read(path))
-    (conversation,) = transcripts.read(path, lenient=True)
-    assert (len(conversation.messages), conversation.skipped) == (1, 1)
+        list(transcripts.read(path, strict=True))
+    (conversation,) = transcripts.read(path)
+    _, answer = conversation.messages  # the rest of the message is whole
+    assert ([part.name for part in answer.parts], passed_over(conversation)) == (["ls"], 1)

@@ -144,7 +144,8 @@ def test_every_client_that_is_named_is_tried() -> None:
 @pytest.mark.parametrize(("client", "value"), OTHERWISE)
 def test_a_client_is_known_by_each_of_its_files(client: str, value: Any) -> None:
     refused = refusal([value])
-    assert refused is not None and refused.client == client
+    assert refused is not None
+    assert refused.client == client
 
 
 def test_what_nobody_knows_is_told_by_its_keys(transcript: Transcript) -> None:

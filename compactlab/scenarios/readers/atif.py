@@ -140,14 +140,15 @@ def _scripts(value: Any, id: str, lines: jsonl.Lines) -> Iterator[tuple[str, Scr
     trajectory = converted(value, _Trajectory)
     lines.pass_over_fields(value, _KNOWN["trajectory"], "a trajectory")
     lines.pass_over_fields(value.get("agent") or {}, _KNOWN["agent"], "an agent")
-    steps = [step for each in trajectory.steps if (step := _step(each, lines))]
+    told = [(step, each) for each in trajectory.steps if (step := _step(each, lines))]
+    steps = [step for step, _ in told]
     counted = any(step.metrics and step.metrics.prompt_tokens for step in steps)
     asides = dict.fromkeys(step.aside for step in steps)
     for aside in sorted(asides, key=lambda name: (name is not None, name)):
         reading = _Reading(trajectory.agent, counted, lines)
-        for step in steps:
+        for step, each in told:
             if step.aside == aside:
-                with lines.at(0, msgspec.to_builtins(step)):
+                with lines.at(0, each):
                     reading.take(step)
         reading.script.subagent = aside is not None
         yield (id if aside is None else f"{id}#{aside}"), reading.script

@@ -282,12 +282,13 @@ def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Mes
     message = msgspec.convert(value, _Message)
     if message.role not in _ROLES:
         raise InputError(f"{message.role!r} is no role of a chat message")
-    for key, inner in value.items():
-        if key in _SAYING or key in elsewhere or not inner or not _speaks(key, inner):
-            continue
-        if lines.strict:
-            raise InputError(f"a message holds something under {key!r}, which is not read")
-        lines.pass_over(f"field {key!r} of a message", inner)
+    unread = [
+        key
+        for key, inner in value.items()
+        if key not in _SAYING and key not in elsewhere and inner and _speaks(key, inner)
+    ]
+    if unread and lines.strict:
+        raise InputError(f"a message holds something under {unread[0]!r}, which is not read")
     others = [key for key in _SAYING[1:] if value.get(key)]
     if message.role != "assistant" and others:
         raise InputError(f"a message of role {message.role!r} has {others[0]!r}")
@@ -296,6 +297,8 @@ def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Mes
     for call in value.get("tool_calls") or ():
         _check(next((call[key] for key in ("function", "custom") if call.get(key)), {}))
     _check(value.get("function_call") or {"name": ""})
+    for key in unread:
+        lines.pass_over(f"field {key!r} of a message", value[key])
     return message
 
 
