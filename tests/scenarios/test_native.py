@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios.readers import native
+from compactlab.scenarios.readers import jsonl, native
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import (
     Compaction,
@@ -100,7 +100,7 @@ def test_what_is_written_is_read_again(
     with path.open("wb") as stream:
         native.write(first, stream)
         native.write(second, stream)
-    assert list(native.read(path)) == [first, second]
+    assert list(native.read(jsonl.Lines(path))) == [first, second]
     native.write(second, path)
     assert [c.digest for c in transcripts.read(path)] == [second.digest]
 

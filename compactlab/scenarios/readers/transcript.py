@@ -130,15 +130,15 @@ def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterat
     known = ", ".join(formats())
     try:
         first = _first(path)
+        reader = _reader(first)
+        if reader is None and isinstance(first[0], str):
+            jsonl.load(path)  # which says why it is no JSON
     except InputError as error:
         if error.line != 1:
             raise
         # Not even its first line: perhaps it is none at all.
         text = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(text, error.path, error.line) from None
-    reader = _reader(first)
-    if reader is None and isinstance(first[0], str):
-        first = [jsonl.load(path)]  # which says what is wrong with it
     if reader is None:
         raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
     return _counted(reader, jsonl.Lines(path, strict, session))
