@@ -150,9 +150,10 @@ class Lines:
 
     def pass_over_block(self, kind: str, block: Any) -> None:
         """Count a content block of a type that is not known, with all that its record has of it."""
-        whole = typed(self._value, kind)
+        whole = None
         with suppress(*_UNREADABLE):
-            whole = whole or typed(decode(self._record, _ANY), kind)
+            record = self._value if self._value is not None else decode(self._record, _ANY)
+            whole = typed(record, kind) or record  # of a block without a type, all of its record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:

@@ -238,7 +238,11 @@ class _Content:
 
 def _header(fields: dict[str, Any]) -> Header:
     _fill_sources(fields.get("system"), SYSTEM)
-    inside = {"system": Part, "side_requests": SideRequest, "passed_over": PassedOver}
+    inside: dict[str, type[msgspec.Struct]] = {
+        "system": Part,
+        "side_requests": SideRequest,
+        "passed_over": PassedOver,
+    }
     for name, struct in inside.items():
         for item in _dicts(fields.get(name)):
             _check(item, struct)

@@ -54,12 +54,12 @@ _LABELS = (
     "name",
     "path",
     "status",
-    "timestamp",
     "type",
-    "version",
 )
 
 
+# What stands under such a name is no text at all.
+_MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -96,21 +96,24 @@ def characters_of(value: Any) -> int:
 
 
 def typed(value: Any, kind: str) -> Any:
-    """The first object in a value that is of a type; None if there is none.
+    """The first object in a list of a value that is of a type; None if there is none.
 
     Examples
     --------
     >>> typed({"content": [{"type": "text"}, {"type": "poem", "body": "x"}]}, "poem")
     {'type': 'poem', 'body': 'x'}
+    >>> typed({"content": [{"type": "text"}, {"body": "x"}]}, "")
+    {'body': 'x'}
     """
     todo = deque([value])
     while todo:
         item = todo.popleft()
         if isinstance(item, dict):
-            if item.get("type") == kind:
-                return item
             todo += item.values()
         elif isinstance(item, list):
+            for each in item:
+                if isinstance(each, dict) and (each.get("type") or "") == kind:
+                    return each
             todo += item
     return None
 
@@ -134,7 +137,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
+            if not (isinstance(item, str) and _plain(key).endswith(_MARKS)):
                 yield from _texts(item, depth - 1)
 
 
