@@ -10,6 +10,7 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import count
+from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
 from compactlab.scenarios.readers.shapes import is_amp
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -85,7 +86,8 @@ def _take(
     plain = dict(message)
     if isinstance(message.get("content"), list):
         plain["content"] = [_block(each) for each in message["content"]]
-    chat.take(script, plain, lines, call=call, time=time, known=_READ)
+    drafts = chat.take(script, plain, lines, call=call, time=time, known=_READ)
+    pass_over_rest(lines, message, [*drafts, *script.system], (*_READ, "status"))
     return time
 
 
@@ -111,7 +113,10 @@ def _block(block: Any) -> Any:
     """A block as Anthropic's interface has it: Amp keeps how a tool ran."""
     if not isinstance(block, dict) or block.get("type") != "tool_result":
         return block
-    run = _dict(block.get("run"))
+    run = block.get("run")
+    if isinstance(run, str):
+        return {**block, "tool_use_id": block.get("toolUseID"), "content": run}
+    run = _dict(run)
     told = block.get("content", run.get("result", run.get("error", run.get("reason", ""))))
     content = told if isinstance(told, str) or _is_blocks(told) else compact(told)
     failed = run.get("status") in ("error", "rejected-by-user")

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact, owned
 from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
 from compactlab.scenarios.readers.shapes import is_task_history, is_task_screen
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "cline"
 
@@ -94,7 +97,10 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     history = first if is_task_history(first) else _beside(lines, HISTORY)
     screen = first if is_task_screen(first) else _beside(lines, SCREEN)
     whole = history["messages"] if isinstance(history, dict) else history
-    messages = [each for each in whole or [] if isinstance(each, dict)]
+    messages: list[dict[str, Any]] = []
+    for each in whole or []:
+        with lines.at(0, each):
+            messages.append(msgspec.convert(each, dict[str, Any]))
     task = _Task(_vendor(lines.path, messages))
     metadata = _beside(lines, METADATA)
     for entry in metadata.get("model_usage") or [] if isinstance(metadata, dict) else ():
@@ -233,6 +239,8 @@ class _Reading:
     def _take(self, at: int, message: dict[str, Any], asked: _Asked | None) -> None:
         if message.get("type") == "reasoning" and "role" not in message:
             self._thoughts += _thoughts(message)
+            heard = [verbatim("", "thinking", each["thinking"]) for each in self._thoughts]
+            pass_over_rest(self._lines, message, heard, READ)
             return
         told = _text(message)
         folder, model = _FOLDER.search(told), _MODEL.search(told)
@@ -263,6 +271,8 @@ class _Reading:
             known=READ,
             meta=bool(at and not _TYPED.search(told)),
         )
+        made: list[Part | Draft] = [*self._taken[at], *self._script.system]
+        pass_over_rest(self._lines, message, made, READ)
 
     def _model_at(self, time: float) -> str:
         """The model of a time: as the prompt names it, or the task's metadata."""
@@ -297,6 +307,7 @@ class _Reading:
             copy = self._copy(draft)
             copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
             boundary.inserted.append(copy)
+        pass_over_rest(self._lines, message, boundary.inserted, READ)
 
     def _copy(self, draft: Draft) -> Draft:
         copy = self._script.draft(draft.role, None, draft.time, True)
@@ -339,7 +350,7 @@ def as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
 
 def _block(block: Any) -> Any:
     kind = block.get("type") if isinstance(block, dict) else None
-    made = _BLOCKS[kind](block) if kind in _BLOCKS else None
+    made = _BLOCKS[kind](block) if isinstance(kind, str) and kind in _BLOCKS else None
     return made or block
 
 

@@ -10,9 +10,11 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, owned
 from compactlab.scenarios.readers.cline import READ, as_anthropic
 from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
 from compactlab.scenarios.readers.shapes import is_cline_session
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
 NAME = "cline-session"
@@ -42,7 +44,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     manifest = _manifest(lines)
     script = Script()
     script.locate(manifest.get("cwd") or manifest.get("workspace_root"))
-    script.subagent = session["agent"] != "lead"
+    script.subagent = session.get("agent", "lead") != "lead"
     model = str(manifest.get("model") or "")
     for message in session["messages"]:
         with lines.at(0, message):
@@ -60,6 +62,8 @@ def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
 
 def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
     """Take a message; return the model from then on."""
+    if not isinstance(message, dict):
+        raise InputError("a message is an object")
     metadata = message.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     if metadata.get("displayOnly"):
@@ -74,12 +78,14 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
             owns = (owned(part, copy.id) for part in draft.parts)
             copy.parts = [as_summary(part, boundary.covered) for part in owns]
             boundary.inserted.append(copy)
+        pass_over_rest(lines, message, boundary.inserted, _READ)
         return model
     info = message.get("modelInfo")
     model = str(info.get("id") or model) if isinstance(info, dict) else model
     usage = _usage(message.get("metrics"))
     plain.pop("id", None)
-    chat.take(script, plain, lines, call=Call(model, usage), time=time, known=_READ)
+    drafts = chat.take(script, plain, lines, call=Call(model, usage), time=time, known=_READ)
+    pass_over_rest(lines, message, [*drafts, *script.system], _READ)
     return model
 
 

@@ -12,8 +12,9 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
-from compactlab.scenarios.readers.blocks import compact, parts
+from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.counts import by_total, count
+from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
 from compactlab.scenarios.readers.threads import (
     SYSTEM_ROLES,
@@ -36,6 +37,21 @@ _DEEPEST = 64
 _ANY = msgspec.json.Decoder(Any)
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = ("source", "metadata", "function", "error", "view", "internal")
+
+
+# Fields of a model event and of a sample that are read here, or that no model reads.
+_EVENT = ("call", "input", "input_refs", "output", "tools", "tool_choice", "traceback_ansi")
+_SAMPLE = (
+    "attachments",
+    "events",
+    "events_data",
+    "input",
+    "messages",
+    "output",
+    "scores",
+    "store",
+    "target",
+)
 
 
 def sniff(first: list[Any]) -> bool:
@@ -102,6 +118,7 @@ class _Sample:
 
     def __init__(self, sample: dict[str, Any], started: float, lines: jsonl.Lines) -> None:
         self._sample, self._started, self._lines = sample, started, lines
+        lines.pass_over_fields(sample, _SAMPLE, "a sample")
         self._attachments = _dict(sample.get("attachments"))
         self._pool = _list(_dict(sample.get("events_data")).get("messages"))
         self._known = Known()
@@ -133,8 +150,18 @@ class _Sample:
                     yield request
 
     def _request(self, event: dict[str, Any]) -> Request | None:
+        lines = self._lines
+        lines.pass_over_fields(event, _EVENT, "a model event")
         output = _dict(event.get("output"))
         choices = [each for each in _list(output.get("choices")) if isinstance(each, dict)]
+        for other in (output, *choices[1:]) if not choices else choices[1:]:
+            pass_over_rest(lines, self._resolved(other), [], ("completion",))
+        if choices and not isinstance(choices[0].get("message"), dict):
+            pass_over_rest(lines, self._resolved(choices[0]), [])
+            choices = []
+        told = event.get("input")
+        if told and not isinstance(told, list):
+            lines.pass_over("input of a model event", told)
         usage = usage_of(output.get("usage"))
         if event.get("pending") or (not choices and usage is None):
             return None
@@ -174,11 +201,15 @@ class _Sample:
         return self._said[key]
 
     def _read(self, message: dict[str, Any]) -> list[Said]:
-        plain = _plain(message)
+        plain = _plain(message, self._lines)
         if plain.get("role") in SYSTEM_ROLES:
             told = msgspec.convert(plain, _System)
-            return [self._known.said("user", parts(told.content, "", self._lines), told.role)]
-        return self._known.of(chat.take(Script(), plain, self._lines, known=_READ))
+            made = parts(told.content, "", self._lines)
+            pass_over_rest(self._lines, message, made, _READ)
+            return [self._known.said("user", made, told.role)]
+        drafts = chat.take(Script(), plain, self._lines, known=_READ)
+        pass_over_rest(self._lines, message, drafts, _READ)
+        return self._known.of(drafts)
 
     def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
         """A value with the texts that the log keeps apart."""
@@ -197,8 +228,11 @@ class _Sample:
         messages = _list(self._sample.get("messages"))
         for message in messages:
             with self._lines.at(0, message):
-                plain = _plain(self._resolved(message))
-                chat.take(script, plain, self._lines, time=self._started, known=_READ)
+                whole = self._resolved(message)
+                drafts = chat.take(
+                    script, _plain(whole, self._lines), self._lines, time=self._started, known=_READ
+                )
+                pass_over_rest(self._lines, whole, [*drafts, *script.system], _READ)
         answers = [draft for draft in script.path if draft.call]
         if answers and (usage := usage_of(output.get("usage"))):
             last = answers[-1]
@@ -229,7 +263,7 @@ class _System(msgspec.Struct):
     """A message with a system prompt."""
 
     role: str
-    content: Any = None
+    content: Content = None
 
 
 def usage_of(told: Any) -> Usage | None:
@@ -247,8 +281,10 @@ def usage_of(told: Any) -> Usage | None:
     return by_total(prompt, output, read, written, total=count(told.get("total_tokens")))
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
+def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:
     """A message of Inspect as one of Chat Completions."""
+    if not isinstance(message, dict):
+        raise InputError("a message is an object")
     plain = dict(message)
     plain.pop("id", None)
     content = message.get("content")
@@ -262,7 +298,8 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
         if isinstance(error, dict) and not content:
             plain["content"] = str(error.get("message") or "")
     if calls := message.get("tool_calls"):
-        plain["tool_calls"] = [_called(call) for call in _list(calls)]
+        known = objects(lines, calls, "call of a tool")
+        plain["tool_calls"] = [_called(call) for call in known]
     return plain
 
 

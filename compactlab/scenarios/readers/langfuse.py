@@ -11,7 +11,7 @@ from compactlab.scenarios.readers.prompts import Prompts
 from compactlab.scenarios.readers.script import Format, time_of
 from compactlab.scenarios.readers.shapes import Shape, fits
 from compactlab.scenarios.readers.threads import Request, conversations
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
@@ -19,7 +19,20 @@ NAME = "langfuse"
 
 _OBSERVATION: Shape = {"type": str, "startTime": object}
 _TRACE: Shape = {"observations": list}
-_ASKING = ("GENERATION",)
+_GENERATION, _EMBEDDING = "GENERATION", "EMBEDDING"
+# Observations that ask no model: what they say is said to a model in a generation, or to none.
+_SILENT = (
+    "AGENT",
+    "CHAIN",
+    "EMBEDDING",
+    "EVALUATOR",
+    "EVENT",
+    "GUARDRAIL",
+    "RETRIEVER",
+    "SPAN",
+    "TOOL",
+)
+_KNOWN = ("input", "inputUsage", "metadata", "output", "outputUsage", "promptName", "statusMessage")
 # What the counts are called, by what they mean; whatever else has "input" or "output" in its name
 # belongs there, as Langfuse itself adds it up (its page on token usage, 2026).
 _READ = ("cache_read", "cached_tokens", "cache_hit", "input_cached")
@@ -59,17 +72,25 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of an export: one a session, or a trace that has none."""
     prompts = Prompts(lines)
     requests: list[Request] = []
+    beside: list[SideRequest] = []
     for number, value in jsonl.values(lines):
         for each in _observations(value):
             with lines.at(number, each):
                 if not isinstance(each, dict):
                     raise InputError("an observation is an object")
-                if each.get("type") in _ASKING:
+                lines.pass_over_fields(each, _KNOWN, "an observation")
+                kind = each.get("type")
+                if kind == _GENERATION:
                     requests.append(_request(each, prompts))
+                elif kind == _EMBEDDING and (usage := _usage(each)):
+                    call = Call(str(each.get("model") or ""), usage)
+                    beside.append(SideRequest("embedding", call, time_of(each.get("startTime"))))
+                elif kind not in _SILENT:
+                    lines.pass_over(f"observation of type {kind!r}", each)
     if not requests:
         path = str(lines.path)
         raise lines.fault or InputError("there is no generation in it, which asks a model", path)
-    yield from conversations(NAME, lines.path, requests)
+    yield from conversations(NAME, lines.path, requests, beside=beside)
 
 
 def _request(told: dict[str, Any], prompts: Prompts) -> Request:

@@ -17,6 +17,7 @@ from compactlab.sim.core.message import Call, Usage
 
 NAME = "langsmith"
 
+_KNOWN = ("child_runs", "inputs", "inputs_preview", "outputs", "outputs_preview", "prompt_tokens")
 _RUN: Shape = {"run_type": str, "inputs": object}
 _ASKING = "llm"
 _SESSIONS = ("session_id", "thread_id", "conversation_id")  # of metadata: what LangSmith threads by
@@ -56,7 +57,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                 id = str(run.get("id") or "")
                 if run.get("run_type") == _ASKING and (not id or id not in seen):
                     seen.add(id)
-                    requests.append(_request(run, session, prompts))
+                    requests.append(_request(run, session, prompts, lines))
     if not requests:
         path = str(lines.path)
         text = "there is no run of type 'llm' in it, which asks a model"
@@ -69,7 +70,8 @@ def _session(run: dict[str, Any]) -> str:
     return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), "")
 
 
-def _request(run: dict[str, Any], session: str, prompts: Prompts) -> Request:
+def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.Lines) -> Request:
+    lines.pass_over_fields(run, _KNOWN, "a run")
     start = time_of(run.get("start_time"))
     inputs, outputs = _dict(run.get("inputs")), _dict(run.get("outputs"))
     extra = _dict(run.get("extra"))
@@ -77,6 +79,11 @@ def _request(run: dict[str, Any], session: str, prompts: Prompts) -> Request:
     asked = inputs if "messages" in inputs else inputs.get("prompts") or inputs.get("input") or {}
     if isinstance(asked, dict) and "tools" not in asked and invocation.get("tools"):
         asked = {**asked, "tools": invocation["tools"]}
+    for side in ("inputs", "outputs"):
+        if not isinstance(run.get(side), dict | None):
+            lines.pass_over(f"{side} of a run", run[side])
+    if inputs and not asked:
+        lines.pass_over("inputs of a run", inputs)
     system, messages = prompts.asked(asked)
     answer = next((each for each in _answers(outputs) if each), {})
     metadata = _dict(extra.get("metadata"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.counts import of_provider
+from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, conversations
 from compactlab.scenarios.readers.shapes import is_mini
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -71,9 +72,11 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
         script.side_requests.append(SideRequest("rejected answer", call, time))
     meta = any(draft.call for draft in script.path)
     known = _READ if usage or "usage" not in message else (*_READ, "usage")
-    for draft in chat.take(script, plain, lines, call=call, time=time, known=known, meta=meta):
+    drafts = chat.take(script, plain, lines, call=call, time=time, known=known, meta=meta)
+    for draft in drafts:
         if draft.role == "user" and meta:
             draft.origin = "observation"
+    pass_over_rest(lines, message, [*drafts, *script.system], ("extra", "instructions", "tools"))
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:

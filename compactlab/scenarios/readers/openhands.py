@@ -9,6 +9,7 @@ from typing import Any
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact, owned
 from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -37,6 +38,15 @@ _UNSENT_KINDS = (
     "PauseEvent",
     "StreamingDeltaEvent",
     "TokenEvent",
+)
+# Fields of an event that are read elsewhere, or that say nothing to the model.
+_SILENT = (
+    "extras",
+    "llm_metrics",
+    "tool_call_metadata",
+    "critic_result",
+    "action",
+    "security_risk",
 )
 _SPOKEN = ("thought", "content")  # what an action says
 
@@ -158,20 +168,25 @@ class _Reading:
         """Take an event of either kind."""
         if not _is_event(event):
             raise InputError("this is no event of OpenHands")
-        if isinstance(event.get("kind"), str):
-            self._take_sdk(event)
-        else:
-            self._take_old(event)
+        known = isinstance(event.get("kind"), str)
+        if self._take_sdk(event) if known else self._take_old(event):
+            made = self._drafts.get(str(event.get("id")), [])
+            inserted = self._condensed.inserted if self._condensed else []
+            silent = _SILENT if known else (*_SILENT, "message")
+            pass_over_rest(self._lines, event, [*made, *inserted, *self.script.system], silent)
 
     # Events of the first kind: an action with its arguments, or an observation with its content.
 
-    def _take_old(self, event: dict[str, Any]) -> None:
+    def _take_old(self, event: dict[str, Any]) -> bool:
+        """Take an event; return whether it is said to a model, or by it."""
+        if not isinstance(event.get("args"), dict | None):
+            self._lines.pass_over("arguments of an action", event["args"])
         args, time = _dict(event.get("args")), time_of(event.get("timestamp"))
         self._bill.take(event.get("llm_metrics"))
         action, observed = event.get("action"), event.get("observation")
         kind = str(action if observed is None else observed)
         if kind in _UNSENT and not event.get("content"):
-            return
+            return False
         if kind == "condensation":
             self._condense(event, args, time)
         elif kind == "system":
@@ -182,6 +197,7 @@ class _Reading:
             self._act(event, args, time)
         else:
             self._told(event, args.get("content") or event.get("message"), time)
+        return True
 
     def _system(self, content: Any, tools: Any) -> None:
         if tools:
@@ -304,7 +320,8 @@ class _Reading:
 
     # Events of the SDK: what the model was told and answered, each with its kind.
 
-    def _take_sdk(self, event: dict[str, Any]) -> None:
+    def _take_sdk(self, event: dict[str, Any]) -> bool:
+        """Take an event; return whether it is said to a model, or by it."""
         kind, time = event["kind"], time_of(event.get("timestamp"))
         if kind == "ConversationStateUpdateEvent":
             self._stats(event)
@@ -322,6 +339,8 @@ class _Reading:
             self._condense(event, event, time)
         elif kind not in _UNSENT_KINDS:
             self._lines.pass_over(f"event {kind!r}", event)
+            return False
+        return kind not in _UNSENT_KINDS and kind != "ConversationStateUpdateEvent"
 
     def _stats(self, event: dict[str, Any]) -> None:
         value = _dict(event.get("value"))
@@ -353,7 +372,8 @@ class _Reading:
             if isinstance(thought, str) and thought:
                 answer.parts.append(verbatim(answer.id, "thinking", thought))
             for block in event.get("thought") or ():
-                if text := _dict(block).get("text"):
+                text = _dict(block).get("text")
+                if isinstance(text, str) and text:
                     answer.parts.append(verbatim(answer.id, "text", text))
         call = _dict(event.get("tool_call"))
         name = str(call.get("name") or event.get("tool_name") or "")

@@ -9,6 +9,7 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Content, compact, parts
+from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Script
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
 from compactlab.sim.core.message import Part, Role, verbatim
@@ -52,7 +53,7 @@ class Prompts:
             system.append(verbatim(SYSTEM, "text", compact(tools), name="tools"))
         if told := outside.get("system"):
             block = told if isinstance(told, list) else [{"type": "text", "text": str(told)}]
-            system += parts(msgspec.convert(block, _Content), SYSTEM, self._lines)
+            system += parts(msgspec.convert(block, Content), SYSTEM, self._lines)
         return system, self._messages(value, "user")
 
     def answered(self, value: Any) -> list[Said]:
@@ -61,22 +62,28 @@ class Prompts:
 
     def _messages(self, value: Any, role: Role) -> list[Said]:
         said: list[Said] = []
-        for each in _listed(value):
+        messages = _listed(value)
+        if value and not messages:
+            self._lines.pass_over("prompt or answer without messages", value)
+        for each in messages:
             with self._lines.at(0, each):
-                said += self._of(_message(each, role))
+                said += self._of(_message(each, role), each)
         return said
 
-    def _of(self, message: dict[str, Any]) -> list[Said]:
+    def _of(self, message: dict[str, Any], whole: Any) -> list[Said]:
         role = message.get("role")
+        if calls := message.get("tool_calls"):
+            known = objects(self._lines, calls, "call of a tool")
+            message["tool_calls"] = [_called(call) for call in known]
         if role in SYSTEM_ROLES:
             content = message.get("content")
             content = content if isinstance(content, list) else [{"type": "text", "text": content}]
-            told = parts(msgspec.convert(content, _Content), "", self._lines)
+            told = parts(msgspec.convert(content, Content), "", self._lines)
+            pass_over_rest(self._lines, whole, told, _READ)
             return [self._known.said("user", told, str(role))]
-        return self._known.of(chat.take(Script(), message, self._lines, known=_READ))
-
-
-_Content = Content
+        drafts = chat.take(Script(), message, self._lines, known=_READ)
+        pass_over_rest(self._lines, whole, drafts, _READ)
+        return self._known.of(drafts)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -88,12 +95,12 @@ def _listed(value: Any) -> list[Any]:
             parsed = None
         return _listed(parsed) if isinstance(parsed, list | dict) else [value] if value else []
     if isinstance(value, list):
-        # LangChain asks for several prompts at once: the first is the one of a chat.
-        return _listed(value[0]) if value and isinstance(value[0], list) else value
+        # LangChain could ask for several prompts at once; of a chat there is one.
+        return [one for each in value for one in (each if isinstance(each, list) else [each])]
     if isinstance(value, dict):
         for key in ("messages", "generations", "choices"):
             if isinstance(value.get(key), list):
-                return _listed(value[key])[:1] if key != "messages" else _listed(value[key])
+                return _listed(value[key])
         return [value] if value else []
     return []
 
@@ -130,10 +137,9 @@ def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
     calls = plain.get("tool_calls") or _dict(plain.get("additional_kwargs")).get("tool_calls")
     content = plain.get("content")
     inside = isinstance(content, list) and any(_dict(b).get("type") == "tool_use" for b in content)
-    if isinstance(calls, list) and not inside:
-        plain["tool_calls"] = [_called(call) for call in calls if isinstance(call, dict)]
-    else:
-        plain.pop("tool_calls", None)
+    plain.pop("tool_calls", None)
+    if calls and not inside:
+        plain["tool_calls"] = calls
     if "content" not in plain and "tool_calls" not in plain:
         plain["content"] = ""
     return plain

@@ -47,7 +47,7 @@ def of_type(*kinds: str) -> Callable[[Any], bool]:
 _MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}
 _OLD_MINI: Shape = {"info": {"mini_version": str}, "messages": list}
 _AMP: Shape = {"id": starts("T-"), "messages": list, "created": int}
-_CLINE_SESSION: Shape = {"version": int, "sessionId": str, "messages": list, "agent": str}
+_CLINE_SESSION: Shape = {"version": int, "sessionId": str, "agent": str}
 _ROO: Shape = {"version": 2, "messages": list}
 _TASK = ("<task>", "<user_message>")  # how Cline and its forks begin a task
 
@@ -64,7 +64,9 @@ def is_amp(value: Any) -> bool:
 
 def is_cline_session(value: Any) -> bool:
     """Whether a value is a session of Cline's SDK, which its CLI and newer extensions write."""
-    return fits(value, _CLINE_SESSION)
+    if not fits(value, {"messages": list}):
+        return False
+    return sum(fits(value, {key: kind}) for key, kind in _CLINE_SESSION.items()) > 1
 
 
 def is_task_history(value: Any) -> bool:
