@@ -21,6 +21,7 @@ NAME = "amp"
 
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = ("usage", "state", "meta", "userState", "fileMentions", "discoveredGuidanceFiles")
+_THREAD = ("messages", "toolStatus", "nextMessageId", "usageLedger", "env", "meta")
 # Of an entry of the ledger and of a message's usage, the same counts have other names.
 _LEDGER = ("input", "output", "cacheReadInputTokens", "cacheCreationInputTokens")
 _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
@@ -33,7 +34,20 @@ def sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a thread."""
-    thread = jsonl.load(lines.path)
+    for number, thread in jsonl.values(lines):
+        script = None
+        with lines.at(number, thread):
+            if not is_amp(thread):
+                raise InputError("a thread of Amp has an id and messages")
+            script = _script(thread, lines)
+        if script:
+            yield script.conversation(str(thread["id"]), NAME, lines.path)
+            return
+    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+
+
+def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
+    lines.pass_over_fields(thread, _THREAD, "a thread")
     script = Script()
     trees = _dict(_dict(thread.get("env")).get("initial")).get("trees")
     for tree in trees if isinstance(trees, list) else ():
@@ -52,7 +66,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             call = Call(str(entry.get("model") or ""), usage, id=str(entry.get("id") or ""))
             at = time_of(entry.get("timestamp"))
             script.side_requests.append(SideRequest(purpose, call, at))
-    yield script.conversation(str(thread["id"]), NAME, lines.path)
+    return script
 
 
 def _ledger(thread: dict[str, Any]) -> list[Any]:

@@ -93,7 +93,21 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a task."""
-    first = jsonl.load(lines.path)
+    for number, first in jsonl.values(lines):
+        script = None
+        with lines.at(number, first):
+            if not sniff([first]):
+                raise InputError("a task of Cline is a list of messages")
+            script = _script(first, lines)
+        if script:
+            named = lines.path.name in (HISTORY, SCREEN)
+            id = lines.path.absolute().parent.name if named else lines.path.stem
+            yield script.conversation(id, NAME, lines.path, counted=True)
+            return
+    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+
+
+def _script(first: Any, lines: jsonl.Lines) -> Script:
     history = first if is_task_history(first) else _beside(lines, HISTORY)
     screen = first if is_task_screen(first) else _beside(lines, SCREEN)
     whole = history["messages"] if isinstance(history, dict) else history
@@ -114,9 +128,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         reading.take()
     else:
         reading.take_screen(shown)
-    named = lines.path.name in (HISTORY, SCREEN)
-    id = lines.path.absolute().parent.name if named else lines.path.stem
-    yield script.conversation(id, NAME, lines.path, counted=True)
+    return script
 
 
 def _beside(lines: jsonl.Lines, name: str) -> Any:

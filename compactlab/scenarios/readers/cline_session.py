@@ -39,7 +39,20 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a file."""
-    session = jsonl.load(lines.path)
+    for number, session in jsonl.values(lines):
+        script = None
+        with lines.at(number, session):
+            if not is_cline_session(session):
+                raise InputError("a session of Cline has an id and messages")
+            script = _script(session, lines)
+        if script:
+            stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
+            yield script.conversation(stem, NAME, lines.path, counted=True)
+            return
+    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+
+
+def _script(session: dict[str, Any], lines: jsonl.Lines) -> Script:
     lines.pass_over_fields(session, _SESSION, "a session")
     manifest = _manifest(lines)
     script = Script()
@@ -49,8 +62,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     for message in session["messages"]:
         with lines.at(0, message):
             model = _take(script, message, model, lines)
-    stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
-    yield script.conversation(stem, NAME, lines.path, counted=True)
+    return script
 
 
 def _manifest(lines: jsonl.Lines) -> dict[str, Any]:

@@ -72,9 +72,9 @@ def sniff(first: list[Any]) -> bool:
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a log: of each sample, those with its agents and its judges."""
     any_made = False
-    for sample, created in _samples(lines):
+    for sample, created, number in _samples(lines):
         made: list[Conversation] = []
-        with lines.at(0, sample):
+        with lines.at(number, sample):
             if not isinstance(sample, dict):
                 raise InputError("a sample is an object")
             id = f"{lines.path.stem}/{sample.get('id')}"
@@ -85,14 +85,18 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         any_made |= bool(made)
         yield from made
     if not any_made:
-        raise lines.fault or InputError("there is no sample in it", str(lines.path))
+        raise lines.fault or InputError(
+            "there is no conversation in it: no sample", str(lines.path)
+        )
 
 
-def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float]]:
-    """The samples of a log, one by one where it is an archive, and when it was begun."""
-    if "zip" not in (log := jsonl.peek(lines.path)[0]):
-        created = time_of(_dict(log.get("eval")).get("created"))
-        yield from ((sample, created) for sample in _list(log.get("samples")))
+def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
+    """The samples of a log, one by one where it is an archive, when it was begun, and the line."""
+    if "zip" not in _dict(jsonl.peek(lines.path)[0]):
+        for number, log in jsonl.values(lines):
+            whole = _dict(log)
+            created = time_of(_dict(whole.get("eval")).get("created"))
+            yield from ((sample, created, number) for sample in _list(whole.get("samples")))
         return
     with Archive(lines.path) as archive:
         names = [name for name in archive.names if name.startswith(_SAMPLES)]
@@ -110,7 +114,7 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float]]:
             with lines.at(0):
                 sample = jsonl.decode(archive.read(name), _ANY)
             if sample is not None:
-                yield sample, created
+                yield sample, created, 0
 
 
 class _Sample:

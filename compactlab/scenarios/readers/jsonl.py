@@ -68,6 +68,7 @@ class Lines:
         self._passed: dict[str, PassedOver] = {}
         self._record = b""  # the newest one
         self._value: Any = None  # what is being read of it
+        self._number = 0  # its line
         self._starts: set[bytes] = set()  # how its whole records start
         self._nul: set[int] = set()  # lines with NUL bytes
 
@@ -109,10 +110,12 @@ class Lines:
     def at(self, number: int, value: Any = None) -> Iterator[None]:
         """Count whatever is wrong with a line, or turn it into an error that names the line.
 
-        ``value`` is what is read of the line, or of a document that has no lines.
+        ``value`` is what is read of the line, or of a document that has no lines; in a line that
+        is being read, its number may be left out.
         """
-        outer = self._value
-        self._value = outer if value is None else value
+        outer = self._value, self._number
+        self._value = self._value if value is None else value
+        self._number = number = number or self._number
         try:
             yield
         except RefusedError as error:
@@ -126,7 +129,7 @@ class Lines:
             self.fault = self.fault or fault
             self._count(PassedOver(_kind(reason), 1, *self._sizes(number)))
         finally:
-            self._value = outer
+            self._value, self._number = outer
 
     def _sizes(self, number: int) -> tuple[int, int]:
         """Characters of text and tokens in what is being read."""

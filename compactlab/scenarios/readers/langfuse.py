@@ -89,7 +89,8 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                     lines.pass_over(f"observation of type {kind!r}", each)
     if not requests:
         path = str(lines.path)
-        raise lines.fault or InputError("there is no generation in it, which asks a model", path)
+        text = "there is no conversation in it: no generation, which asks a model"
+        raise lines.fault or InputError(text, path)
     yield from conversations(NAME, lines.path, requests, beside=beside)
 
 

@@ -60,7 +60,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                     requests.append(_request(run, session, prompts, lines))
     if not requests:
         path = str(lines.path)
-        text = "there is no run of type 'llm' in it, which asks a model"
+        text = "there is no conversation in it: no run of type 'llm', which asks a model"
         raise lines.fault or InputError(text, path)
     yield from conversations(NAME, lines.path, requests)
 

@@ -172,7 +172,7 @@ class _Reading:
         if self._take_sdk(event) if known else self._take_old(event):
             made = self._drafts.get(str(event.get("id")), [])
             inserted = self._condensed.inserted if self._condensed else []
-            silent = _SILENT if known else (*_SILENT, "message")
+            silent = _SILENT if known else (*_SILENT, "message", "observation")
             pass_over_rest(self._lines, event, [*made, *inserted, *self.script.system], silent)
 
     # Events of the first kind: an action with its arguments, or an observation with its content.

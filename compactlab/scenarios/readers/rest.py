@@ -18,6 +18,8 @@ _KNOWN = {
     "args",
     "choices",
     "content",
+    "dynamic_context",
+    "extended_content",
     "function",
     "function_call",
     "generations",
@@ -34,6 +36,7 @@ _KNOWN = {
     "result",
     "summary",
     "system",
+    "system_prompt",
     "text",
     "thinking",
     "thought",
@@ -63,6 +66,7 @@ _SILENT = {
     "usage",
     "usage_metadata",
 }
+_MARKS = {"id", "role", "type"}
 _DEEPEST = 64
 
 
@@ -95,7 +99,7 @@ def _said(value: Any, silent: Collection[str], all_of_it: bool, depth: int) -> I
                 yield from _said(item, silent, all_of_it, depth - 1)
     elif depth and isinstance(value, dict):
         for key, inner in value.items():
-            if key in silent:
+            if key in silent or (key in _MARKS and isinstance(inner, str)):
                 continue
             unknown = all_of_it or (key not in _KNOWN and says(key))
             if unknown or says(key) or not isinstance(inner, str):
