@@ -117,10 +117,13 @@ def _script(first: Any, lines: jsonl.Lines) -> Script:
             messages.append(msgspec.convert(each, dict[str, Any]))
     task = _Task(_vendor(lines.path, messages))
     metadata = _beside(lines, METADATA)
-    for entry in metadata.get("model_usage") or [] if isinstance(metadata, dict) else ():
+    usages = metadata.get("model_usage") if isinstance(metadata, dict) else None
+    for entry in usages if isinstance(usages, list) else ():
         if isinstance(entry, dict):
             task.models.append((time_of(entry.get("ts")), str(entry.get("model_id") or "")))
-    shown = [each for each in screen or [] if isinstance(each, dict)]
+    shown = [
+        each for each in (screen if isinstance(screen, list) else []) if isinstance(each, dict)
+    ]
     _take_screen(task, shown, lines)
     script = Script()
     reading = _Reading(script, task, messages, lines)
@@ -271,7 +274,7 @@ class _Reading:
         if message.get("role") == "assistant" and self._thoughts:
             content = plain.get("content")
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            plain["content"] = [*self._thoughts, *(blocks or [])]
+            plain["content"] = [*self._thoughts, *(blocks if isinstance(blocks, list) else [])]
             self._thoughts = []
         self._latest = call.model or self._latest
         self._taken[at] = chat.take(
@@ -405,7 +408,11 @@ _BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
 def _thoughts(item: dict[str, Any]) -> list[Any]:
     """What a model thought, where a history keeps it as an item of its own."""
     summary = item.get("summary")
-    texts = [each.get("text") for each in summary or [] if isinstance(each, dict)]
+    texts = [
+        each.get("text")
+        for each in (summary if isinstance(summary, list) else [])
+        if isinstance(each, dict)
+    ]
     told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
     return [{"type": "thinking", "thinking": told}]
 

@@ -93,7 +93,7 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
 def _answered(response: dict[str, Any]) -> dict[str, Any]:
     content: list[Any] = []
     calls: list[Any] = []
-    for item in response.get("output") or []:
+    for item in _list(response.get("output")):
         kind = item.get("type") if isinstance(item, dict) else None
         if kind == "message":
             told = item.get("content")
@@ -102,13 +102,17 @@ def _answered(response: dict[str, Any]) -> dict[str, Any]:
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
             calls.append({"id": item.get("call_id") or item.get("id"), "function": function})
         elif kind == "reasoning":
-            summary = item.get("summary") or []
+            summary = _list(item.get("summary"))
             texts = (each.get("text") for each in summary if isinstance(each, dict))
             thought = "\n".join(text for text in texts if isinstance(text, str))
             content.append({"type": "thinking", "thinking": thought})
         else:
             content.append(item)
     return {"role": "assistant", "content": content, "tool_calls": calls or None}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _dict(value: Any) -> dict[str, Any]:

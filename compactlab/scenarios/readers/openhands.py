@@ -111,7 +111,7 @@ class _Bill:
     def take(self, metrics: Any) -> None:
         """Take the requests that some metrics list."""
         told = _dict(metrics)
-        for each in told.get("token_usages") or ():
+        for each in _list(told.get("token_usages")):
             id = str(_dict(each).get("response_id") or "")
             if id:
                 model = str(each.get("model") or told.get("model_name") or "")
@@ -220,7 +220,7 @@ class _Reading:
         id = str(response.get("id") or "")
         answer = self._answers.get(id) if id else None
         if answer is None:
-            message = _dict(_dict(next(iter(response.get("choices") or ()), None)).get("message"))
+            message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
             answer = self._answer(event, time, id)
             answer.call = self._called(event, response, id)
             answer.parts += self._said(message, args, answer.id)
@@ -287,7 +287,7 @@ class _Reading:
     # Both kinds forget events, and put a summary in their place.
 
     def _condense(self, event: dict[str, Any], told: dict[str, Any], time: float) -> None:
-        forgotten = {str(id) for id in told.get("forgotten_event_ids") or ()}
+        forgotten = {str(id) for id in _list(told.get("forgotten_event_ids"))}
         ends = told.get("forgotten_events_start_id"), told.get("forgotten_events_end_id")
         if isinstance(ends[0], int) and isinstance(ends[1], int):
             forgotten |= {
@@ -352,7 +352,7 @@ class _Reading:
         told = _dict(event.get("llm_message"))
         content = told.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        message = {**told, "content": [*(blocks or []), *(event.get("extended_content") or [])]}
+        message = {**told, "content": [*_list(blocks), *_list(event.get("extended_content"))]}
         message["content"] = [_image(block) for block in message["content"]]
         id = str(event.get("llm_response_id") or "")
         drafts = chat.take(
@@ -371,7 +371,7 @@ class _Reading:
             thought = event.get("reasoning_content")
             if isinstance(thought, str) and thought:
                 answer.parts.append(verbatim(answer.id, "thinking", thought))
-            for block in event.get("thought") or ():
+            for block in _list(event.get("thought")):
                 text = _dict(block).get("text")
                 if isinstance(text, str) and text:
                     answer.parts.append(verbatim(answer.id, "text", text))
@@ -388,7 +388,7 @@ class _Reading:
         content = told.get("content")
         blocks = [
             *(content if isinstance(content, list) else []),
-            *(event.get("extended_content") or []),
+            *_list(event.get("extended_content")),
         ]
         texts = [text for block in blocks if isinstance(text := _dict(block).get("text"), str)]
         if not texts:
@@ -425,8 +425,8 @@ def _tool_call(
 ) -> Part:
     """The call of an action: as the provider tells it, or from the action's arguments."""
     call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
-    message = _dict(_dict(next(iter(response.get("choices") or ()), None)).get("message"))
-    asked = [_dict(call) for call in message.get("tool_calls") or ()]
+    message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
+    asked = [_dict(call) for call in _list(message.get("tool_calls"))]
     function = next((_dict(c.get("function")) for c in asked if c.get("id") == call_id), {})
     name = str(function.get("name") or called.get("function_name") or event.get("action"))
     rest = {key: value for key, value in args.items() if key != "thought"}
@@ -445,6 +445,10 @@ def _less(whole: Usage, part: Usage) -> Usage | None:
     names = Usage.__struct_fields__
     left = [max(0, getattr(whole, name) - getattr(part, name)) for name in names]
     return Usage(*left) if any(left) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _dict(value: Any) -> dict[str, Any]:
