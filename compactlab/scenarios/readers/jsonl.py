@@ -137,7 +137,8 @@ class Lines:
         """Count a content block of a type that is not known, with all that its record has of it."""
         whole = None
         with suppress(*_UNREADABLE):
-            whole = typed(decode(self._record, _ANY), kind)
+            record = decode(self._record, _ANY)
+            whole = typed(record, kind) if kind else record  # one without a type is not found
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:

@@ -102,10 +102,14 @@ class _Full(_Entry, rename="camel"):
     first_kept_entry_index: int | None = None
     tokens_before: Tokens | None = None
     system_message: _Message | None = None
-    replacement: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
+    replacement: Any = msgspec.UNSET
     kind: str | None = None
     model: str | None = None
     usage: _Counts | None = None
+
+
+class _Replacement(msgspec.Struct):
+    content: str | list[Block]
 
 
 # Summaries that are messages of the session; pi tells the model of none that is empty.
@@ -276,6 +280,8 @@ class _Session:
         self._chosen = entry.thinking_level or ""
         self._model = entry.model_id if isinstance(entry.model_id, str) else ""
         self.script.locate(entry.cwd)
+        if entry.id is not None:
+            self._nodes[entry.id] = None
         origin = entry.parent_session or entry.branched_from
         if isinstance(origin, str):
             self.script.parent = re.split(r"[\\/]", origin)[-1].removesuffix(".jsonl")
@@ -292,20 +298,28 @@ class _Session:
         return self._nodes.get(entry.parent_id, self._newest)
 
     def _read(self, entry: _Full, parent: Node | None) -> Node | None:
-        if entry.type == "usage":
-            self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
-            return parent
-        if entry.type in ("compaction", "reset"):
-            return self._compaction(entry, parent)
-        if entry.type == "context_edit":
-            return self._edit(entry, parent)
-        if entry.message and entry.message.role == "system":
-            return self._told(entry, entry.message, parent)
+        reads = {
+            "usage": self._used,
+            "compaction": self._compaction,
+            "reset": self._compaction,
+            "context_edit": self._edit,
+        }
+        return reads.get(entry.type, self._message)(entry, parent)
+
+    def _used(self, entry: _Full, parent: Node | None) -> Node | None:
+        """A request of the client's own, such as one that keeps the cache warm."""
+        self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
+        return parent
+
+    def _message(self, entry: _Full, parent: Node | None) -> Node | None:
+        message = entry.message
+        if message and message.role == "system":
+            return self._told(entry, message, parent)
         draft = _draft(self.script, entry, self._lines)
         if draft is None:
             return parent
         self._account(entry, draft)
-        mirrors = entry.message and _is_own(entry.message) and _repeats(draft, parent)
+        mirrors = message and _is_own(message) and _repeats(draft, parent)
         if mirrors or not (draft.parts or draft.call):
             return parent
         return self._say(Node(parent, "message", draft))
@@ -407,15 +421,15 @@ class _Session:
         return node
 
     def _replacement(self, entry: _Full, original: Draft) -> Draft:
-        content = entry.replacement.get("content") if entry.replacement else None
-        if not isinstance(content, str | list):
+        try:
+            told = converted(entry.replacement, _Replacement).content
+        except msgspec.ValidationError:
             raise RefusedError(
                 f"what pi puts in the place of an earlier message is not understood: {_REMEDY}"
-            )
+            ) from None
         if original.origin in _UNCHANGED:
             return original
         draft = _unsaid(self.script, entry, "")
-        told = converted(content, str | list[Block])
         if original.role == "tool":
             whose = original.parts[0]
             name, call_id, error = whose.name, whose.call_id, whose.is_error

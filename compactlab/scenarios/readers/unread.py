@@ -141,7 +141,8 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
+            label = _plain(key).endswith(_LABELS) and key != "at"  # "created_at" is one
+            if not (label and isinstance(item, str)):
                 yield from _texts(item, depth - 1)
 
 
