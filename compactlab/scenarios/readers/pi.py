@@ -169,7 +169,8 @@ def sniff(first: list[Any]) -> bool:
         return False
     if head.get("type") == "session":
         return isinstance(head.get("version", 1), int)
-    return "parentId" in head and head.get("type") in _READ | _LEFT_OUT  # the header is torn
+    # Of a session whose header is torn, the first value is an entry.
+    return "parentId" in head and str(head.get("type")) in _READ | _LEFT_OUT
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
