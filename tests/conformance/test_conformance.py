@@ -1,9 +1,9 @@
 """What the real programs answered, and what this project answers to the same question.
 
 The vectors are read from the folders that `--vectors` names, by default those of `shared` beside
-the checkout, and from `recorded` here, with the script that recorded them. Every file is a test that goes over all of its cases and names those that differ; a
-case that is excluded, or a file whose function is not built here, is one that is skipped and says
-so.
+the checkout, and from `recorded` here, which the script beside it wrote. Every file is a test that
+goes over all of its cases and names those that differ; a case that is excluded, or a file whose
+function is not built here, is one that is skipped and says so.
 """
 
 from __future__ import annotations

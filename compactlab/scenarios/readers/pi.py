@@ -238,7 +238,7 @@ class _Session:
         self._entries = 0
         self._forked = 0.0
         self._model = self._chosen = self._thinking = ""
-        self._system = SystemPrompt()
+        self._system = SystemPrompt(lines)
         self._tree = Tree()
 
     def take(self, entry: _Entry) -> None:

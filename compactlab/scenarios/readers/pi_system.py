@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from compactlab.scenarios.readers.blocks import Given, compact, listed
+from compactlab.scenarios.readers.blocks import Given, compact, given, parts
+from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.script import SYSTEM
 from compactlab.sim.core.message import Part, frame, verbatim
 
@@ -25,14 +26,15 @@ class SystemPrompt:
     happened; for the others pi rewrites the prompt in front, which a log does not tell apart.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
         self._text = ""
         self._sections: dict[str, str | None] = {}
         self._tools: dict[Any, dict[str, Any]] = {}
 
     def begin(self, message: Declaration) -> list[Part]:
         """The parts of the system prompt that a session starts with."""
-        self._text = _text(message)
+        self._text = self._words(message)
         self._sections = dict(message.sections or {})
         self._tools = {tool.get("name"): tool for tool in message.tools_added or []}
         texts = [self._text, *self._sections.values()]
@@ -42,7 +44,7 @@ class SystemPrompt:
 
     def change(self, message: Declaration, id: str) -> list[Part]:
         """What a later message declares, as the model is told in the midst of a conversation."""
-        text = _text(message)
+        text = self._words(message)
         told = [verbatim(id, "text", text)] if text else []
         for name, section in (message.sections or {}).items():
             told += _section(name, section, id)
@@ -53,7 +55,7 @@ class SystemPrompt:
 
     def since(self, message: Declaration, id: str) -> list[Part]:
         """What is not as it was at first, of a message that declares all of it anew."""
-        text = _text(message).removeprefix(self._text).strip()
+        text = self._words(message).removeprefix(self._text).strip()
         told = [verbatim(id, "text", text)] if text else []
         sections = message.sections or {}
         for name in dict.fromkeys((*self._sections, *sections)):
@@ -66,9 +68,11 @@ class SystemPrompt:
         gone = ", ".join(str(name) for name in self._tools if name not in tools)
         return [*told, frame(f"These tools are gone: {gone}")] if gone else told
 
-
-def _text(message: Declaration) -> str:
-    return "\n".join(block.text or "" for block in listed(message.content))
+    def _words(self, message: Declaration) -> str:
+        declares = message.sections or message.tools_added or message.tools_removed
+        if not declares:
+            given(message.content, "a system message")
+        return "\n".join(part.text for part in parts(message.content, SYSTEM, self._lines))
 
 
 def _section(name: str, text: str | None, id: str) -> list[Part]:
