@@ -14,13 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from compactlab.scenarios.readers.unread import (
-    added,
     characters_of,
     tokens_of,
     typed,
     unknown_fields,
 )
-from compactlab.sim.core.conversation import PassedOver
+from compactlab.sim.core.conversation import PassedOver, added
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
 
@@ -111,7 +110,8 @@ class Lines:
         except RefusedError as error:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            reason = _reason(error)
+            torn = number and not self.strict and not _is_json(self._record)
+            reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
                 raise fault from None
@@ -137,8 +137,8 @@ class Lines:
         """Count a content block of a type that is not known, with all that its record has of it."""
         whole = None
         with suppress(*_UNREADABLE):
-            record = decode(self._record, _ANY)
-            whole = typed(record, kind) if kind else record  # one without a type is not found
+            whole = decode(self._record, _ANY)
+            whole = typed(whole, kind) or whole  # of a block without a type, all of its record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.core.errors import InputError
 
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
@@ -55,12 +54,12 @@ _LABELS = (
     "name",
     "path",
     "status",
-    "timestamp",
     "type",
-    "version",
 )
 
 
+# What stands under such a name is no text at all.
+_MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -127,12 +126,6 @@ def tokens_of(value: Any) -> int:
     return next(_counts(value, _DEEPEST), 0)
 
 
-def added(one: PassedOver, other: PassedOver) -> PassedOver:
-    """Two counts of a kind together."""
-    sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
-    return PassedOver(one.kind, *sums)
-
-
 def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -141,8 +134,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            label = _plain(key).endswith(_LABELS) and key != "at"  # "created_at" is one
-            if not (label and isinstance(item, str)):
+            if not (isinstance(item, str) and _plain(key).endswith(_MARKS)):
                 yield from _texts(item, depth - 1)
 
 
