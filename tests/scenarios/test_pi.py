@@ -340,7 +340,7 @@ def test_all_that_pi_bills_is_a_request(transcript: Transcript) -> None:
     wrote = {"input": 50, "output": 5, "cacheRead": 0, "cacheWrite": 60, "cacheWrite1h": 20}
     called = result("ok")
     called["message"] |= {"usage": nested, "nestedCalls": {"calls": [], "complete": True}}
-    kept = {"summary": "S.", "firstKeptEntryId": "c", "tokensBefore": 9}
+    kept: Record = {"summary": "S.", "firstKeptEntryId": "c", "tokensBefore": 9}
     path = transcript(
         HEADER_3,
         hang(user("one", 1), "a", None),
@@ -411,7 +411,7 @@ def test_the_first_system_message_is_the_prompt_and_later_ones_stand_where_they_
     sections = {"preamble": "You code.", "cwd": "/a"}
     changed = system(sections={"cwd": "/b", "preamble": None}, toolsRemoved=[{"name": "bash"}])
     again = system(sections={"cwd": "/b"}, toolsAdded=[])
-    kept = {"summary": "S.", "firstKeptEntryId": "c", "systemMessage": again}
+    kept: Record = {"summary": "S.", "firstKeptEntryId": "c", "systemMessage": again}
     path = transcript(
         HEADER_3,
         hang(entry("message", message=system(sections=sections, toolsAdded=tools)), "a", None),
