@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from compactlab.reports.audit.compacted import compactions_of
+from compactlab.reports.explain.anatomy import anatomy
+from compactlab.scenarios.readers import native
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.pi import conversation_of
@@ -16,6 +19,7 @@ from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.recording import exchanges
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.strategies.controls import AsRecorded
@@ -276,6 +280,26 @@ def test_an_edit_is_what_the_model_sees_from_then_on_and_the_script_keeps_the_wo
     assert edit.inserted[0] is conversation.messages[1]
     (part,) = edit.inserted[1].parts
     assert (part.kind, part.sources[0].id, part.call_id) == ("truncated", "c", "c1")
+    assert anatomy(conversation).compactions == ()
+    assert compactions_of(conversation, lambda name: None) == []  # type: ignore[arg-type,return-value]
+
+
+def test_what_an_edit_leaves_alone_are_the_very_messages_even_from_a_copy(
+    transcript: Transcript, tmp_path: Path
+) -> None:
+    omits = entry("context_edit", targetId="b", replacement=None)
+    path = transcript(
+        HEADER_3,
+        hang(user("one"), "a", None),
+        hang(assistant(text("1")), "b", "a"),
+        hang(omits, "c", "b"),
+        hang(user("two"), "d", "c"),
+        hang(assistant(text("2")), "e", "d"),
+    )
+    native.write(read(path), tmp_path / "copy.jsonl")
+    (copy,) = transcripts.read(tmp_path / "copy.jsonl")
+    *_, last = exchanges(copy)
+    assert list(map(id, last.context)) == [id(copy.messages[0]), id(copy.messages[2])]
 
 
 def test_an_edit_that_is_never_followed_keeps_its_words_too(transcript: Transcript) -> None:

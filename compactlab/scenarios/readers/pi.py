@@ -24,7 +24,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.conversation import EDIT, Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import (
     FAILED,
@@ -348,7 +348,7 @@ class _Session:
         self._now = node
         old, new = told(before), told(node)
         if old != new:
-            self._replace(old, new, node.time if node else 0.0).trigger = "edit"
+            self._replace(old, new, node.time if node else 0.0).trigger = EDIT
 
     def _replace(
         self, old: list[Draft], new: list[Draft], time: float, tokens: int = 0
@@ -379,6 +379,7 @@ class _Session:
         boundary = self._replace(told(parent), told(node), time, entry.tokens_before or 0)
         self._now = node
         if node.kind == "reset":
+            boundary.trigger = EDIT
             return node
         boundary.call = self._request(entry, entry.usage, self._model)
         node.draft = summary = self.script.draft("user", entry.id, time, meta=True)
