@@ -65,6 +65,16 @@ _FOREIGN = {
     "value",
 }
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
+# What stands around messages and is read, or is a setting.
+_AROUND = (
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "reasoning",
+    "output_config",
+    "output_format",
+)
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
@@ -238,6 +248,7 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     full = [key for key in KEYS if isinstance(outside.get(key), list) and outside[key]]
     if len(full) > 1:
         raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
+    lines.pass_over_fields(outside, (*KEYS, *_AROUND), "a conversation")
     envelope = msgspec.convert(outside, _Envelope)
     script = Script()
     script.system += parts(envelope.system, SYSTEM, lines)

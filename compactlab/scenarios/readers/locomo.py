@@ -110,7 +110,8 @@ def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
         for index, value in enumerate(msgspec.convert(talk[key], list[Any])):
             with lines.at(0, value):
                 turn = msgspec.convert(value, _Turn)
-                lines.pass_over_fields(value, _READ, "a turn")
+                for name in value.keys() - set(_READ):
+                    lines.pass_over(f"field {name!r} of a turn", value[name])
                 if turn.speaker not in roles:
                     raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
                 _take(script, turn, roles[turn.speaker], start + index * GAP)

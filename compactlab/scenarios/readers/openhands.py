@@ -172,8 +172,9 @@ class _Reading:
         if self._take_sdk(event) if known else self._take_old(event):
             made = self._drafts.get(str(event.get("id")), [])
             inserted = self._condensed.inserted if self._condensed else []
-            silent = _SILENT if known else (*_SILENT, "message", "observation")
-            pass_over_rest(self._lines, event, [*made, *inserted, *self.script.system], silent)
+            apart = () if known else ("message", "observation")  # what it is to the user
+            said = {key: value for key, value in event.items() if key not in apart}
+            pass_over_rest(self._lines, said, [*made, *inserted, *self.script.system], _SILENT)
 
     # Events of the first kind: an action with its arguments, or an observation with its content.
 

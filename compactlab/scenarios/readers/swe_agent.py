@@ -17,7 +17,7 @@ from compactlab.sim.core.message import verbatim
 
 NAME = "swe-agent"
 # Fields of a message that are read here, or that say the same as its content again.
-_READ = ("thought", "action", "thinking_blocks", "query")
+_READ = ("action", "content", "query", "thinking_blocks", "thought", "tool_calls")
 
 
 class _Message(msgspec.Struct):
@@ -46,13 +46,15 @@ def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
     history: list[_Message] = []
     for raw in value["history"]:
         with lines.at(0, raw):
-            history.append(msgspec.convert(raw, _Message))
+            message = msgspec.convert(raw, _Message)
+            lines.pass_over_fields(raw, _READ, "a message")
+            history.append(message)
             whole.append(raw)
     script = Script()
     for raw, rewritten in zip(whole, _paired(history), strict=True):
         if not raw.get("is_demo"):
             with lines.at(0, raw):
-                chat.take(script, rewritten or raw, lines, known=_READ)
+                chat.take(script, rewritten or raw, lines, known=raw)
     for message in history:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
