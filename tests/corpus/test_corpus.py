@@ -40,32 +40,19 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-codex-unknown-call",
         "own-pi-unknown-entry",
     ),
-    "K2": ("own-pi-usage-entries",),
     "K6": (
         "codex-zst",
         "own-hermes-database",
         "own-openclaw-database",
         "own-opencode-database",
     ),
-    "K7": (
-        "own-pi-context-edit-latest-wins",
-        "own-pi-context-edit-omit",
-    ),
     "K9": ("own-fmt-goose-database",),
 }
 UNBILLED: dict[str, tuple[str, ...]] = {
     "K1": ("own-pi-unknown-entry",),
-    "K2": (
-        "opencode-compaction-usage",
-        "own-pi-usage-entries",
-        "pi-compaction-usage",
-    ),
+    "K2": ("opencode-compaction-usage",),
     "K3": ("own-opencode-fork",),
-    "K4": (
-        "opencode-reasoning",
-        "own-pi-cache-write-1h",
-    ),
-    "K5": ("pi-response-model",),
+    "K4": ("opencode-reasoning",),
     "K6": (
         "codex-zst",
         "own-hermes-database",

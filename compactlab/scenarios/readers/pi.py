@@ -423,8 +423,10 @@ class _Session:
         return node
 
     def _replacement(self, entry: _Full, original: Draft) -> Draft:
+        given = entry.replacement
         try:
-            told = converted(entry.replacement, _Replacement).content
+            whole = given if isinstance(given, dict) else {"content": given}
+            told = converted(whole, _Replacement).content
         except msgspec.ValidationError:
             raise RefusedError(
                 f"what pi puts in the place of an earlier message is not understood: {_REMEDY}"
