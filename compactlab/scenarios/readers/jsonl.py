@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from compactlab.scenarios.readers import database, zstd
 from compactlab.scenarios.readers.unread import (
     added,
     characters_of,
@@ -86,6 +87,11 @@ class Lines:
                     yield number, record
         if blank:
             raise InputError("the file is empty", str(self.path))
+
+    def over(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Records that stand elsewhere than in lines, such as in a database; they are whole."""
+        for number, self._record in records:
+            yield number, self._record
 
     def _records(self, line: bytes, number: int) -> Iterable[bytes]:
         """The whole records of a line, and its torn pieces, which no decoder will take."""
@@ -236,7 +242,12 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 
 
 def peek(path: Path) -> list[Any]:
-    """Read the first values of a file, by which its format can be told."""
+    """Read the first values of a file, by which its format can be told.
+
+    Of a database they are its tables, with their columns: ``[{"sqlite": {"table": ["column"]}}]``.
+    """
+    if database.is_database(path):
+        return [{"sqlite": database.tables(path)}]
     document = _document(path)
     if document is not None:
         return [document]
@@ -279,7 +290,8 @@ def _opened(path: Path) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size > LARGEST_FILE:
                 text = f"above {LARGEST_FILE:,} bytes; write less into one file"
                 raise InputError(text, str(path))
-            yield file
+            packed = file.peek(len(zstd.MAGIC)).startswith(zstd.MAGIC)
+            yield zstd.unpacked(file, path, LARGEST_FILE) if packed else file
         except OSError as error:
             raise InputError(error.strerror or str(error), str(path)) from None
 
