@@ -244,7 +244,9 @@ def _copy(path: Path, folder: Path) -> Path:
         before = _seen(path)
         size = sum(each[0] for each in before if each)
         if size > LARGEST_COPY:
-            raise InputError(f"above {LARGEST_COPY:,} bytes: start its client, or copy less", str(path))
+            raise InputError(
+                f"above {LARGEST_COPY:,} bytes: start its client, or copy less", str(path)
+            )
         if size > shutil.disk_usage(folder).free:
             text = f"no room for a private copy of {size:,} bytes in {tempfile.gettempdir()}"
             raise InputError(text, str(path))

@@ -110,8 +110,11 @@ class Lines:
         return (record for piece in pieces for record in _apart(piece, self._starts))
 
     @contextmanager
-    def at(self, number: int) -> Iterator[None]:
-        """Count whatever is wrong with a line, or turn it into an error that names the line."""
+    def at(self, number: int, value: Any = None) -> Iterator[None]:
+        """Count whatever is wrong with a line, or turn it into an error that names the line.
+
+        ``value`` is what is being read, if that is a piece of a line.
+        """
         try:
             yield
         except RefusedError as error:
@@ -123,6 +126,8 @@ class Lines:
                 raise fault from None
             self.fault = self.fault or fault
             sizes = _sizes(self._record) if number else (0, 0)
+            if value is not None:
+                sizes = characters_of(value), tokens_of(value)
             self._count(PassedOver(_kind(reason), 1, *sizes))
 
     def pass_over(self, kind: str, value: Any) -> None:
