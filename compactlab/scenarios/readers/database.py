@@ -137,13 +137,16 @@ def opened(path: Path) -> Iterator[Database]:
             with closing(connection):
                 yield Database(connection, path)
             return
-    with tempfile.TemporaryDirectory(prefix="compactlab-", ignore_cleanup_errors=True) as folder:
-        with _faults(path), closing(_connected(_copy(path, Path(folder)), "mode=rw")) as connection:
-            database = Database(connection, path)
-            # Where a file can go while it is open, nothing is left if this process is killed.
-            for file in Path(folder).iterdir() if os.name == "posix" else ():
-                file.unlink()
-            yield database
+    with (
+        tempfile.TemporaryDirectory(prefix="compactlab-", ignore_cleanup_errors=True) as folder,
+        _faults(path),
+        closing(_connected(_copy(path, Path(folder)), "mode=rw")) as connection,
+    ):
+        database = Database(connection, path)
+        # Where a file can go while it is open, nothing is left if this process is killed.
+        for file in Path(folder).iterdir() if os.name == "posix" else ():
+            file.unlink()
+        yield database
 
 
 def _regular(path: Path) -> Path:
@@ -230,10 +233,10 @@ def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"
     found = {}
     for name, sql in connection.execute(query).fetchall():
-        if isinstance(name, bytes) and isinstance(sql, bytes) and b'"' not in name:
-            if not sql.upper().lstrip().startswith(b"CREATE VIRTUAL"):
-                rows = connection.execute("SELECT name FROM pragma_table_info(?)", (plain(name),))
-                found[plain(name)] = [plain(column) for (column,) in rows]
+        if not isinstance(sql, bytes) or sql.upper().lstrip().startswith(b"CREATE VIRTUAL"):
+            continue
+        rows = connection.execute("SELECT name FROM pragma_table_info(?)", (plain(name),))
+        found[plain(name)] = [plain(column) for (column,) in rows]
     return found
 
 
@@ -253,7 +256,7 @@ def _copy(path: Path, folder: Path) -> Path:
         for end in ("", "-wal", "-journal"):
             with suppress(FileNotFoundError):
                 Path(f"{copied}{end}").unlink()
-            with suppress(FileNotFoundError if end else ()):
+            with suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{end}", f"{copied}{end}", follow_symlinks=False)
         if _seen(path) == before:
             return copied

@@ -325,12 +325,13 @@ class _Reading:
             self.script.side_requests.append(SideRequest("session", call, time))
 
     def _call(self, message: _Message, counts: Iterable[_Counts], step: int) -> Call:
-        """A request; its copies in forks have its times, and ids of their own."""
+        """A request; its copies in forks have its times and counts, and ids of their own."""
         apart, time = self._session.apart, message.time
         usage = sum((each.usage(apart=apart) for each in counts), Usage())
         model = _model(message)
         self._billed, self._model = self._billed + usage, model or self._model
-        id = f"{model}/{time.created:.0f}-{time.completed or 0:.0f}/{step}" if time.created else ""
+        named = f"{time.created:.0f}-{time.completed or 0:.0f}/{step}/{usage.prompt}/{usage.output}"
+        id = f"{model}/{named}" if time.created else ""
         inherited = 0 < time.created < self._session.time.created
         self._inherits |= inherited
         return Call(model, usage if usage != Usage() else None, id=id, inherited=inherited)
@@ -339,9 +340,9 @@ class _Reading:
         compaction = next((piece for piece in pieces if piece.type == "compaction"), None)
         if compaction is not None:
             self._asked = compaction
-        if isinstance(message.system, str) and message.system:
-            if message.system not in [part.text for part in self.script.system]:
-                self.script.system.append(verbatim(SYSTEM, "text", message.system))
+        named = message.system if isinstance(message.system, str) else ""
+        if named and named not in [part.text for part in self.script.system]:
+            self.script.system.append(verbatim(SYSTEM, "text", named))
         draft = self.script.draft("user", message.id, message.time.created / 1000)
         if any(piece.type == "tool" for piece in pieces):
             raise InputError("a message of the user has a call of a tool")

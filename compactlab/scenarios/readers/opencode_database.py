@@ -70,9 +70,8 @@ class Store:
         columns = self._database.tables["session_message" if newer else "message"]
         if newer:
             order = "seq" if "seq" in columns else "time_created, id"
-            query = (
-                f"SELECT type, id, data FROM session_message WHERE session_id = ? ORDER BY {order}"
-            )
+            query = "SELECT type, id, data FROM session_message WHERE session_id = ? ORDER BY "
+            query += order
         else:
             query = (
                 "SELECT '', id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
@@ -180,7 +179,8 @@ def _part(each: Record) -> Record:
 
 
 def _file(each: Record) -> Record:
-    source = each.get("source") if isinstance(each.get("source"), dict) else each
+    source = each.get("source")
+    source = source if isinstance(source, dict) else each
     url = source.get("uri") or each.get("uri") or f",{source.get('data') or ''}"
     named = {"filename": each["name"]} if each.get("name") else {}
     return {"type": "file", "mime": each.get("mime", ""), "url": url, **named}
