@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -118,13 +118,19 @@ def sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session."""
+    yield conversation_of(lines, lines, lines.path.stem)
+
+
+def conversation_of(
+    records: Iterable[tuple[int, bytes]], lines: jsonl.Lines, id: str
+) -> Conversation:
+    """Make the conversation of a session's entries, wherever they are kept."""
     session = _Session()
-    for number, data in lines:
+    for number, data in records:
         with lines.at(number):
             entry = jsonl.decode(data, _ENTRY)
             session.take(entry if entry.type in _LEFT_OUT else _whole(data))
-    inside = session.starts_inside
-    yield session.script.conversation(lines.path.stem, NAME, lines.path, inside=inside)
+    return session.script.conversation(id, NAME, lines.path, inside=session.starts_inside)
 
 
 def _whole(data: bytes) -> _Entry:

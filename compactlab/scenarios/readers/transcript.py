@@ -22,6 +22,7 @@ from compactlab.scenarios.readers import (
     kimi,
     locomo,
     native,
+    openclaw,
     opencode,
     otlp,
     pi,
@@ -52,6 +53,7 @@ FORMATS: tuple[Format, ...] = (
     kimi.FORMAT,
     hermes.FORMAT,
     opencode.FORMAT,
+    openclaw.FORMAT,
     otlp.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
@@ -95,7 +97,10 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise
     except InputError as error:
         # Where nothing is left, what was passed over first says why.
-        raise (error if last else lines.fault or error) from None
+        fault = error if last else lines.fault or error
+        if last is not None:
+            yield _with(last, lines.taken())
+        raise fault from None
     if last is not None:
         yield _with(last, lines.taken())
 
