@@ -201,12 +201,15 @@ def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
         for id, newer in sessions.items():
             if lines.session not in ("", id):
                 continue
-            reading = None
+            conversation = None
             with lines.at(0), opened.snapshot():
-                reading = _read_session(store, id, lines, newer=newer)
-            if reading is not None and reading.script.last is not None:
+                script = _read_session(store, id, lines, newer=newer).script
+                if script.last is not None:
+                    name = f"{lines.path.stem}/{id}"
+                    conversation = script.conversation(name, NAME, lines.path)
+            if conversation is not None:
                 count += 1
-                yield reading.script.conversation(f"{lines.path.stem}/{id}", NAME, lines.path)
+                yield conversation
     if not count:
         raise InputError("there is no conversation in it", str(lines.path))
 
