@@ -117,8 +117,9 @@ growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json a
 	$(BIN)/python examples/growth.py
 
 RECORDED ?= ../shared/recorded
-figures: $(READY) ## compare every value of 1,080 runs with those of a commit, BASE=dd51eb5
-	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
+figures: $(READY) ## compare every value of 1,080 runs with those of a commit, BASE=the last one before your change
+	@test -n "$(BASE)" || { echo "make figures BASE=COMMIT: name the last commit before your change" >&2; exit 2; }
+	$(BIN)/python -m tests.figures.equal $(BASE) --recorded $(RECORDED) $(PART)
 
 real-programs: $(READY) ## run real frameworks beside our built-ins, over RECORDED=their folders; installs them into .real-programs
 	$(BIN)/python examples/real_programs.py $(RECORDED)/entireio-cli $(RECORDED)/agentv $(wildcard $(RECORDED)-more/cipher-box)

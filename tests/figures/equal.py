@@ -1,68 +1,86 @@
 """Compare every value of every table between a commit and the checkout: ``make figures``.
 
-1,080 runs: all strategies over ten kinds of synthetic sessions and eight recordings, in the open
+1,080 runs: sixty strategies over ten kinds of synthetic sessions and eight recordings, in the open
 and the closed loop, with the whole trace. A change that moves no figure shows here that it moves
-none.
+none; of one that does, the last lines give the columns and amounts.
 
-Only these may differ: the keys of cells and runs, which have the digest of the code in them, and
-names of columns that ``sim/metrics/renamed.toml`` maps from old to new.
+``suite.toml`` and ``recorded.toml`` name all that is run, so that no new default changes what is
+compared. The keys of cells and runs may differ, which have the digest of the code in them.
+``renamed.toml`` has the new names of columns and tables; ``left_out.toml`` names what one commit
+has alone.
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from tests.figures.amounts import Amounts
+from tests.figures.differences import Allowed, Comparison
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEPT = ROOT / ".figures"
-RENAMED = ROOT / "compactlab" / "sim" / "metrics" / "renamed.toml"
-
-# With them, a row of another table finds its run; in themselves they are digests of code.
-KEYS = ("run", "source_key", "condition")
-
-Table = dict[str, list[Any]]
+EXPERIMENTS = ("recorded", "suite")
 
 
 def main() -> int:
     asked = options()
-    commit = git("rev-parse", "--short=12", asked.base)
+    commit = git("rev-parse", "--short=12", f"{asked.base}^{{commit}}")
+    allowed = Allowed.read(HERE / "renamed.toml", HERE / "left_out.toml")
     wrong = 0
-    for experiment in sorted(HERE.glob("*.toml")):
-        text = experiment.read_text(encoding="utf-8")
-        if "RECORDED" in text and not asked.recorded.is_dir():
-            print(f"{experiment.stem}: not compared, there is no folder {asked.recorded}")
+    for name in asked.only or EXPERIMENTS:
+        experiment = Experiment.read(name, asked)
+        if experiment.needs_recordings and not asked.recorded.is_dir():
+            print(f"{name}: not compared, there is no folder {asked.recorded}")
             continue
-        text = text.replace("RECORDED", str(asked.recorded.resolve()))
-        before = stored(experiment.stem, text, at(commit), KEPT / commit, anew=False)
-        after = stored(experiment.stem, text, ROOT, KEPT / "now", anew=True)
-        complaints = list(differences(before, after, renamed(asked.map)))
-        wrong += len(complaints)
-        runs = len(read(after, "runs")["run"])
-        print(
-            f"{experiment.stem}: {runs} runs compared with {commit}, {len(complaints)} differences"
-        )
-        print(*complaints[: asked.show], sep="\n", end="\n" if complaints else "")
+        before = experiment.stored(at(commit), KEPT / commit, anew=experiment.is_part)
+        after = experiment.stored(ROOT, KEPT / "now", anew=True)
+        wrong += report(name, commit, Comparison(before, after, allowed), asked.show)
     return 1 if wrong else 0
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("base", help="commit to compare with")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.figures.equal", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("base", help="commit to compare with, such as the last before an issue")
+    parser.add_argument("--only", action="append", choices=EXPERIMENTS, help="repeatable")
+    parser.add_argument(
+        "--strategies", action="append", default=[], metavar="SPEC", help="only this; repeatable"
+    )
+    parser.add_argument(
+        "--conversations",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this, RECORDED/... for a recording; repeatable",
+    )
     parser.add_argument("--recorded", type=Path, default=ROOT.parent / "shared" / "recorded")
-    parser.add_argument("--map", type=Path, default=RENAMED, help="old and new names of columns")
-    parser.add_argument("--show", type=int, default=40, help="differences to print")
+    parser.add_argument("--show", type=int, default=40, help="differences to print one by one")
     return parser.parse_args()
+
+
+def report(name: str, commit: str, comparison: Comparison, show: int) -> int:
+    """Print what differs; how many columns of runs do."""
+    amounts, count = Amounts(), 0
+    lines = []
+    for count, difference in enumerate(comparison.differences(), 1):
+        amounts.add(difference)
+        if count <= show:
+            lines.append(str(difference))
+    print(f"{name}: {comparison.runs} runs compared with {commit}, {count} differences")
+    for entry, rows in comparison.left_out.items():
+        print(f"left out, {rows:,} rows: {entry}")
+    print(*lines, sep="\n", end="\n" if lines else "")
+    if count > show:
+        print(f"and {count - show:,} more")
+    if count:
+        print(f"{name}, by column:", *amounts.lines(), sep="\n  ")
+    return count
 
 
 def git(*arguments: str) -> str:
@@ -82,109 +100,57 @@ def at(commit: str) -> Path:
     return tree
 
 
-def stored(name: str, text: str, tree: Path, folder: Path, anew: bool) -> Path:
-    """The store of an experiment, run by the code in a folder. What is whole is not run again."""
-    store = folder / name
-    if anew:
-        shutil.rmtree(store, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.toml"
-    file.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "compactlab", "run", str(file), "--out", str(store)]
-    done = subprocess.run(
-        command,
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        check=False,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    # 1: a run failed, and the row that says so is compared like any other.
-    if done.returncode not in (0, 1):
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}")
-    return store
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment file, and options that narrow it."""
 
+    name: str
+    text: str
+    needs_recordings: bool
+    narrowed: tuple[str, ...] = ()
 
-def renamed(file: Path) -> Mapping[str, str]:
-    """New names of columns by their old ones."""
-    if not file.exists():
-        return {}
-    with file.open("rb") as opened:
-        return dict(tomllib.load(opened)["columns"])
+    @classmethod
+    def read(cls, name: str, asked: argparse.Namespace) -> "Experiment":
+        text = (HERE / f"{name}.toml").read_text(encoding="utf-8")
+        given = (("--strategies", asked.strategies), ("--conversations", asked.conversations))
+        narrowed = [
+            part for option, values in given for value in values for part in (option, value)
+        ]
+        needs = any("RECORDED" in part for part in (asked.conversations or [text]))
+        folder = str(asked.recorded.resolve())
+        return cls(
+            name,
+            text.replace("RECORDED", folder),
+            needs,
+            tuple(part.replace("RECORDED", folder) for part in narrowed),
+        )
 
+    @property
+    def is_part(self) -> bool:
+        return bool(self.narrowed)
 
-def read(store: Path, table: str) -> Table:
-    """The rows of a table, without those of conditions that its manifest names no more."""
-    shards = sorted((store / table).glob("*.parquet"))
-    if not shards:
-        return {"run": []}
-    rows = pa.concat_tables([pq.read_table(shard, partitioning=None) for shard in shards])
-    if table == "runs":
-        rows = rows.filter(pc.is_in(rows["condition"], pa.array(conditions(store), pa.string())))
-    else:
-        rows = rows.filter(pc.is_in(rows["run"], pa.array(read(store, "runs")["run"], pa.string())))
-    columns: Table = rows.to_pydict()
-    return columns
-
-
-def conditions(store: Path) -> list[str]:
-    manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
-    return list(manifest["conditions"])
-
-
-def differences(before: Path, after: Path, names: Mapping[str, str]) -> Iterator[str]:
-    """What differs between two stores of one experiment, a line a run and column."""
-    tables = {path.name for store in (before, after) for path in store.iterdir() if path.is_dir()}
-    tables = {name for name in tables if not name.startswith(".")}
-    whose = [runs(read(store, "runs")) for store in (before, after)]
-    for table in sorted(tables):
-        old, new = read(before, table), read(after, table)
-        old = {names.get(column, column): values for column, values in old.items()}
-        yield from (f"{table}: no column {column}" for column in old.keys() - new.keys())
-        yield from (f"{table}: a column {column} more" for column in new.keys() - old.keys())
-        rows = [by_run(columns, run) for columns, run in zip((old, new), whose, strict=True)]
-        yield from (f"{table}: nothing of {run}" for run in rows[0].keys() - rows[1].keys())
-        yield from (f"{table}: {run} more" for run in rows[1].keys() - rows[0].keys())
-        columns = [column for column in old if column in new and column not in KEYS]
-        for run in sorted(rows[0].keys() & rows[1].keys()):
-            sides = (picked(old, rows[0][run], columns), picked(new, rows[1][run], columns))
-            yield from unequal(f"{table}: {run}", *sides)
-
-
-def runs(table: Table) -> Callable[[str], str]:
-    """What a run is called by its key: the same in every version of the code."""
-    said = ("source", "conversation", "strategy", "model", "summarizer", "loop")
-    named = {
-        key: " | ".join(str(table[column][row]) for column in said)
-        for row, key in enumerate(table["run"])
-    }
-    if len(set(named.values())) != len(named):
-        sys.exit("two runs have one name")
-    return lambda key: named[key]
-
-
-def by_run(table: Table, called: Callable[[str], str]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for row, key in enumerate(table["run"]):
-        rows.setdefault(called(key), []).append(row)
-    return rows
-
-
-def picked(table: Table, rows: Sequence[int], columns: Sequence[str]) -> Table:
-    # As text, so that nan equals nan, and 1 differs from 1.0.
-    return {column: [repr(table[column][row]) for row in rows] for column in columns}
-
-
-def unequal(where: str, old: Table, new: Table) -> Iterator[str]:
-    for column, before in old.items():
-        after = new[column]
-        if len(before) != len(after):
-            yield f"{where}: {len(before)} rows before, {len(after)} now"
-            return
-        for row, (was, now) in enumerate(zip(before, after, strict=True)):
-            if was != now:
-                yield f"{where}: {column}, row {row}: {was:.80} is now {now:.80}"
-                break
+    def stored(self, tree: Path, folder: Path, anew: bool) -> Path:
+        """Its store, run by the code in a folder. What is whole is not run again."""
+        name = f"{self.name}-part" if self.is_part else self.name
+        store, file = folder / name, folder / f"{name}.toml"
+        if anew or not file.exists() or file.read_text(encoding="utf-8") != self.text:
+            shutil.rmtree(store, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.text, encoding="utf-8")
+        command = [sys.executable, "-m", "compactlab", "run", str(file), "--out", str(store)]
+        command += self.narrowed
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env={**os.environ, "PYTHONPATH": str(tree)},
+            check=False,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        # 1: a run failed, and the row that says so is compared like any other.
+        if done.returncode not in (0, 1):
+            sys.exit(f"{' '.join(command)}\nended with {done.returncode}")
+        return store
 
 
 if __name__ == "__main__":
