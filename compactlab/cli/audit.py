@@ -95,12 +95,12 @@ class Auditor:
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
         """What can be read of what was named."""
-        from compactlab.scenarios.catalogue import sources
+        from compactlab.scenarios.catalogue import is_there, sources
 
         good = []
         for path in paths:
             try:
-                if not Path(path).exists():
+                if not is_there(path):
                     raise InputError("there is no such file or folder", path)
                 if not Path(path).is_dir():
                     sources([path])

@@ -25,6 +25,7 @@ from compactlab.scenarios.plain import (
     SupportChat,
 )
 from compactlab.scenarios.readers import transcript
+from compactlab.scenarios.readers.database import is_database
 from compactlab.scenarios.readers.folders import files_like
 from compactlab.scenarios.readers.transcript import find, read_as
 from compactlab.scenarios.repetitions import Repetitions
@@ -156,9 +157,9 @@ def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
 
 
 def is_there(name: str | Path) -> bool:
-    """Whether a name is that of a file or a directory."""
+    """Whether a name is that of a file or a directory, or of a session in a file."""
     try:
-        return Path(name).exists()
+        return transcript.named(name)[0].exists()
     except (OSError, ValueError):  # too long, or no text that could be a path
         return False
 
@@ -248,7 +249,11 @@ def _names(files: list[Path]) -> list[str]:
 
 def content_of_file(file: Path, *, strict: bool) -> str:
     """Of a transcript: a digest of its bytes, and of the code that reads it."""
-    return f"{_digest(file)} {digest_of_modules([transcript.__name__])} {strict}"
+    whole, session = transcript.named(file)
+    # What was written last to a database stands beside it.
+    log = Path(f"{whole}-wal") if is_database(whole) else None
+    digests = f"{_digest(whole)} {session} {_digest(log) if log and log.exists() else ''}"
+    return f"{digests} {digest_of_modules([transcript.__name__])} {strict}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:
@@ -261,7 +266,7 @@ def content_of_scenario(scenario: Scenario) -> str:
 def size_of_file(file: Path) -> int:
     """Bytes of a transcript; 0 if it is not there."""
     try:
-        return file.stat().st_size
+        return transcript.named(file)[0].stat().st_size
     except OSError:
         return 0
 

@@ -347,9 +347,11 @@ class _Reading:
         if named and named not in [part.text for part in self.script.system]:
             self.script.system.append(verbatim(SYSTEM, "text", named))
         draft = self.script.draft("user", message.id, message.time.created / 1000)
-        if any(piece.type == "tool" for piece in pieces):
-            raise InputError("a message of the user has a call of a tool")
-        sent = [piece for piece in pieces if not piece.ignored]
+        for piece in pieces:
+            if piece.type == "tool":
+                whole = msgspec.to_builtins(piece)
+                self._lines.pass_over("call of a tool in a message of the user", whole)
+        sent = [piece for piece in pieces if not piece.ignored and piece.type != "tool"]
         draft.meta = all(piece.synthetic for piece in sent)
         draft.parts = [part for piece in sent if (part := _said(piece, draft.id))]
         if draft.parts:

@@ -16,6 +16,7 @@ from compactlab.scenarios.readers import (
     claude_code,
     codex,
     copilot,
+    database,
     gemini,
     hermes,
     jsonl,
@@ -63,13 +64,13 @@ TEXT = "text"  # the format of what is plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
-def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterator[Conversation]:
-    """Yield the conversations of a file, whatever its format.
+def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file, or one of a database (``PATH#SESSION``).
 
     What is not understood is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an
     error.
     """
-    path = Path(path)
+    path, session = named(path)
     known = ", ".join(each.name for each in FORMATS)
     try:
         first = _first(path)
@@ -110,11 +111,30 @@ def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Convers
     return replace(conversation, passed_over=whole) if passed else conversation
 
 
+def named(path: str | Path) -> tuple[Path, str]:
+    """The file that a path names, and the session in it: ``opencode.db#ses_1``; "" for all.
+
+    A file whose own name has a ``#`` in it is that file.
+    """
+    path = Path(path)
+    file, mark, session = str(path).rpartition("#")
+    if mark and file and session and not _exists(path) and database.is_database(Path(file)):
+        return Path(file), session
+    return path, ""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
+
+
 class NoCallsError(InputError):
     """A transcript in which no model is asked anything: nothing of it can be replayed."""
 
 
-def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Conversation]:
+def read_as(path: Path, name: str, *, strict: bool = False) -> Iterator[Conversation]:
     """Read a file to replay it: one of its conversations must have a call at least."""
     uncalled: list[Conversation] = []
     called = False
@@ -127,11 +147,11 @@ def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Convers
             else:
                 uncalled.append(each)
     except InputError as error:
-        where = named if error.path == str(path) else error.path
+        where = name if error.path in (str(path), str(named(path)[0])) else error.path
         raise type(error)(error.message, where, error.line) from None
     if uncalled:
         roles = Counter(message.role for each in uncalled for message in each.messages)
-        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", name)
 
 
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
@@ -146,6 +166,8 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
         for file in files_below(path):
             if _leads_inside(file, path) and file.exists():
                 continue  # the file that it leads to is read
+            if database.is_companion(file):
+                continue  # it is read with its database
             if not _is_transcript(file):
                 pieces += _is_piece(file)
                 skipped += 1
