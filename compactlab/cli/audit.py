@@ -6,12 +6,13 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,72 +27,126 @@ from compactlab.cli.options import (
     redact,
     strict_option,
 )
-from compactlab.reports.render.text import clean, enumerated
-from compactlab.sim.core.errors import CompactlabError, InputError, ModelError, UsageError
+from compactlab.sim.core.conversation import added
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit.ledger import AuditedFile, Ledger
-    from compactlab.reports.audit.spent import Session
+    from compactlab.reports.audit.audit import Audited
+    from compactlab.reports.audit.ledger import Ledger
+    from compactlab.reports.audit.spent import Session, Spending
     from compactlab.reports.audit.sums import Sums
     from compactlab.reports.render.document import Document
-    from compactlab.sim.core.conversation import Conversation
+    from compactlab.sim.core.conversation import Conversation, PassedOver
     from compactlab.sim.experiment.sources import Source
-    from compactlab.sim.models.model import Catalogue, Model
-    from compactlab.sim.replay.recording import Key
-
-_Taken = TypeVar("_Taken")
-_Take = Callable[["Conversation"], _Taken | None]
+    from compactlab.sim.models.model import Catalogue
 
 
 class Auditor:
-    """Reads and audits transcripts."""
+    """Reads and audits transcripts.
+
+    Parameters
+    ----------
+    catalogue
+        The models that are known.
+    strict
+        Whether what is not understood is an error.
+    since
+        The moment from which on requests count, in seconds since 1970.
+    project
+        The folder whose sessions count, or its name; "" for all.
+    zone
+        The time zone of days.
+    """
 
     def __init__(
-        self, catalogue: Catalogue, strict: bool = False, since: float = 0.0, project: str = ""
+        self,
+        catalogue: Catalogue,
+        strict: bool = False,
+        since: float = 0.0,
+        project: str = "",
+        zone: tzinfo = UTC,
     ) -> None:
         self._catalogue, self._strict, self._since = catalogue, strict, since
-        self._project = project
-        self._counted: set[Key] = set()
+        self._project, self._zone = project, zone
         self._passed: Counter[str] = Counter()
-        self._unknown: Counter[str] = Counter()
+        self._unread: dict[str, PassedOver] = {}
         self._failures: list[CompactlabError | str] = []
+        self._calls = 0
         self.misnamed = False
 
     def ledger(self, paths: Iterable[str]) -> Ledger:
         """Audit everything below some paths."""
-        from compactlab.reports.audit.ledger import Ledger
+        from compactlab.reports.audit.audit import audit
+        from compactlab.reports.audit.ledger import AuditedFile, Ledger
 
-        entries = self._all(paths, self._audit)
-        return Ledger.of(entries, dict(self._passed), map(str, self._failures), dict(self._unknown))
+        audits: dict[tuple[str, str], Audited] = {}
+
+        def explain(conversation: Conversation) -> None:
+            audited = audit(conversation, self._catalogue.find)
+            if audited is not None:
+                audits[conversation.source, conversation.id] = audited.bare()
+
+        spending = self._spending(paths, explain)
+        entries = []
+        for session in spending.sessions:
+            audited = audits.get((session.file, session.name))
+            answers = {call.request.answer for call in session.calls}
+            if audited is not None and (own := audited.only(answers, self._since)) is not None:
+                entries.append(AuditedFile(session.file, own, session.project, session.subagent))
+        return Ledger.of(
+            entries,
+            spending,
+            passed_over=dict(self._passed),
+            failures=tuple(map(str, self._failures)),
+            not_understood=tuple(self._unread.values()),
+        )
 
     def sums(self, paths: Iterable[str]) -> Sums:
         """Add up what was spent in everything below some paths, and no more."""
-        from compactlab.reports.audit.spent import Spending
         from compactlab.reports.audit.sums import Sums
 
-        spending = Spending(self._all(paths, self._sum))
-        return Sums(spending, dict(self._passed), tuple(map(str, self._failures)))
+        spending = self._spending(paths, lambda _: None)
+        failures = tuple(map(str, self._failures))
+        return Sums(spending, dict(self._passed), failures, tuple(self._unread.values()))
 
-    def _all(
-        self, paths: Iterable[str], take: Callable[[Conversation], _Taken | None]
-    ) -> list[_Taken]:
-        """What is made of each conversation; it is an error if nothing is."""
+    def _spending(self, paths: Iterable[str], explain: Callable[[Conversation], None]) -> Spending:
+        """What was spent, each request once; it is an error if nothing was."""
         from compactlab.cli.progress import Bar
+        from compactlab.reports.audit.spent import Spending, each_once
 
         paths = list(paths)
         sources = self._sources(paths)
-        taken: list[_Taken] = []
+        read: list[Session] = []
         with Bar(len(sources)) as bar, _seldom_collected():
             for number, source in enumerate(sources, 1):
-                taken += self._of_source(source, take)
-                bar.show(number, f"{len(self._counted):,} calls")
-        if not taken:
+                read += self._of_source(source, explain)
+                bar.show(number, f"{self._calls:,} calls")
+        sessions = [self._recent(session) for session in self._counted(read, each_once(read))]
+        spending = Spending([each for each in sessions if each.calls], self._zone)
+        if not spending.sessions:
             failures = [str(failure) for failure in self._failures]
             reasons = ["there is nothing to audit", *self._reasons(), *failures]
             if not sources and not failures:
                 reasons[0] += f": {nothing_found(paths, 0)}"
             raise UsageError("\n  ".join(reasons))
-        return taken
+        return spending
+
+    def _counted(self, read: Sequence[Session], kept: Sequence[Session]) -> Iterator[Session]:
+        """The sessions of which requests are left, when those of other files are taken away."""
+        for whole, own in zip(read, kept, strict=True):
+            if whole.calls and not own.calls:
+                self._passed["counted_elsewhere"] += 1
+            elif not whole.calls:
+                self._passed["no_usage"] += 1
+            else:
+                yield own
+
+    def _recent(self, session: Session) -> Session:
+        """A session without the requests from before the day that was named."""
+        recent = [call for call in session.calls if call.request.time >= self._since]
+        if not recent:
+            self._passed["too_old"] += 1
+        return replace(session, calls=recent)
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
         """What can be read of what was named."""
@@ -112,20 +167,27 @@ class Auditor:
         self._passed.update({"no_known_format": skipped} if skipped else {})
         return inputs
 
-    def _of_source(self, source: Source, take: _Take[_Taken]) -> list[_Taken]:
-        """What is made of a file; what is wrong with it costs itself alone."""
+    def _of_source(self, source: Source, explain: Callable[[Conversation], None]) -> list[Session]:
+        """The sessions of a file; what is wrong with it costs itself alone."""
+        from compactlab.reports.audit.spent import session_of
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
         from compactlab.sim.core.tokens import forget_counts
 
-        taken = []
+        found: list[Session] = []
         try:
-            for conversation in source.load():
+            for conversation in map(source.named, source.load()):
                 if not self._is_asked(conversation):
                     self._passed["other_project"] += 1
-                elif (made := take(source.named(conversation))) is not None:
-                    taken.append(made)
+                    continue
+                session = session_of(conversation, self._catalogue.billed)
+                explain(conversation)
+                found.append(session)
+                self._calls += len(session.calls)
+                for each in conversation.passed_over:
+                    known = self._unread.get(each.kind)
+                    self._unread[each.kind] = added(known, each) if known else each
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:
@@ -135,76 +197,17 @@ class Auditor:
         finally:
             forget_blocks()
             forget_counts()
-        return taken
+        return found
 
     def _is_asked(self, conversation: Conversation) -> bool:
         """Whether it is of the project that was asked for, by its folder or the end of that."""
         wanted, own = self._project.rstrip("/\\"), conversation.project.rstrip("/\\")
         return not wanted or own == wanted or own.replace("\\", "/").endswith(f"/{wanted}")
 
-    def _audit(self, conversation: Conversation) -> AuditedFile | None:
-        from compactlab.reports.audit.audit import audit
-        from compactlab.reports.audit.ledger import AuditedFile
-
-        if conversation.passed_over:
-            self._passed["unreadable_lines"] += sum(each.count for each in conversation.passed_over)
-        audited = audit(conversation, self._catalogue.find, self._counted, self._since)
-        if audited is None:
-            self._passed[self._why_not(conversation)] += 1
-            return None
-        self._counted.update(audited.keys)
-        where = conversation.source, audited.bare(), conversation.project, conversation.subagent
-        return AuditedFile(*where)
-
-    def _sum(self, conversation: Conversation) -> Session | None:
-        from compactlab.reports.audit.spent import Billed, Session
-        from compactlab.sim.replay.recording import exchanges
-
-        if conversation.passed_over:
-            self._passed["unreadable_lines"] += sum(each.count for each in conversation.passed_over)
-        calls = []
-        for each in exchanges(conversation):
-            if each.key in self._counted or each.time < self._since:
-                continue
-            calls.append(Billed(each.bare(), self._billed_as(each.call.model)))
-        if not calls:
-            self._passed[self._why_not(conversation)] += 1
-            return None
-        self._counted.update(call.exchange.key for call in calls if call.exchange.answer.time)
-        where = conversation.source, conversation.project, conversation.subagent
-        return Session(conversation.id, *where, calls)
-
-    def _billed_as(self, name: str) -> Model:
-        """A model by its name; its tokens count also where nothing else is known of it."""
-        from compactlab.sim.core.tokens import Tokenizer
-        from compactlab.sim.models.model import Model
-
-        try:
-            return self._catalogue.find(name)
-        except ModelError:
-            return Model(name or "(not named)", 0, 0, Tokenizer(), "", None)
-
-    def _why_not(self, conversation: Conversation) -> str:
-        from compactlab.sim.replay.recording import exchanges
-
-        calls = list(exchanges(conversation))
-        if not calls:
-            return "no_usage"
-        if all(each.key in self._counted for each in calls):
-            return "counted_elsewhere"
-        if all(each.time < self._since for each in calls):
-            return "too_old"
-        self._unknown.update(each.call.model for each in calls)
-        return "unknown_model"
-
     def _reasons(self) -> list[str]:
-        from compactlab.reports.audit.causes import passed_over
+        from compactlab.reports.audit.caveats import passed_over
 
-        reasons = passed_over(self._passed)
-        if self._unknown:
-            names = enumerated([clean(name) or "(not named)" for name in self._unknown], 5)
-            reasons.append(f"write {names} into a file with prices and name it with --models")
-        return reasons
+        return passed_over(self._passed)
 
 
 # So many objects are made before the garbage collector looks at them: at Python's own 700 it takes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.churning import Session
@@ -13,7 +13,6 @@ from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.recording import Key, exchanges
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class Audited:
 
     findings: Session
     recorded: Tally
-    left_out: dict[str, int]  # calls of unknown models, by model
     repeated: int = 0  # calls that another recording holds, too
     compactions: tuple[Logged, ...] = ()
 
@@ -37,39 +35,41 @@ class Audited:
         return sum((each.rereads for each in self.compactions), Rereads())
 
     @property
-    def keys(self) -> Iterator[Key]:
-        """Keys by which its calls are found in other files; calls without a time have none."""
-        exchanges = (finding.forecast.exchange for finding in self.findings)
-        return (exchange.key for exchange in exchanges if exchange.answer.time)
+    def answers(self) -> set[str]:
+        """Ids of the answers of its calls."""
+        return {finding.forecast.exchange.answer.id for finding in self.findings}
 
     def bare(self) -> Audited:
         """This audit without texts: little to keep, where there are many."""
         return replace(self, findings=tuple(finding.bare() for finding in self.findings))
 
+    def only(self, answers: Collection[str], since: float = 0.0) -> Audited | None:
+        """The same of some calls alone, by their answers' ids; None if none is among them.
 
-def audit(
-    conversation: Conversation,
-    find: Callable[[str], Model] = find_model,
-    counted: Collection[Key] = (),
-    since: float = 0.0,
-) -> Audited | None:
-    """Compare the model with one recording: calls from a moment on that are not yet counted."""
-    asked = [each for each in exchanges(conversation) if each.time >= since]
-    every = list(inquest(forecasts(conversation, find)))
-    known = {finding.forecast.exchange.answer.id for finding in every}
-    every = [each for each in every if each.forecast.exchange.time >= since]
-    findings = [each for each in every if each.forecast.exchange.key not in counted]
-    left_out: dict[str, int] = {}
-    for exchange in asked:
-        if exchange.answer.id not in known:
-            name = exchange.call.model
-            left_out[name] = left_out.get(name, 0) + 1
+        Compactions from a moment on stay, if the answer after them does.
+        """
+        findings = [f for f in self.findings if f.forecast.exchange.answer.id in answers]
+        if not findings:
+            return None
+        compactions = tuple(
+            each
+            for each in self.compactions
+            if each.time >= since and (not each.answer or each.answer in answers)
+        )
+        repeated = len(self.findings) - len(findings)
+        sums = tally(self.recorded.name, self.client, findings)
+        return replace(
+            self, findings=findings, recorded=sums, repeated=repeated, compactions=compactions
+        )
+
+
+def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
+    """Compare the model with one recording; None if nothing of it can be forecast."""
+    findings = list(inquest(forecasts(conversation, find)))
     if not findings:
         return None
     sums = tally(conversation.id, conversation.format, findings)
-    kept = {finding.forecast.exchange.answer.id for finding in findings}
-    compacted = tuple(compactions_of(conversation, find, since, known - kept))
-    return Audited(findings, sums, left_out, len(every) - len(findings), compacted)
+    return Audited(findings, sums, 0, tuple(compactions_of(conversation, find)))
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

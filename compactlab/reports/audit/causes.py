@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
+from compactlab.reports.audit.caveats import not_understood, passed_over
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.charts.palette import PATTERNS, cause_colours
@@ -196,16 +197,16 @@ def remarks(ledger: Ledger) -> list[str]:
     sentences = []
     if ledger.unpriced:
         sentences.append(
-            f"No price is known for {_models(ledger.unpriced)}. Sums of dollars exclude their "
-            "sessions. To include them, write the prices into a file and name it with --models. An "
-            "entry there replaces the built-in model, so copy its other figures, too "
-            "(list models --json)."
+            f"No price is known for {_models(ledger.unpriced)}. Sums of dollars are without them. "
+            "To include them, write the prices into a file and name it with --models. An entry "
+            "there replaces the built-in model, so copy its other figures (list models --json)."
         )
     sentences += [f"{said}." for said in ledger.inferred]
-    if ledger.left_out:
+    if ledger.unexplained:
         sentences.append(
-            f"Calls of unknown models are not audited: {_models(ledger.left_out)}. Write these "
-            "models into a file and name it with --models."
+            f"Billed, but not explained, as it is not known how their models cache: "
+            f"{_models(ledger.unexplained)}. Write these models into a file and name it with "
+            "--models."
         )
     if ledger.repeated:
         sentences.append(
@@ -214,31 +215,7 @@ def remarks(ledger: Ledger) -> list[str]:
         )
     if ledger.passed_over:
         sentences.append(f"Skipped: {listed(passed_over(ledger.passed_over))}.")
-    return sentences
-
-
-# What was skipped and why, by the key of the reason in the JSON.
-REASONS = {
-    "no_known_format": ("file", "of unknown format"),
-    "unreadable_lines": ("line", "that cannot be read"),
-    "no_usage": ("session", "without recorded usage"),
-    "unknown_model": ("session", "of unknown models"),
-    "counted_elsewhere": ("session", "whose calls are all in other files"),
-    "too_old": ("session", "from before the day that was named"),
-    "other_project": ("session", "of other projects"),
-}
-
-
-def passed_over(reasons: Mapping[str, int]) -> list[str]:
-    """What was skipped, in words.
-
-    Examples
-    --------
-    >>> passed_over({"no_usage": 2})
-    ['2 sessions without recorded usage']
-    """
-    pairs = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
-    return [" ".join(each) for each in pairs]
+    return sentences + not_understood(ledger.not_understood)
 
 
 def _models(calls: dict[str, int]) -> str:

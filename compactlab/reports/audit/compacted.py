@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from compactlab.reports.audit.rereads import Read, Rereads, around, reads_of
@@ -27,6 +27,10 @@ class Logged:
         there. None without times, and of one that the user asked for: nobody waited until then.
     rereads
         What was read again after it.
+    time
+        Seconds since 1970.
+    answer
+        Id of the first answer after it; "" where none followed.
     """
 
     number: int
@@ -34,6 +38,8 @@ class Logged:
     after: int = 0
     wait: float | None = None
     rereads: Rereads = field(default_factory=Rereads)
+    time: float = 0.0
+    answer: str = ""
 
     @property
     def gain(self) -> float | None:
@@ -41,16 +47,8 @@ class Logged:
         return 1 - self.after / self.before if self.before and self.after else None
 
 
-def compactions_of(
-    conversation: Conversation,
-    find: Callable[[str], Model],
-    since: float = 0.0,
-    repeated: Collection[str] = (),
-) -> list[Logged]:
-    """The compactions of a recording, from a moment on.
-
-    Those before an answer that is repeated, by its id, belong to the file that it stands in first.
-    """
+def compactions_of(conversation: Conversation, find: Callable[[str], Model]) -> list[Logged]:
+    """The compactions of a recording."""
     reads: list[Read] = []
     texts: dict[str, str] = {}
     found: list[Logged] = []
@@ -58,15 +56,16 @@ def compactions_of(
     last = 0.0
     for event in conversation.events:
         if isinstance(event, Compaction):
-            if event.time >= since:
-                before = event.tokens_before or prompt
-                found.append(Logged(number, before, wait=_wait(event, last)))
+            before = event.tokens_before or prompt
+            found.append(Logged(number, before, wait=_wait(event, last), time=event.time))
         elif isinstance(event, Message):
             last = event.time
             if event.call is not None:
                 number += 1
-                while found and found[-1].number == number - 1 and event.id in repeated:
-                    found.pop()
+                for index in range(len(found) - 1, -1, -1):
+                    if found[index].answer:
+                        break
+                    found[index] = replace(found[index], answer=event.id)
                 reads += reads_of(event, event.call, number)
                 if event.call.usage is not None:
                     prompt = event.call.usage.prompt

@@ -102,9 +102,10 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "compactions": thrash_of(ledger.entries).data(),
         "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
-        "models_not_known": ledger.left_out,
+        "calls_not_explained": ledger.unexplained,
         "models_without_price": ledger.unpriced,
         "passed_over": ledger.passed_over,
+        "not_understood": [msgspec.to_builtins(each) for each in ledger.not_understood],
         "failures": list(ledger.failures),
     }
 
@@ -182,7 +183,6 @@ def _session(entry: AuditedFile, bill: BillForecast | None) -> dict[str, Any]:
         "bill_usd": _bill(bill),
         "causes": _causes([entry]),
         "read_cost_usd": _read_cost([entry]),
-        "calls_of_models_not_known": audited.left_out,
         "calls_counted_elsewhere": audited.repeated,
         "calls": [_call(finding, priced) for finding in audited.findings],
     }

@@ -7,18 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
+from typing import Any
 
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.rereads import Rereads
-from compactlab.reports.audit.spent import Billed, Session, Spending
+from compactlab.reports.audit.spent import Spending
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
+from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.recorded_bill import ANSWER
 
 # From fewer sessions no chance of a loss is known: of most, none had any.
 ENOUGH = 5
@@ -54,41 +57,37 @@ class AuditedFile:
         """The session."""
         return self.audited.recorded.name
 
-    @property
-    def spent(self) -> Session:
-        """Its calls as they were billed."""
-        forecasts = (finding.forecast for finding in self.audited.findings)
-        calls = [Billed(forecast.exchange, forecast.model) for forecast in forecasts]
-        return Session(self.name, self.file, self.project, self.subagent, calls)
-
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was audited."""
+    """All that was audited.
+
+    Parameters
+    ----------
+    entries
+        The sessions of which something could be explained.
+    spending
+        What was spent in all sessions that were read.
+    passed_over
+        What was left out, how many of it, by a key of REASONS.
+    failures
+        What could not be read, in words.
+    not_understood
+        What of the files was not understood, by kind.
+    """
 
     entries: tuple[AuditedFile, ...]
-    passed_over: dict[str, int] = field(default_factory=dict)  # how many, by a key of REASONS
-    failures: tuple[str, ...] = ()  # messages
-    # Calls by model, of sessions that were skipped.
-    unknown: dict[str, int] = field(default_factory=dict)
+    spending: Spending
+    passed_over: dict[str, int] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+    not_understood: tuple[PassedOver, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        entries: Sequence[AuditedFile],
-        passed_over: dict[str, int] | None = None,
-        failures: Iterable[str] = (),
-        unknown: dict[str, int] | None = None,
-    ) -> Ledger:
+    def of(cls, entries: Sequence[AuditedFile], spending: Spending, **more: Any) -> Ledger:
         """Put sessions together, and name the causes that only all of them show."""
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
-        return cls(
-            tuple(replace(entry, audited=audited) for entry, audited in made),
-            passed_over or {},
-            tuple(failures),
-            unknown or {},
-        )
+        return cls(tuple(replace(entry, audited=one) for entry, one in made), spending, **more)
 
     @cached_property
     def clients(self) -> tuple[str, ...]:
@@ -110,36 +109,40 @@ class Ledger:
         """The calls of all sessions."""
         return (finding for entry in self.entries for finding in entry.audited.findings)
 
-    @cached_property
-    def spending(self) -> Spending:
-        """What was spent in all sessions."""
-        return Spending([entry.spent for entry in self.entries])
-
     @property
     def rereads(self) -> Rereads:
         """What was read again after compactions, in all sessions."""
         return sum((entry.audited.rereads for entry in self.entries), Rereads())
 
     @cached_property
-    def left_out(self) -> dict[str, int]:
-        """Calls of models that are not known, by model."""
-        counts = Counter(self.unknown)
-        for entry in self.entries:
-            counts.update(entry.audited.left_out)
+    def unexplained(self) -> dict[str, int]:
+        """Calls that are billed and not explained, by model: how it caches is not known."""
+        explained = {(e.file, e.name, answer) for e in self.entries for answer in e.audited.answers}
+        counts = Counter(
+            call.model.name
+            for session in self.spending.sessions
+            for call in session.calls
+            if call.request.purpose == ANSWER
+            and call.request.usage.prompt
+            and (session.file, session.name, call.request.answer) not in explained
+        )
         return dict(counts.most_common())
 
     @cached_property
     def unpriced(self) -> dict[str, int]:
-        """Calls of models whose prices are not known, by model."""
-        audits = (entry.audited for entry in self.entries if entry.audited.recorded.cost is None)
-        models = (finding.forecast.model for audited in audits for finding in audited.findings)
-        counts = Counter(models).most_common()
-        return {model.name: count for model, count in counts if not _has_price(model)}
+        """Requests of models whose prices are not known, by model."""
+        counts = Counter(
+            call.model.name
+            for session in self.spending.sessions
+            for call in session.calls
+            if not _has_price(call.model)
+        )
+        return dict(counts.most_common())
 
     @cached_property
     def inferred(self) -> list[str]:
         """What is not known of models, but taken from others of their providers."""
-        models = {finding.forecast.model for finding in self.findings}
+        models = {call.model for session in self.spending.sessions for call in session.calls}
         return sorted({model.inferred for model in models if model.inferred})
 
     @property

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from compactlab.reports.audit.caveats import estimates, not_understood, passed_over
 from compactlab.reports.audit.spent import AGENTS, UNPLACED, Session, Spending, Spent
 from compactlab.reports.render.document import (
     Block,
@@ -18,7 +21,9 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, dollars, shorten, show
+from compactlab.reports.render.text import counted, dollars, listed, shorten, show
+from compactlab.sim.core.conversation import PassedOver
+from compactlab.sim.replay.recorded_bill import ANSWER
 
 # The last days, and the most expensive projects and sessions, that are shown on a terminal.
 DAYS, PROJECTS, SESSIONS = 7, 8, 12
@@ -32,12 +37,14 @@ class Sums:
     spending: Spending
     passed_over: Mapping[str, int]
     failures: tuple[str, ...]
+    not_understood: tuple[PassedOver, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """All of it for programs."""
         return {
             "spent": self.spending.data(),
             "passed_over": dict(self.passed_over),
+            "not_understood": [msgspec.to_builtins(each) for each in self.not_understood],
             "failures": list(self.failures),
         }
 
@@ -46,12 +53,16 @@ def sums(found: Sums) -> Document:
     """What was spent, by model, project, agent, day and session."""
     whole, sessions = found.spending.whole, len(found.spending.sessions)
     price = "no price is known" if whole.total is None else f"${dollars(whole.total)}"
+    if whole.at_least and whole.total is not None:
+        price = f"at least {price}"
     if whole.unpriced and whole.total is not None:
         price += f" without {counted(whole.unpriced, 'call')} of unknown prices"
     scope = f"{counted(whole.calls, 'call')} of {counted(sessions, 'session')}: {price}"
+    skipped = [f"Skipped: {listed(passed_over(found.passed_over))}."] if found.passed_over else []
     blocks = (
         sentences([scope], "strong", bullets=False),
         *bill_of(found.spending, DAYS, PROJECTS, sessions=SESSIONS),
+        sentences([*skipped, *not_understood(found.not_understood)], "quiet"),
     )
     return Document(blocks, data=found.data)
 
@@ -74,6 +85,10 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
     lines = [TableRow(_cells(model, each)) for model, each in spending.by_model().items()]
     lines.append(TableRow(_cells("all", spending.whole), "strong"))
     yield Table((Column("model", words=True), *_SPENT), tuple(lines))
+    yield sentences([*estimates(spending.whole)])
+    purposes = spending.by_purpose()
+    if purposes.keys() != {ANSWER}:
+        yield _table("for", [(each.replace("_", " "), sum) for each, sum in purposes.items()])
     agents = spending.by_agent()
     if AGENTS[True] in agents:
         yield _table("agent", [*agents.items()])
@@ -122,6 +137,6 @@ def _cells(title: str, each: Spent) -> tuple[str, ...]:
 
 
 def _least(dollars: float | None, each: Spent) -> str:
-    """Dollars; at least so many, where some prices are not known."""
-    more = "\N{GREATER-THAN OR EQUAL TO}" if each.unpriced and dollars is not None else ""
+    """Dollars; at least so many, where prices or tokens are not known."""
+    more = "\N{GREATER-THAN OR EQUAL TO}" if each.at_least and dollars is not None else ""
     return f"{more}{show(dollars, 'USD')}"

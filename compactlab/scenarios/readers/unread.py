@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.core.errors import InputError
 
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
@@ -125,12 +124,6 @@ def tokens_of(value: Any) -> int:
     12
     """
     return next(_counts(value, _DEEPEST), 0)
-
-
-def added(one: PassedOver, other: PassedOver) -> PassedOver:
-    """Two counts of a kind together."""
-    sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
-    return PassedOver(one.kind, *sums)
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:

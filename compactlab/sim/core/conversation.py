@@ -120,6 +120,12 @@ class PassedOver(msgspec.Struct, frozen=True):
         return f"{self.count:,} x {self.kind}" + (f" ({', '.join(sizes)})" if sizes else "")
 
 
+def added(one: PassedOver, other: PassedOver) -> PassedOver:
+    """Two counts of a kind together."""
+    sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
+    return PassedOver(one.kind, *sums)
+
+
 class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"kind": "fact"}):
     """Something stated in the conversation that may be needed later.
 

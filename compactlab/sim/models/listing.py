@@ -1,22 +1,46 @@
-"""The price list, genai-prices: which models it has, and under which names.
-
-A name must stand there as it is written, but for a date at its end: of what is only spelled alike,
-a user is asked which is meant.
-"""
+"""The price list, genai-prices: who sells which models, and under which names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+from compactlab.sim.models.spelling import (
+    dashed,
+    is_of_bedrock,
+    is_of_vertex,
+    plain,
+    spellings,
+    undated,
+)
 
 # Calls without a time are priced as of the day on which the price list was last looked at.
 UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
-# What stands behind a name and makes it no other model.
-_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|preview-\d{2}-\d{2,4}|preview|latest|0)$")
-_FAR = 1000  # versions that cannot be compared
+# Segments of a path; a publisher's model of Vertex has eight.
+_SEGMENTS = 12
+# How clients and routers call sellers, where the list has no rule for it, or another seller's rule
+# would hold (azure_openai is Azure). Looked up 2026-11 in the ids of LiteLLM and models.dev.
+_CALLED = (
+    ("bedrock", "aws"), ("vertex", "google"), ("azure", "azure"), ("openrouter", "openrouter"),
+    ("fireworks", "fireworks"), ("together", "together"), ("z-ai", "zai"), ("zai", "zai"),
+    ("zhipu", "zhipuai"), ("bigmodel", "zhipuai"), ("deepseek", "deepseek"), ("groq", "groq"),
+    ("minimax", "minimax"), ("novita", "novita"), ("perplexity", "perplexity"),
+    ("publishers", "google"),
+)  # fmt: skip
+# Before a name: one's own servers, whose time has a price, and not their tokens.
+_OWN = frozenset({
+    "ollama", "ollama_chat", "lmstudio", "lm_studio", "lm-studio", "llama.cpp", "llamacpp",
+    "llamafile", "hosted_vllm", "vllm", "mlx", "local", "localhost", "self-hosted",
+})  # fmt: skip
+# Who is asked first for a name that does not say who sold it, where the list's own rules name
+# nobody: makers of models, then the seller who has most of them.
+_FIRST = (
+    "openai", "anthropic", "google", "deepseek", "x-ai", "moonshotai", "zhipuai", "zai", "minimax",
+    "mistral", "openrouter",
+)  # fmt: skip
 
 
 def price_list() -> str:
@@ -27,7 +51,7 @@ def price_list() -> str:
 
 
 class Listed(NamedTuple):
-    """A model of the price list that is paid by the token."""
+    """A model of the price list that is paid by the token, as one of its sellers has it."""
 
     provider: str
     id: str
@@ -39,66 +63,200 @@ class Listed(NamedTuple):
         return f"{self.provider}/{self.id}"
 
 
-def find_listed(name: str, families: Iterable[tuple[str, str]]) -> Listed | None:
-    """The model of a name, with or without its provider in front; None if it is not listed.
+def find_listed(name: str) -> Listed | None:
+    """The model of a name: with its seller before it as that one sells it, else as its maker does.
 
     Parameters
     ----------
     name
         As a user or a recording writes it.
-    families
-        First words of the names of models, and their providers: others are not looked at.
 
     Examples
     --------
-    >>> find_listed("gpt-5-nano-2025-08-07", [("gpt", "openai")])
+    >>> find_listed("gpt-5-nano-2025-08-07")
     Listed(provider='openai', id='gpt-5-nano', window=400000)
+    >>> find_listed("us.anthropic.claude-opus-4-8").price
+    'aws/regional.anthropic.claude-opus-4-8-v1:0'
     """
-    provider, slash, plain = name.rpartition("/")
-    names = names_of(tuple(families))
-    for spelling in (dashed(plain), undated(plain)):
-        listed = names.get(spelling)
-        if listed is not None and (not slash or provider == listed.provider):
-            return listed
-    return None
+    parts = name.lower().split("/")
+    if len(parts) > _SEGMENTS:
+        return None
+    paths = ["/".join(parts[start:]) for start in range(len(parts))]
+    bare = plain(name)
+    models = sellers()
+    for start, part in enumerate(parts[:-1]):
+        if seller := seller_of(part):
+            for path in paths[start + 1 :]:
+                if found := _sold(models[seller], path):
+                    return found
+    if is_of_bedrock(parts[-1]):
+        for path in (parts[-1], bare):
+            if found := _sold(models["aws"], path):
+                return found
+    for path in dict.fromkeys((*paths, bare)):
+        for seller in _asked(path):
+            if found := _sold(models[seller], path):
+                return found
+    # Only sellers have it, who write its maker's name before it.
+    return next((_by_last()[way][0] for way in spellings(bare) if way in _by_last()), None)
+
+
+def own_servers(name: str) -> str:
+    """The word before a name that stands for servers of one's own; "" if there is none."""
+    return next((part for part in name.lower().split("/")[:-1] if part in _OWN), "")
+
+
+def named_seller(name: str) -> str | None:
+    """The seller that a name says, as the list calls it: before it, or by the form of the name."""
+    *before, last = name.lower().split("/")
+    found = (seller_of(part) for part in before)
+    by_form = "google" if is_of_vertex(last) else "aws" if is_of_bedrock(last) else None
+    return next((seller for seller in found if seller), by_form)
+
+
+def lacking(name: str, listed: Listed) -> str:
+    """The seller whom a name says and who has no price for it; "" if another one writes it so."""
+    seller = named_seller(name)
+    if seller in (None, listed.provider) or _sold(sellers()[listed.provider], name):
+        return ""
+    return seller or ""
+
+
+def rivals(listed: Listed) -> list[Listed]:
+    """All who sell a model of that name."""
+    return _by_last().get(dashed(plain(listed.id)), [listed])
+
+
+def _sold(models: Mapping[str, Listed], name: str) -> Listed | None:
+    return next((models[way] for way in spellings(name) if way in models), None)
+
+
+def _asked(path: str) -> Iterator[str]:
+    """Whom to ask for a name, its maker first: by the list's own rules for names."""
+    if is_of_vertex(path):
+        yield "google"
+    if "/" not in path:
+        for provider in _providers():
+            if provider.model_match is not None and provider.model_match.is_match(path):
+                yield provider.id
+    yield from _FIRST
+    yield from sellers()
+
+
+@lru_cache(1024)
+def seller_of(word: str) -> str | None:
+    """What the list calls the seller of a name, or its maker, if it sells it."""
+    if word in sellers():
+        return word
+    for part, seller in _CALLED:
+        if part in word:
+            return seller
+    rules = ((each.id, each.provider_match) for each in _providers())
+    return next((id for id, rule in rules if rule is not None and rule.is_match(word)), None)
+
+
+def _providers() -> list[Any]:
+    from genai_prices.data_snapshot import get_snapshot
+
+    return get_snapshot().providers
 
 
 @cache
-def names_of(families: tuple[tuple[str, str], ...]) -> Mapping[str, Listed]:
-    """The models of providers, by the ways in which their names are written."""
-    from genai_prices.data_snapshot import get_snapshot
+def sellers() -> Mapping[str, Mapping[str, Listed]]:
+    """Of every seller its models, by the ways in which their names are written."""
+    return {provider.id: _ways(provider) for provider in _providers()}
 
-    owners, snapshot = dict(families), get_snapshot()
-    providers = {each.id: each for each in snapshot.providers}
+
+def _ways(provider: Any) -> dict[str, Listed]:
     found = [
-        (Listed(provider, model.id, model.context_window), model.match)
-        for provider in dict.fromkeys(owners.values())
-        for model in providers[provider].models
-        # Google serves Claude, too, which is cached by Anthropic's rules.
-        if owners.get(words_of(model.id)[0], provider) == provider
-        and _by_token(model.prices)
-        and _is_found(snapshot, provider, model)
+        (Listed(provider.id, model.id, model.context_window), model.match)
+        for model in provider.models
+        if _by_token(model)
     ]
     names: dict[str, Listed] = {}
-    for spell in (_own, _aliases, _short):  # a name of its own goes before another's
+    for spell in (_own, _aliases, _short, _beginnings):  # a name of its own goes before another's
         for listed, match in found:
             for name in spell(listed.id, match):
                 names.setdefault(name, listed)
     return names
 
 
-def _by_token(prices: Any) -> bool:
-    """Whether both directions have a price by the token: images and speech have not."""
-    newest = prices[-1].prices if isinstance(prices, list) else prices
-    return newest.input_mtok is not None and newest.output_mtok is not None
+@cache
+def _by_last() -> Mapping[str, list[Listed]]:
+    """Models by the last part of their names, where that has a number: "auto" is no model."""
+    names: dict[str, list[Listed]] = {}
+    for seller in dict.fromkeys((*_FIRST, *sellers())):
+        for name, listed in sellers()[seller].items():
+            last = plain(name)
+            if re.search(r"\d", last):
+                names.setdefault(last, []).append(listed)
+    return names
 
 
-def _is_found(snapshot: Any, provider: str, model: Any) -> bool:
-    """Whether prices are asked for by its id, and not by another's that looks alike."""
+def _by_token(model: Any) -> bool:
+    """Whether tokens have a price: images and speech have not, and free models have that of 0."""
+    newest = newest_prices(model)
+    if newest.input_mtok is None:
+        return is_free(model.id)
+    return newest.output_mtok is not None or answers_nothing(newest)
+
+
+def answers_nothing(prices: Any) -> bool:
+    """Whether only input has a price, as of an embedding."""
+    return not any(
+        key.startswith("output_") and price is not None for key, price in vars(prices).items()
+    )
+
+
+@cache
+def search_price(price: str) -> float | None:
+    """Dollars of a web search that a model's provider makes; None where the list has none.
+
+    Gemini before 3 bills a request that searched, however often it did; what accounts have free is
+    not known.
+
+    Examples
+    --------
+    >>> search_price("anthropic/claude-opus-5"), search_price("zhipuai/GLM-4.7")
+    (0.01, None)
+    """
     try:
-        return snapshot.find_provider_model(model.id, None, provider, None)[1] is model
+        thousand = newest_prices(model_of(price)).web_searches_kcount
     except LookupError:
-        return False
+        return None
+    return None if thousand is None else float(thousand) / 1_000
+
+
+def is_free(id: str) -> bool:
+    """Whether a router gives a model away; where there is just no price, none is known."""
+    return id.endswith(":free")
+
+
+def newest_prices(model: Any) -> Any:
+    """The last of the prices of a model in genai-prices."""
+    return model.prices[-1].prices if isinstance(model.prices, list) else model.prices
+
+
+def model_of(price: str) -> Any:
+    """The model of genai-prices by its provider and id, or by what it takes for it.
+
+    Raises
+    ------
+    LookupError
+        If it has none.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider, _, id = price.partition("/")
+    if found := _by_id().get((provider, id)):
+        return found
+    return get_snapshot().find_provider_model(id, None, provider, None)[1]
+
+
+@cache
+def _by_id() -> Mapping[tuple[str, str], Any]:
+    """All models by id: the list's own rules do not find those of regions and of fine-tuning."""
+    return {(each.id, model.id): model for each in _providers() for model in each.models}
 
 
 def _own(id: str, match: Any) -> Iterator[str]:
@@ -113,46 +271,21 @@ def _aliases(id: str, match: Any) -> Iterator[str]:
     """Other names by which the price list knows a model, those that stand there in full."""
     if name := getattr(match, "equals", ""):
         yield dashed(name)
+    if (rule := getattr(match, "regex", "")) and re.search(rule, literal := _unescaped(rule)):
+        yield dashed(literal)
     for each in getattr(match, "or_", ()):
         yield from _aliases(id, each)
 
 
-def most_alike(name: str, others: Iterable[str]) -> str:
-    """The name that has most in common with another; of equals the last.
-
-    Examples
-    --------
-    >>> most_alike("gpt-5-4-mini", ["gpt-5", "gpt-5-4", "gpt-5-5", "gpt-6-1-sol"])
-    'gpt-5-4'
-    """
-    words = words_of(name)
-    return max(reversed(list(others)), key=lambda other: _alike(words, words_of(other)))
+def _unescaped(rule: str) -> str:
+    """The one name that a pattern without any choice stands for."""
+    return rule.removeprefix("^").removesuffix("$").replace("\\", "")
 
 
-def _alike(words: list[str], others: list[str]) -> tuple[int, bool, int, int]:
-    """By how many words two names begin alike, and how near what follows is.
-
-    A name that ends there is that of the family; of two versions the nearer one is meant.
-    """
-    same = 0
-    while same < min(len(words), len(others)) and words[same] == others[same]:
-        same += 1
-    behind = [rest[same] for rest in (words, others) if same < len(rest)]
-    numbers = [int(word) for word in behind if word.isdecimal()]
-    apart = abs(numbers[0] - numbers[1]) if len(numbers) == len((words, others)) else _FAR
-    return same, same == len(others), -apart, len(set(words) & set(others))
-
-
-def words_of(name: str) -> list[str]:
-    """The words and numbers of a name."""
-    return re.findall(r"[a-z]+|\d+", name.lower())
-
-
-def dashed(name: str) -> str:
-    """A name with dashes for dots."""
-    return name.lower().replace(".", "-")
-
-
-def undated(name: str) -> str:
-    """The same without a date, or a word that stands for one."""
-    return _DATE.sub("", dashed(name))
+def _beginnings(id: str, match: Any) -> Iterator[str]:
+    """Parts of names by which the price list knows a model: dates and revisions stand behind."""
+    for kind in ("starts_with", "contains", "ends_with"):
+        if part := getattr(match, kind, ""):
+            yield dashed(part).strip("-@/")
+    for each in getattr(match, "or_", ()):
+        yield from _beginnings(id, each)

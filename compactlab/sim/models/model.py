@@ -5,11 +5,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from math import prod
@@ -17,216 +15,36 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.sim.cache import POLICIES, CachePolicy
-from compactlab.sim.core.errors import ModelError, UsageError, unknown
-from compactlab.sim.core.spec import build, snake_case
-from compactlab.sim.core.tokens import ENCODINGS, Tokenizer
-from compactlab.sim.core.toml import (
-    AMOUNT,
-    COUNT,
-    DAY,
-    FACTOR,
-    FLAG,
-    SIZE,
-    TEXT,
-    Kind,
-    Section,
-    one_of,
-    parse_toml,
-    read_toml,
-)
+from compactlab.sim.core.errors import ModelError, unknown
+from compactlab.sim.core.spec import snake_case
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.toml import parse_toml, read_toml
 from compactlab.sim.models.listing import (
     UNDATED,
-    dashed,
+    Listed,
     find_listed,
-    most_alike,
-    names_of,
+    lacking,
+    named_seller,
+    own_servers,
     price_list,
+    rivals,
+    search_price,
+    sellers,
+)
+from compactlab.sim.models.model_file import models_of
+from compactlab.sim.models.rates import Prefill, StorageRate, Tiers
+from compactlab.sim.models.spelling import (
+    LONGEST,
+    RESERVED,
+    WIDE,
+    dashed,
+    marked,
+    most_alike,
+    plain,
+    spellings,
     undated,
     words_of,
 )
-from compactlab.sim.models.rates import MILLION, PRESETS, Prefill, Rates, StorageRate, Tiers
-
-# Files of models: TOML, checked key by key. The built-in models stand in one, too.
-
-# What has a meaning in the name of a model: NAME@policy, NAME+multiplier.
-RESERVED = "@+"
-
-MODEL_KEYS = (
-    "provider", "window", "max_output", "encoding", "factor", "framing", "thinking", "cache",
-    "price", "prices", "servers", "storage", "multipliers", "strips_thinking", "source", "asof",
-)  # fmt: skip
-PROVIDER_KEYS = (
-    "encoding", "factor", "framing", "thinking", "multipliers", "client", "source", "asof",
-)  # fmt: skip
-# Where prices may come from: genai-prices, the file itself, or the time of one's own GPUs.
-PRICED_BY = ("price", "prices", "servers")
-CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "storage")
-
-_POLICY = Kind(
-    "the name of a cache policy, or a table with it", lambda v: isinstance(v, str | dict)
-)
-_STORAGE = Kind("a number, or a list of tables", lambda v: AMOUNT.fits(v) or isinstance(v, list))
-# A class without a price of its own is billed as the one that its tokens came from.
-_INSTEAD = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "cache_write_5m"}
-
-
-def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """Check the tables of a file, and give for each model the fields that it is built of."""
-    whole = Section(tables, file).only(("models", "providers"))
-    providers = {
-        name: row.only(PROVIDER_KEYS) for name, row in whole.section("providers").sections()
-    }
-    return {
-        name: _model(name, _whole(name, row), providers)
-        for name, row in whole.section("models").sections()
-    }
-
-
-def _whole(name: str, row: Section) -> Section:
-    """A model's table, if it has the keys of one; TOML takes a name with a dot apart."""
-    for key, value in row.values.items():
-        if key not in MODEL_KEYS and isinstance(value, dict):
-            written = f'[models."{name}.{key}"]'
-            raise row.fault(key, f"is no key; if it is of the name, that needs quotes: {written}")
-    return row.only(MODEL_KEYS)
-
-
-def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, Any]:
-    if name in ("", "recorded") or any(c in RESERVED or c.isspace() for c in name):
-        raise row.fault(
-            "", "a model's name is not empty and not 'recorded', and has no blank, @ or + in it"
-        )
-    if len(given := [key for key in PRICED_BY if key in row.values]) > 1:
-        raise row.fault(given[0], f"stands beside {given[1]}: prices come from one place")
-    if "servers" in row.values and "multipliers" in row.values:
-        raise row.fault("multipliers", "are of prices by the token, and servers are paid by time")
-    provider = row.take("provider", TEXT, "")
-    # A model says what is different with it; the rest is its provider's.
-    shared = providers.get(provider, Section({}))
-    encoding = row.take("encoding", one_of(*ENCODINGS), "") or shared.take(
-        "encoding", one_of(*ENCODINGS), "o200k_base"
-    )
-    factor = row.take("factor", FACTOR, shared.take("factor", FACTOR, 1.0))
-    framing = row.take("framing", SIZE, shared.take("framing", SIZE, 0))
-    thinking = row.take("thinking", FACTOR, shared.take("thinking", FACTOR, 1.0))
-    return {
-        "window": row.take("window", COUNT),
-        "max_output": row.take("max_output", SIZE, 0),
-        "tokenizer": Tokenizer(encoding, float(factor), framing, float(thinking)),
-        "price": _price(row),
-        "policy": _policy(row),
-        "provider": provider,
-        "client": shared.take("client", TEXT, ""),
-        "prices": _prices(row),
-        "servers": _servers(row),
-        "storage": _storage(row),
-        "multipliers": {**_multipliers(shared), **_multipliers(row)},
-        "strips_thinking": row.take("strips_thinking", FLAG, False),
-        "source": row.take("source", TEXT, "") or shared.take("source", TEXT, ""),
-        "asof": row.take("asof", DAY, "") or shared.take("asof", DAY, ""),
-    }
-
-
-def _price(row: Section) -> str:
-    price: str = row.take("price", TEXT, "")
-    provider, _, model = price.partition("/")
-    if price and not (provider and model):
-        raise row.fault("price", f"must be provider/model of genai-prices, not {price!r}")
-    return price
-
-
-def _policy(row: Section) -> CachePolicy | None:
-    """The cache policy: its name, or a table with its name and figures; "" if none is built."""
-    given = row.take("cache", _POLICY)
-    table = Section({"policy": given}) if isinstance(given, str) else row.section("cache")
-    name = table.take("policy", TEXT)
-    if not name:
-        return None
-    if name not in POLICIES:
-        raise row.fault("cache", f"names an {unknown('cache policy', name, POLICIES)}")
-    figures = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in table.values.items()
-        if key != "policy"
-    }
-    try:
-        return build(POLICIES[name], figures)
-    except UsageError as error:
-        raise row.fault("cache", f"is wrong: {error}") from None
-
-
-def _prices(row: Section) -> Tiers | None:
-    """Prices by hand, in dollars per million tokens; of storage, and hour."""
-    if "prices" not in row.values:
-        return None
-    table = row.section("prices").only((*CLASSES, "tiers", "asof", "source"))
-    table.take("asof", DAY, "")
-    table.take("source", TEXT, "")
-    plain = {key: table.take(key, AMOUNT) for key in ("input", "output")}
-    plain |= {key: table.take(key, AMOUNT) for key in CLASSES if key in table.values}
-    steps = {0: _rates(plain)}
-    for tier in table.listed("tiers"):
-        above = tier.only(("above", *CLASSES)).take("above", COUNT)
-        if above in steps:
-            raise tier.fault("above", f"is {above} in two tiers")
-        # What a tier does not name costs in it what it costs below.
-        own = {key: tier.take(key, AMOUNT) for key in CLASSES if key in tier.values}
-        steps[above] = _rates({**plain, **own})
-    return Tiers(tuple(sorted(steps.items(), reverse=True)))
-
-
-def _rates(prices: dict[str, float]) -> Rates:
-    whole = dict(prices)
-    for key, other in _INSTEAD.items():
-        whole.setdefault(key, whole[other])
-    return Rates(
-        uncached=whole["input"] / MILLION,
-        cache_read=whole["cache_read"] / MILLION,
-        cache_write_5m=whole["cache_write_5m"] / MILLION,
-        cache_write_1h=whole["cache_write_1h"] / MILLION,
-        output=whole["output"] / MILLION,
-        storage=StorageRate(whole.get("storage", 0.0), math.inf).rate,
-    )
-
-
-def _servers(row: Section) -> Prefill | None:
-    """One's own GPUs: a preset with what differs from it, or all figures."""
-    if "servers" not in row.values:
-        return None
-    figures = dict(row.section("servers").values)
-    preset = figures.pop("preset", None)
-    if preset is not None and preset not in PRESETS:
-        raise row.fault("servers", f"names an {unknown('preset', str(preset), PRESETS)}")
-    whole = {**(asdict(PRESETS[preset]) if preset else {}), **figures}
-    try:
-        return build(Prefill, whole)
-    except UsageError as error:
-        raise row.fault("servers", f"is wrong: {error}") from None
-
-
-def _storage(row: Section) -> tuple[StorageRate, ...]:
-    """What keeping a cache costs, where genai-prices has the other prices; by end."""
-    given = row.take("storage", _STORAGE, [])
-    if not isinstance(given, list):
-        return (StorageRate(given, math.inf),)
-    rates = []
-    for each in row.listed("storage"):
-        each.only(("price", "until"))
-        day = each.take("until", DAY, "")
-        # Until a day is to the end of that day.
-        after = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(1) if day else None
-        end = after.timestamp() if after else math.inf
-        rates.append(StorageRate(each.take("price", AMOUNT), end))
-    return tuple(sorted(rates, key=lambda rate: rate.until))
-
-
-def _multipliers(row: Section) -> dict[str, float]:
-    table = row.section("multipliers")
-    for name in table.values:
-        if not name.isalnum():
-            raise table.fault(name, "is no name of a multiplier: letters and digits only")
-    return {name: float(table.take(name, FACTOR)) for name in table.values}
-
 
 # How well a provider keeps what it promises: as documented, or worse.
 #
@@ -249,6 +67,7 @@ NEUTRAL = Degradation()
 DEGRADATIONS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
 
+_DAY = UNDATED.date().isoformat()
 # A model that can be replayed, for those who have to name one.
 EXAMPLE = "claude-sonnet-4-5"
 
@@ -325,6 +144,13 @@ class Model:
         return replace(self, window=window, own_window=self.own_window or self.window)
 
     @property
+    def search(self) -> float | None:
+        """Dollars of a web search that its provider makes; None where that is not known."""
+        if self.prices:
+            return self.prices.search
+        return search_price(self.price) if self.price else None
+
+    @property
     def multiplier(self) -> float:
         """What all its prices are multiplied by."""
         return prod(self.multipliers[name] for name in self.chosen)
@@ -393,38 +219,117 @@ class Catalogue:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def find(self, name: str) -> Model:
-        """Look a model up by the name that a recording or a user gives.
+        """Look a model up by the name that a recording or a user gives, to replay it.
 
         A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
         another cache policy, and ``+multiplier`` multiplies its prices. What is not in the
-        catalogue is inferred from the price list and the models of the same provider.
+        catalogue stands in the price list: under a provider of the catalogue it is inferred from
+        that one's models; what another seller has is priced as there, and is a model of the
+        catalogue, if it is called so; of anything else only the price is known, and no policy.
+
+        Raises
+        ------
+        ModelError
+            If nobody knows it, or not its policy or multiplier.
         """
-        stem, *parts = re.split(f"([{RESERVED}])", name)
-        marked = list(zip(parts[::2], parts[1::2], strict=True))
-        policies = [text for mark, text in marked if mark == "@"]
+        return self._remembered(name, strict=True)
+
+    def billed(self, name: str) -> Model:
+        """The same to bill what was recorded: of multipliers, those that are known."""
+        return self._remembered(name, strict=False)
+
+    def _remembered(self, name: str, *, strict: bool) -> Model:
+        known = self._answers.get((name, strict))
+        if known is None:
+            try:
+                known = self._look_up(name, strict=strict)
+            except ModelError as error:
+                known = str(error)
+            if len(name) <= LONGEST:
+                if len(self._answers) >= _ANSWERS:
+                    self._answers.clear()
+                self._answers[name, strict] = known
+        if isinstance(known, str):
+            raise ModelError(known)
+        return known
+
+    def _look_up(self, name: str, *, strict: bool) -> Model:
+        if len(name) > LONGEST:
+            raise ModelError(f"unknown model {name[:40]!r}... of {len(name):,} characters")
+        stem, policies, multipliers = marked(name)
         if len(policies) > 1:
             raise ModelError(f"{name!r} names two cache policies")
         model = self._plain(stem, name)
         if policies:
             model = model.under(policies[0])
-        multipliers = [text for mark, text in marked if mark == "+"]
-        return model.at(multipliers) if multipliers else model
+        passed = {"us"} if model.inferred else set()  # logs say it, and no user chose it
+        without = [
+            each
+            for each in dict.fromkeys(multipliers)
+            if each not in model.multipliers and (not strict or each in passed)
+        ]
+        if chosen := [each for each in multipliers if each not in without]:
+            model = model.at(chosen)
+        if without:
+            said = f"no factor +{' +'.join(without)} of {model.name} is known: priced without it"
+            model = replace(model, inferred="; ".join(filter(None, (model.inferred, said))))
+        return model
 
     def _plain(self, stem: str, name: str) -> Model:
         """A model by its name alone; as it is written first, for a user's own may be dated."""
         for spelling in (stem, _dashed(stem), _undated(stem)):
             if spelling in self._spelled:
                 return self._spelled[spelling]
-        model = _inferred(stem)
-        if model is not None:
-            return model if model.inferred else self.models[model.name]
-        raise ModelError(_unknown(name, _undated(stem), self._spelled))
+        if server := own_servers(stem):
+            raise ModelError(f"{_unknown(name, '', {})}: {server} stands for servers of your own")
+        if stem.lower().endswith(WIDE):
+            return _widened(self._plain(stem[: -len(WIDE)], name))
+        listed, same = find_listed(stem), self._same(stem)
+        if same and listed and _is_another(listed, same):
+            same = None
+        if same and same.name in self.own.get("models", {}):
+            return same
+        if listed is None and same is None:
+            raise ModelError(_unknown(name, _undated(stem), self._spelled))
+        if listed is None or (same and not named_seller(stem)):
+            assert same is not None
+            return same
+        model, seller = self._listed(listed, same), lacking(stem, listed)
+        return _instead(model, seller, listed) if seller else model
+
+    def _same(self, stem: str) -> Model | None:
+        """The model of the catalogue that a name means, whoever sells it."""
+        ways = list(spellings(plain(stem)))
+        found = [self._spelled[way] for way in ways if way in self._spelled]
+        return next((each for each in found if each.name in self.own.get("models", {})), None) or (
+            found[0] if found else None
+        )
+
+    def _listed(self, listed: Listed, same: Model | None) -> Model:
+        """A model of the price list, which may be one of the catalogue."""
+        for model in self.models.values():
+            if model.price == listed.price and model.name in built_in().models:
+                return model
+        if same is None and (same := _inferred(listed)):
+            return same
+        if same is None and (by_maker := find_listed(plain(listed.id))) and _is_closed(by_maker):
+            same = _inferred(by_maker)
+        return _resold(listed, same) if same else _priced(listed)
 
     @cached_property
     def _spelled(self) -> dict[str, Model]:
         """The models by their names, and by those with dashes for dots."""
-        dashed = {_dashed(name): model for name, model in self.models.items()}
-        return {**dashed, **self.models}
+        ways = {_dashed(name): model for name, model in self.models.items()}
+        return {**{way.lower(): ways[way] for way in ways}, **ways, **self.models}
+
+    @cached_property
+    def _answers(self) -> dict[tuple[str, bool], Model | str]:
+        """What was found before, or why nothing was: audits ask for every call."""
+        return {}
+
+
+# Names that are remembered: logs are untrusted, and may have a new one in every line.
+_ANSWERS = 4096
 
 
 @cache
@@ -459,47 +364,126 @@ def find_model(name: str) -> Model:
 
 
 @cache
-def _inferred(stem: str) -> Model | None:
-    """What can be told of a model by its provider; None if the price list does not have it.
+def _inferred(listed: Listed) -> Model | None:
+    """What can be told of a model by its maker; None if the catalogue has none of that one's.
 
-    How a provider caches and counts does not stand there: that is taken from its model in the
-    catalogue whose name is most alike, because both differ by generation (OpenAI before and from
-    5.6 on, Claude before and from 4.7 on). Of a model that the catalogue has under another name,
-    that is given.
+    How a provider caches and counts does not stand in the price list: that is taken from its model
+    in the catalogue whose name is most alike, because both differ by generation (OpenAI before and
+    from 5.6 on, Claude before and from 4.7 on).
     """
-    models, families = built_in().models, _families()
-    listed = find_listed(stem, families)
-    if listed is None:
+    makers = _families()
+    # Google serves Claude, too, which is cached by Anthropic's rules.
+    if makers.get(words_of(listed.id)[0], listed.provider) != listed.provider:
         return None
+    models = built_in().models
     served = {name: m for name, m in models.items() if m.price.startswith(f"{listed.provider}/")}
-    for model in served.values():
-        if model.price == listed.price:
-            return model
+    if not served:
+        return None
     own, short = dashed(listed.id), undated(listed.id)
-    name = short if names_of(families)[short] is listed else own
+    name = short if sellers()[listed.provider][short] is listed else own
     like = served[most_alike(own, served)]
     window = listed.window or like.window
     whose = "by the price list" if listed.window else f"as {like.name}"
-    day = UNDATED.date().isoformat()
     said = (
-        f"{name} is not in the catalogue: priced by {price_list()} of {day} ({listed.price}), "
-        f"cache policy {snake_case(type(like.policy).__name__)} and token counts as {like.name}, "
+        f"{name} is not in the catalogue: {_by_list(listed)}, {_as(like)}, "
         f"window {window:,} {whose}"
     )
-    # Batches are a provider's; other multipliers are a model's own.
-    multipliers = {each: x for each, x in like.multipliers.items() if each == "batch"}
+    # Of batches and of where it is processed, the price is a provider's; other multipliers are a
+    # model's own.
+    shared = {each: x for each, x in like.multipliers.items() if each in ("batch", "us")}
     return replace(
-        like, name=name, price=listed.price, window=window, max_output=0, multipliers=multipliers,
-        source="inferred", asof=day, inferred=said,
+        like, name=name, price=listed.price, window=window, max_output=0, multipliers=shared,
+        source="inferred", asof=_DAY, inferred=said,
     )  # fmt: skip
 
 
 @cache
-def _families() -> tuple[tuple[str, str], ...]:
+def _resold(listed: Listed, same: Model) -> Model:
+    """A model at the price of a seller who is not its maker."""
+    window = min(same.window, listed.window or same.window)
+    said = (
+        f"{listed.price} is {same.name} at the price of {listed.provider}: {_by_list(listed)}, "
+        f"{_as(same)}, window {window:,}"
+    )
+    # What its maker takes for batches and for storage is not what others take.
+    return replace(
+        same, name=listed.price, price=listed.price, prices=None, storage=(), window=window,
+        multipliers={}, source="inferred", asof=_DAY, inferred=said,
+    )  # fmt: skip
+
+
+# Where the price list does not have it: few models of today have a smaller one.
+_WINDOW = 128_000
+
+
+@cache
+def _priced(listed: Listed) -> Model:
+    """A model of which there is a price, and nothing else: it can be billed, and not replayed."""
+    tokenizer, others = Tokenizer(), rivals(listed)
+    known = next((each.window for each in (listed, *others) if each.window), None)
+    window, whose = known or _WINDOW, "by the price list" if known else "assumed"
+    many = len({each.provider for each in others})
+    sellers = f", as one of {many} sellers" if many > 1 else ""
+    said = (
+        f"{listed.price} is not in the catalogue: {_by_list(listed)}{sellers}; no cache policy is "
+        f"known, tokens are counted as {tokenizer.encoding}, window {window:,} {whose}"
+    )
+    return Model(
+        listed.price, window, 0, tokenizer, listed.price, None, listed.provider,
+        source="inferred", asof=_DAY, inferred=said,
+    )  # fmt: skip
+
+
+def _instead(model: Model, seller: str, listed: Listed) -> Model:
+    """A model at another's price, because its seller has none in the price list."""
+    said = (
+        f"{seller} has no price for {model.name} in {price_list()}: that of {listed.provider} is "
+        "taken"
+    )
+    said = "; ".join(filter(None, (said, model.inferred)))
+    return replace(model, name=f"{seller}/{model.name}", inferred=said)
+
+
+def _widened(model: Model) -> Model:
+    """The same with the window that the name of a model asks for."""
+    window = 1_000_000
+    if model.window >= window:
+        return model
+    said = f"{model.name}{WIDE} is {model.name} with a window of {window:,}, as its name says"
+    said = "; ".join(filter(None, (said, model.inferred)))
+    return replace(model, name=model.name + WIDE, window=window, inferred=said)
+
+
+def _by_list(listed: Listed) -> str:
+    return f"priced by {price_list()} of {_DAY} ({listed.price})"
+
+
+def _as(like: Model) -> str:
+    if like.policy is None:
+        return f"no cache policy is known, token counts as {like.name}"
+    policy = snake_case(type(like.policy).__name__)
+    return f"cache policy {policy} and token counts as {like.name}"
+
+
+def _is_closed(listed: Listed) -> bool:
+    """Whether others only resell it: who serves open models himself has a cache of his own."""
+    words = words_of(listed.id)
+    makers = ("anthropic", "openai", "google", "x-ai")
+    return listed.provider in makers and words[0] in _families() and "oss" not in words
+
+
+def _is_another(listed: Listed, same: Model) -> bool:
+    """Whether its maker sells it apart from what it is called like, as gpt-4o-2024-05-13."""
+    price = built_in().models.get(same.name, same).price
+    return price.startswith(f"{listed.provider}/") and price != listed.price
+
+
+@cache
+def _families() -> Mapping[str, str]:
     """First words of the names of models, and whose they are in the price list."""
     models = reversed(list(built_in().models.values()))
     providers = {words_of(m.name)[0]: m.price.partition("/")[0] for m in models}
-    return tuple((word, provider) for word, provider in providers.items() if provider)
+    return {word: provider for word, provider in providers.items() if provider}
 
 
 def _dashed(stem: str) -> str:

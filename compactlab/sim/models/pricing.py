@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.message import Usage
-from compactlab.sim.models.listing import UNDATED, price_list
+from compactlab.sim.models.listing import UNDATED, answers_nothing, is_free, model_of, price_list
 from compactlab.sim.models.model import Catalogue, Model, built_in
 from compactlab.sim.models.rates import MILLION, Bill, Rates, step_of
 
@@ -31,6 +31,7 @@ __all__ = [
     "prices_of",
 ]
 
+FREE = Rates(0.0, 0.0, 0.0, 0.0, 0.0)
 BY_HAND = (
     "give its prices by hand, in a file for --models: "
     "prices = { input = ..., cache_read = ..., output = ... }, in dollars per million tokens"
@@ -58,11 +59,8 @@ class PriceSheet:
     """All prices of one model in genai-prices."""
 
     def __init__(self, price: str) -> None:
-        from genai_prices.data_snapshot import get_snapshot
-
-        provider, _, model = price.partition("/")
         try:
-            self._model = get_snapshot().find_provider_model(model, None, provider, None)[1]
+            self._model = model_of(price)
         except LookupError:
             raise ModelError(_without(price)) from None
         self._name = price
@@ -90,6 +88,9 @@ class PriceSheet:
         return tiers
 
     def _read(self, prices: Any, tier: int) -> Rates:
+        if prices.input_mtok is None and is_free(self._name):
+            return FREE
+
         def rate(*names: str) -> float:
             for name in names:
                 value = getattr(prices, name)
@@ -102,7 +103,7 @@ class PriceSheet:
             cache_read=rate("cache_read_mtok", "input_mtok"),
             cache_write_5m=rate("cache_write_mtok", "input_mtok"),
             cache_write_1h=rate("cache_write_1h_mtok", "cache_write_mtok", "input_mtok"),
-            output=rate("output_mtok"),
+            output=0.0 if answers_nothing(prices) else rate("output_mtok"),
         )
 
 

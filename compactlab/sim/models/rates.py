@@ -86,6 +86,7 @@ class Tiers:
     # A size and the rates of requests whose whole prompt has more tokens, descending; the last size
     # is 0, whose rates hold for an empty prompt as well.
     steps: tuple[tuple[int, Rates], ...]
+    search: float | None = None  # dollars of a web search
 
     def rates(self, time: float, prompt: int) -> Rates:
         """The rates of a request, at whatever time, with so many tokens of prompt in all.

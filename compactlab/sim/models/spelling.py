@@ -1,0 +1,155 @@
+"""How the names of models are written: dates, versions and variants behind them, places before.
+
+A name must be known as it is written, but for these: of what is only spelled alike, a user is asked
+which is meant. Names stand in logs, so they are untrusted: every pattern here is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+# What has a meaning in the name of a model: NAME@policy, NAME+multiplier.
+RESERVED = "@+"
+# No name of the price list has more characters than 61; a path of Vertex or Bedrock has some 150.
+LONGEST = 256
+
+# Behind @ of a name of Vertex: a version, and no cache policy.
+VERSION = re.compile(r"\d{3,8}|\d{4}-\d{2}-\d{2}|default|latest")
+# Claude Code's mark for the window of 1,000,000 tokens (code.claude.com/docs, model configuration).
+WIDE = "[1m]"
+
+# What stands behind a name and makes it no other model.
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|preview-\d{2}-\d{2,4}|preview|latest|default|0)$")
+_BRACKET = re.compile(r"\[[^][]*\]$")
+# Variants of routers, at the price of the model: how a request is routed, or how long it thinks
+# (openrouter.ai/docs, model variants). Those of another price, free and batch, are models of the
+# price list.
+_VARIANT = re.compile(
+    r":(thinking|extended|beta|nitro|floor|exacto|online|none|minimal|low|medium|high|xhigh|max)$"
+)
+# Bedrock: claude-sonnet-4-5-20250929-v1:0, and :200k of a provisioned one.
+_REVISION = re.compile(r"-v\d(:\d{1,2})?(:\d{1,4}k)?$")
+_SERVICE = re.compile(r"-maas$")  # Vertex, of open models
+# Clients write the effort into the name. Other families have models that are called so.
+_EFFORT = re.compile(r"(?<=[a-z0-9])-(thinking|none|minimal|low|medium|high|xhigh|max)$")
+_EFFORTFUL = re.compile(r"(claude|gpt|gemini|o\d)-")
+# Cursor and OpenRouter's own answers: claude-4.5-sonnet.
+_SWAPPED = re.compile(r"claude-(\d(?:-\d)?)-(opus|sonnet|haiku|fable|mythos)$")
+# Bedrock: where it is processed, and who made it.
+_REGION = re.compile(r"^(?:[a-z]{2,4}|us-gov|global)[.](?=[a-z0-9]+[.])")
+_PLACES = re.compile(r"^~?(?:(?:[a-z]+|us-gov|ai21)[.])*(?=[a-z])")
+
+
+def spellings(name: str) -> Iterator[str]:
+    """A name with dashes for dots, and the same with less and less behind it.
+
+    Examples
+    --------
+    >>> list(spellings("us.anthropic.claude-sonnet-4-5-20250929-v1:0"))[1:3]
+    ['us-anthropic-claude-sonnet-4-5-20250929', 'us-anthropic-claude-sonnet-4-5']
+    """
+    lowered = name.lower()
+    yield from _shortened(lowered)
+    if (elsewhere := _REGION.sub("", lowered)) != lowered:
+        yield from _shortened(elsewhere)
+
+
+def _shortened(name: str) -> Iterator[str]:
+    text = dashed(re.sub(rf"@(?=({VERSION.pattern})$)", "-", name))
+    cuts = [_BRACKET, _VARIANT, _SERVICE, _REVISION, _DATE]
+    if _EFFORTFUL.match(text):
+        cuts += [_EFFORT, _DATE]
+    yield text
+    for cut in cuts:
+        shorter = cut.sub("", text)
+        if shorter != text:
+            yield (text := shorter)
+    if swapped := _SWAPPED.fullmatch(text):
+        yield f"claude-{swapped[2]}-{swapped[1]}"
+
+
+def plain(name: str) -> str:
+    """A name without what says who sells it, and where.
+
+    Examples
+    --------
+    >>> plain("bedrock/us.anthropic.claude-opus-4-8"), plain("openrouter/z-ai/glm-4.7")
+    ('claude-opus-4-8', 'glm-4.7')
+    """
+    return _PLACES.sub("", name.lower().rpartition("/")[2])
+
+
+def is_of_bedrock(name: str) -> bool:
+    """Whether a name says its maker as Bedrock does, and may be where it is processed."""
+    return plain(name) != name.lower() and not name.lower().startswith(("~", "system."))
+
+
+def is_of_vertex(name: str) -> bool:
+    """Whether a name has its version as only Vertex writes it."""
+    _, mark, version = name.rpartition("@")
+    return bool(mark and VERSION.fullmatch(version))
+
+
+def marked(name: str) -> tuple[str, list[str], list[str]]:
+    """A name without its marks, the cache policies and the multipliers that it names.
+
+    Examples
+    --------
+    >>> marked("claude-sonnet-4-5@20250929@none+batch")
+    ('claude-sonnet-4-5@20250929', ['none'], ['batch'])
+    """
+    stem, *parts = re.split(f"([{RESERVED}])", name)
+    policies: list[str] = []
+    multipliers: list[str] = []
+    for mark, text in zip(parts[::2], parts[1::2], strict=True):
+        own = "/" in text or VERSION.fullmatch(text)  # @cf/... are Cloudflare's
+        if mark == "@" and own and not (policies or multipliers):
+            stem += mark + text
+        else:
+            (policies if mark == "@" else multipliers).append(text)
+    return stem, policies, multipliers
+
+
+def most_alike(name: str, others: Iterable[str]) -> str:
+    """The name that has most in common with another; of equals the last.
+
+    Examples
+    --------
+    >>> most_alike("gpt-5-4-mini", ["gpt-5", "gpt-5-4", "gpt-5-5", "gpt-6-1-sol"])
+    'gpt-5-4'
+    """
+    words = words_of(name)
+    return max(reversed(list(others)), key=lambda other: _alike(words, words_of(other)))
+
+
+_FAR = 1000  # versions that cannot be compared
+
+
+def _alike(words: list[str], others: list[str]) -> tuple[int, bool, int, int]:
+    """By how many words two names begin alike, and how near what follows is.
+
+    A name that ends there is that of the family; of two versions the nearer one is meant.
+    """
+    same = 0
+    while same < min(len(words), len(others)) and words[same] == others[same]:
+        same += 1
+    behind = [rest[same] for rest in (words, others) if same < len(rest)]
+    numbers = [int(word) for word in behind if word.isdecimal()]
+    apart = abs(numbers[0] - numbers[1]) if len(numbers) == len((words, others)) else _FAR
+    return same, same == len(others), -apart, len(set(words) & set(others))
+
+
+def words_of(name: str) -> list[str]:
+    """The words and numbers of a name."""
+    return re.findall(r"[a-z]+|\d+", name.lower())
+
+
+def dashed(name: str) -> str:
+    """A name with dashes for dots."""
+    return name.lower().replace(".", "-")
+
+
+def undated(name: str) -> str:
+    """The same without a date, or a word that stands for one."""
+    return _DATE.sub("", dashed(name))
