@@ -201,7 +201,7 @@ def test_no_id_and_no_link_leads_out_of_the_storage(tmp_path: Path) -> None:
         ({"type": "tool", "tool": "bash"}, "has no state"),
         (ran("c", output=None), "neither output nor error"),  # type: ignore[arg-type]
         (ran("c", new_output="b"), "holds something under 'new_output'"),
-        ({"type": "poem", "words": "abc"}, "holds something under 'words'"),
+        ({"type": "poem", "words": "abc"}, "part of type 'poem' is not known"),
         ({"type": "text", "text": "a", "new_text": "b"}, "holds something under 'new_text'"),
         ({"type": 5}, "Expected `str`"),
     ],

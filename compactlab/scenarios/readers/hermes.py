@@ -19,6 +19,7 @@ from compactlab.scenarios.readers.blocks import (
 )
 from compactlab.scenarios.readers.chat import is_session
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
+from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Source, Usage, verbatim
@@ -160,7 +161,9 @@ def _sessions(value: Any) -> list[Any]:
 
 def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     session = msgspec.convert(value, _Session)
-    lines.pass_over_fields(value, _SESSION, "a session")
+    for key, inner in unknown_fields(value, _SESSION):
+        # Definitions of tools are sent with their names and all.
+        lines.pass_over(f"field {key!r} of a session", compact(inner))
     script = Script()
     if session.system_prompt:
         script.system.append(verbatim(SYSTEM, "text", session.system_prompt))

@@ -13,6 +13,7 @@ from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, PartType, Usage, verbatim
@@ -59,9 +60,9 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
     directory: Any = None
     parent: Any = None
     version: Any = None
-    time: _Time = _Time()
+    time: Any = None
     # In the database alone, and from version 2 on.
-    fork: str | None = None
+    fork: Any = None
     newer: bool = False
     model: Any = None
     tokens_input: Tokens = 0
@@ -69,6 +70,12 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
     tokens_reasoning: Tokens = 0
     tokens_cache_read: Tokens = 0
     tokens_cache_write: Tokens = 0
+
+    @property
+    def created(self) -> float:
+        """When it was begun, in milliseconds since 1970; 0 where nobody knows."""
+        created = self.time.get("created") if isinstance(self.time, dict) else None
+        return float(created) if isinstance(created, int | float) else 0.0
 
     @property
     def total(self) -> Usage:
@@ -83,7 +90,7 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
         found = _VERSION.match(self.version) if isinstance(self.version, str) else None
         if found and not self.newer:
             return tuple(map(int, found.groups())) >= _APART
-        return self.newer or self.time.created >= _APART_FROM
+        return self.newer or self.created >= _APART_FROM
 
 
 class _Message(msgspec.Struct, rename={"model_id": "modelID"}):
@@ -177,6 +184,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     if database.is_database(lines.path):
         yield from _read_database(lines)
         return
+    count = 0
     for number, value in jsonl.values(lines):
         reading = None
         with lines.at(number):
@@ -185,10 +193,13 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             session = msgspec.convert(document.get("info") if exported else document, _Session)
             reading = _Reading(session, lines)
             for each in _exported(document, lines) if exported else _stored(lines.path, session.id):
-                with lines.at(number, each):
+                with lines.at(number, list(each)):
                     reading.take(*each)
         if reading is not None:
+            count += 1
             yield reading.script.conversation(lines.path.stem, NAME, lines.path)
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
 
 
 def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -232,7 +243,10 @@ def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> 
         with lines.at(number, data):
             if whole is not None:
                 reading.take(*whole)
-    reading.finish(session.fork or store.origin(reading.first, session.time.created))
+    if reading.inherits:
+        forked = session.fork if isinstance(session.fork, str) else ""
+        reading.script.parent = forked or store.origin(reading.first, session.created)
+    reading.finish()
     return reading
 
 
@@ -300,7 +314,7 @@ class _Reading:
         self._asked: _Piece | None = None  # the compaction of which the summary is awaited
         self._drafts: dict[str, Draft] = {}
         self._billed, self._model = Usage(), ""
-        self._inherits = False
+        self.inherits = False  # whether it begins with copies of another session's messages
 
     def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Take the next message with its parts."""
@@ -318,9 +332,8 @@ class _Reading:
         else:
             self._assistant(message, pieces)
 
-    def finish(self, origin: str) -> None:
+    def finish(self) -> None:
         """Take what is known of the session as a whole."""
-        self.script.parent = origin if self._inherits else ""
         rest, session = _less(self._session.total, self._billed), self._session
         if session.newer and rest is not None:
             call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
@@ -335,8 +348,8 @@ class _Reading:
         self._billed, self._model = self._billed + usage, model or self._model
         named = f"{time.created:.0f}-{time.completed or 0:.0f}/{step}/{usage.prompt}/{usage.output}"
         id = f"{model}/{named}" if time.created else ""
-        inherited = 0 < time.created < self._session.time.created
-        self._inherits |= inherited
+        inherited = 0 < time.created < self._session.created
+        self.inherits |= inherited
         return Call(model, usage if usage != Usage() else None, id=id, inherited=inherited)
 
     def _user(self, message: _Message, pieces: list[_Piece]) -> None:
@@ -420,7 +433,8 @@ def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:
         return piece
     whose = f"a part of type {piece.type!r}"
     if piece.type not in _READ:
-        lines.pass_over_fields(value, (), whose)
+        if characters_of(value):
+            lines.pass_over(f"part of type {piece.type!r}", value)
         return piece
     lines.pass_over_fields(value, _KNOWN, whose)
     if piece.type in _SPOKEN and piece.text is None:

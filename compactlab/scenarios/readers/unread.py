@@ -59,6 +59,8 @@ _LABELS = (
     "version",
 )
 
+# What a tool is called with: its keys are the tool's own, and all is text.
+_ARGUMENTS = ("args", "arguments", "input")
 
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
@@ -126,16 +128,16 @@ def tokens_of(value: Any) -> int:
     return next(_counts(value, _DEEPEST), 0)
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
+def _texts(value: Any, depth: int, whole: bool = False) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _texts(item, depth - 1)
+            yield from _texts(item, depth - 1, whole)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
-                yield from _texts(item, depth - 1)
+            if whole or not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
+                yield from _texts(item, depth - 1, whole or _plain(key) in _ARGUMENTS)
 
 
 def _counts(value: Any, depth: int) -> Iterator[int]:
