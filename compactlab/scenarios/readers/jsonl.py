@@ -141,7 +141,7 @@ class Lines:
             if self.strict:
                 text = f"{whose} holds something under {key!r}, which is not read"
                 raise InputError(text)
-            self.pass_over(f"field {key!r} of {whose}", inner)
+            self.pass_over(f"field {key!r} of {whose}", {key: inner})
 
     def pass_over_block(self, kind: str, block: Any) -> None:
         """Count a content block of a type that is not known, with all that its record has of it."""

@@ -60,7 +60,7 @@ _LABELS = (
 )
 
 # What a tool is called with: its keys are the tool's own, and all is text.
-_ARGUMENTS = ("args", "arguments", "input")
+_ARGUMENTS = ("args", "argument", "input")
 
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
@@ -137,7 +137,8 @@ def _texts(value: Any, depth: int, whole: bool = False) -> Iterator[str]:
     elif depth and isinstance(value, dict):
         for key, item in value.items():
             if whole or not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
-                yield from _texts(item, depth - 1, whole or _plain(key) in _ARGUMENTS)
+                argued = any(word in _plain(key) for word in _ARGUMENTS)
+                yield from _texts(item, depth - 1, whole or argued)
 
 
 def _counts(value: Any, depth: int) -> Iterator[int]:
