@@ -134,9 +134,8 @@ def test_what_is_wrong_is_named_with_its_line(
 
 
 def test_its_folder(tmp_path: Path) -> None:
-    assert [*places("hermes", {"HERMES_HOME": str(tmp_path)})] == [
-        ("hermes", tmp_path / "sessions")
-    ]
+    found = [path for _, path in places("hermes", {"HERMES_HOME": str(tmp_path)})]
+    assert found == [tmp_path / name for name in ("state.db", "profiles/*/state.db", "sessions")]
 
 
 def test_the_examples_are_read(shared: Path) -> None:
