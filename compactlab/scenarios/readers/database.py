@@ -24,6 +24,7 @@ from compactlab.sim.core.json import LARGEST
 LARGEST_COPY = 4 * 2**30
 COMPANIONS = ("-wal", "-shm", "-journal")
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
+ENCRYPTED = "this is no database of SQLite, or an encrypted one"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100  # bytes
 _TRIES = 4  # to copy what is written meanwhile, or to open what is being checkpointed
@@ -56,6 +57,15 @@ def is_database(path: Path) -> bool:
         return path.is_file() and _header(path).startswith(_MAGIC)
     except OSError:
         return False
+
+
+def is_encrypted(path: Path) -> bool:
+    """Whether a file is called a database, and is neither one nor a text."""
+    try:
+        start = _header(path) if path.suffix.lower() in SUFFIXES and path.is_file() else b""
+    except OSError:
+        return False
+    return not start.startswith(_MAGIC) and any(byte < 9 or byte > 127 for byte in start)
 
 
 def is_companion(path: Path) -> bool:
@@ -99,8 +109,14 @@ class Database:
 
     def rows(self, query: str, *values: Any) -> Iterator[Row]:
         """The rows that a query finds, one after the other."""
-        with _faults(self.path), closing(self._connection.execute(query, values)) as cursor:
-            yield from cursor
+        with _faults(self.path):
+            cursor = self._connection.execute(query, values)
+            try:
+                for row in cursor:  # noqa: UP028 - `yield from` would close it once more
+                    yield row
+            finally:
+                with suppress(sqlite3.Error):  # it may be closed by now
+                    cursor.close()
 
     def records(
         self, table: str, condition: str = "1", *values: Any, order: str = "rowid"
@@ -155,7 +171,7 @@ def _regular(path: Path) -> Path:
         path = Path(os.path.realpath(path))
         size = path.stat().st_size
         if not path.is_file() or not _header(path).startswith(_MAGIC):
-            raise InputError("this is no database of SQLite, or an encrypted one", str(path))
+            raise InputError(ENCRYPTED, str(path))
         for end in COMPANIONS:
             beside = Path(f"{path}{end}")
             if beside.is_symlink() or (beside.exists() and not beside.is_file()):
@@ -285,7 +301,7 @@ def _faults(path: Path) -> Iterator[None]:
         if said == "interrupted":
             said = "it takes too long to search: are its indexes gone?"
         elif said == "file is not a database":
-            said = "this is no database of SQLite, or an encrypted one"
+            said = ENCRYPTED
         raise InputError(said, str(path)) from None
     except OSError as error:
         raise InputError(error.strerror or str(error), str(path)) from None

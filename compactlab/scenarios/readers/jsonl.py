@@ -252,6 +252,8 @@ def peek(path: Path) -> list[Any]:
     """
     if database.is_database(path):
         return [{"sqlite": database.tables(path)}]
+    if database.is_encrypted(path):
+        raise InputError(database.ENCRYPTED, str(path))
     document = _document(path)
     if document is not None:
         return [document]
