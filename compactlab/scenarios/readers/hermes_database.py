@@ -74,10 +74,12 @@ def requests(database: Database, row: Record) -> Iterator[SideRequest]:
             if not task:
                 rest = [a - b for a, b in zip(rest, _usage(each), strict=True)]
                 calls -= _count(each.get("api_call_count"))
-            yield from _divided(each, task, id, each.get("first_seen") or row["started_at"])
+            start = each.get("first_seen") or row["started_at"]
+            yield from _divided(each, task, f"{id}/{task}", start)
     if min(rest) >= 0:
         left = dict(zip(_CLASSES, rest, strict=True))
-        yield from _divided({**row, **left, "api_call_count": calls}, "", id, row["started_at"])
+        whole = {**row, **left, "api_call_count": calls}
+        yield from _divided(whole, "", f"{id}/rest", row["started_at"])
 
 
 def _divided(row: Record, task: str, id: str, time: Any) -> Iterator[SideRequest]:
@@ -87,7 +89,7 @@ def _divided(row: Record, task: str, id: str, time: Any) -> Iterator[SideRequest
     for share in range(number if any(counts) else 0):
         uncached, read, write, output = ((n + share) // number for n in counts)
         usage = Usage(uncached, read, write, output=output)
-        name = f"{id}/{task}/{provider}/{model}/{share}"
+        name = f"{id}/{provider}/{model}/{share}"
         moment = float(time) if isinstance(time, int | float) else 0.0
         yield SideRequest(task or "session", Call(model, usage, id=name), moment)
 
