@@ -25,9 +25,9 @@ ORDER = [
     "strategies.mechanisms", "strategies.summarizers", "strategies.pi", "strategies.openclaw",
     "strategies.program", "strategies",
     "scenarios.readers", "scenarios.engine", "scenarios",
-    "reports.render", "reports.analysis", "reports.charts", "reports.explain", "reports.score",
-    "reports.probe", "reports.audit", "reports.gate", "reports.compare", "reports.tune",
-    "reports.serve", "reports.page",
+    "reports.render", "reports.analysis", "reports.charts", "reports.bill", "reports.explain",
+    "reports.score", "reports.probe", "reports.audit", "reports.gate", "reports.compare",
+    "reports.tune", "reports.serve", "reports.page",
 ]  # fmt: skip
 
 # Each may import the engine and itself, and never another.

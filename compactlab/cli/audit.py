@@ -33,8 +33,8 @@ from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
     from compactlab.reports.audit.ledger import Ledger
-    from compactlab.reports.audit.spent import Session, Spending
-    from compactlab.reports.audit.sums import Sums
+    from compactlab.reports.bill.spent import Session, Spending
+    from compactlab.reports.bill.sums import Sums
     from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation, PassedOver
     from compactlab.sim.experiment.sources import Source
@@ -103,7 +103,7 @@ class Auditor:
 
     def sums(self, paths: Iterable[str]) -> Sums:
         """Add up what was spent in everything below some paths, and no more."""
-        from compactlab.reports.audit.sums import Sums
+        from compactlab.reports.bill.sums import Sums
 
         spending = self._spending(paths, lambda _: None)
         failures = tuple(map(str, self._failures))
@@ -112,7 +112,7 @@ class Auditor:
     def _spending(self, paths: Iterable[str], explain: Callable[[Conversation], None]) -> Spending:
         """What was spent, each request once; it is an error if nothing was."""
         from compactlab.cli.progress import Bar
-        from compactlab.reports.audit.spent import Spending, each_once
+        from compactlab.reports.bill.spent import Spending, each_once
 
         paths = list(paths)
         sources = self._sources(paths)
@@ -169,7 +169,7 @@ class Auditor:
 
     def _of_source(self, source: Source, explain: Callable[[Conversation], None]) -> list[Session]:
         """The sessions of a file; what is wrong with it costs itself alone."""
-        from compactlab.reports.audit.spent import session_of
+        from compactlab.reports.bill.spent import session_of
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
@@ -205,7 +205,7 @@ class Auditor:
         return not wanted or own == wanted or own.replace("\\", "/").endswith(f"/{wanted}")
 
     def _reasons(self) -> list[str]:
-        from compactlab.reports.audit.caveats import passed_over
+        from compactlab.reports.bill.caveats import passed_over
 
         return passed_over(self._passed)
 
@@ -299,7 +299,7 @@ def audit(
     auditor = Auditor(known_models(models_file), strict, start, project)
     places = named_or_usual(paths, client)
     if sums:
-        from compactlab.reports.audit.sums import sums as document
+        from compactlab.reports.bill.sums import sums as document
 
         found = shown(auditor.sums(places))
         _tell(document(found), as_json=as_json)

@@ -89,10 +89,14 @@ def _sources(paths: Sequence[str], strict: bool) -> tuple[list[Source], int, lis
 def _plain(figures: Anatomy) -> dict[str, Any]:
     import msgspec
 
+    from compactlab.reports.bill.spent import data_of
+
+    purposes = [{"purpose": name, **data_of(each)} for name, each in figures.purposes.items()]
+    own = ("spent", "purposes", "passed_over")
     return {
-        **asdict(figures),
-        "usage": msgspec.to_builtins(figures.usage),
-        "output_doubtful": figures.output_doubtful,
+        **{name: value for name, value in asdict(figures).items() if name not in own},
+        "passed_over": msgspec.to_builtins(figures.passed_over),
+        "spent": {**data_of(figures.spent), "by_purpose": purposes},
     }
 
 
@@ -109,9 +113,9 @@ def _text(figures: Anatomy) -> str:
         ("tokens by tool", _listed(figures.tokens_by_tool) or "none"),
         ("images", f"{figures.images:,}"),
         ("gaps", _gaps(figures.gaps)),
-        ("recorded input", _input(figures)),
-        ("recorded output", _output(figures)),
-        ("cost", _cost(figures)),
+        ("recorded input", _NO_USAGE if figures.unrecorded else _input(figures)),
+        ("recorded output", _NO_USAGE if figures.unrecorded else _output(figures)),
+        ("cost", _NO_USAGE if figures.unrecorded else _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
         ("passed over", "; ".join(map(str, figures.passed_over)) or "nothing"),
@@ -131,9 +135,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def _input(figures: Anatomy) -> str:
-    if figures.unrecorded:
-        return _NO_USAGE
-    usage = figures.usage
+    usage = figures.spent.usage
     return (
         f"{usage.uncached:,} uncached, {usage.cache_read:,} read, {usage.cache_write:,} written "
         f"({usage.cache_write_5m:,} for 5 min, {usage.cache_write_1h:,} for 1 h)"
@@ -141,22 +143,32 @@ def _input(figures: Anatomy) -> str:
 
 
 def _output(figures: Anatomy) -> str:
-    if figures.unrecorded:
-        return _NO_USAGE
-    recorded = f"{figures.usage.output:,}"
-    if not figures.output_doubtful:
-        return recorded
+    spent = figures.spent
+    if not spent.estimated:
+        return f"{spent.usage.output:,}"
+    recorded = spent.usage.output - spent.estimated
     return (
-        f"{recorded}, which is too low, and so is the cost: the texts of the answers count "
-        f"{figures.output_counted:,} (such logs are written while answers stream)"
+        f"{spent.usage.output:,}, of which {spent.estimated:,} are estimated: the log recorded "
+        f"{recorded:,}, as it counted answers before they had ended, so their texts are counted"
     )
 
 
 def _cost(figures: Anatomy) -> str:
-    if figures.cost_usd is None:
-        return _NO_USAGE if not figures.unpriced else "no price"
-    without = f" ({counted(figures.unpriced, 'call')} without a price)" if figures.unpriced else ""
-    return f"${figures.cost_usd:,.2f}{without}"
+    spent = figures.spent
+    if spent.total is None:
+        return "no price"
+    least = "at least " if spent.at_least else ""
+    without = f" ({counted(spent.unpriced, 'call')} without a price)" if spent.unpriced else ""
+    parts = [
+        f"{name.replace('_', ' ')} {_dollars(each.total)}"
+        for name, each in figures.purposes.items()
+    ]
+    split = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    return f"{least}{_dollars(spent.total)}{split}{without}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "of no known price" if amount is None else f"${amount:,.2f}"
 
 
 _NO_USAGE = "no usage recorded"

@@ -157,13 +157,16 @@ def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
 class AsRecorded(Strategy):
     """Compact where the recording says that its agent did, to what it says was left.
 
-    The session as recorded. On synthetic conversations it keeps everything.
+    The session as recorded. On synthetic conversations it keeps everything. A compaction costs what
+    the log says; where the log does not say it, it costs nothing, and reports tell how many do.
     """
 
     def compact(self, view: View, host: Host) -> View:
         """Repeat the recorded compactions that are new since the last call."""
         done = host.notes.get("done", 0)
         for recorded in host.recorded[done:]:
+            if recorded.compaction.call is not None:
+                host.charge(view, recorded.compaction.call)
             view = view.with_messages(_repeat(view.messages, recorded, host.log))
         host.notes["done"] = len(host.recorded)
         return view

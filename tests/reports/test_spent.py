@@ -10,8 +10,8 @@ import pytest
 
 from compactlab.reports.audit.audit import audit
 from compactlab.reports.audit.ledger import AuditedFile
-from compactlab.reports.audit.spent import Session, Spending, spent
-from compactlab.reports.audit.sums import Sums, sums
+from compactlab.reports.bill.spent import Session, Spending, spent
+from compactlab.reports.bill.sums import Sums, sums
 from compactlab.reports.render import terminal
 from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.models.model import find_model

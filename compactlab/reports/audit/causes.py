@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from compactlab.reports.audit.caveats import not_understood, passed_over
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
+from compactlab.reports.bill.caveats import not_understood, passed_over
 from compactlab.reports.charts.palette import PATTERNS, cause_colours
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show

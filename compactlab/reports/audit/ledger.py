@@ -14,8 +14,8 @@ from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.rereads import Rereads
-from compactlab.reports.audit.spent import Spending
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
+from compactlab.reports.bill.spent import Spending
 from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.models.model import Model

@@ -23,9 +23,9 @@ from compactlab.reports.audit.causes import (
 from compactlab.reports.audit.data import Miss, data, worst
 from compactlab.reports.audit.inquest import agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
-from compactlab.reports.audit.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.audit.thrash import compacted
+from compactlab.reports.bill.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.render.document import (
     Block,
     Column,

@@ -326,6 +326,8 @@ def _totals(account: Account) -> Iterator[str]:
         f"cost: {of('cost_usd')} USD for {of('calls')} calls; side calls {of('side_cost_usd')} "
         f"USD, of which summaries {of('summary_cost_usd')} USD"
     )
+    if figures["recorded_usd"] is not None:
+        yield f"the log's own bill: {of('recorded_usd')} USD, as compactlab audit has it"
     if figures["amnesia_need"] is not None:
         yield f"fact recall{_recall(figures)}; miss rate, all needs: {of('amnesia_need')}"
     yield (

@@ -119,7 +119,8 @@ class Lines:
         except RefusedError as error:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            reason = _reason(error)
+            torn = number and not self.strict and not _is_json(self._record)
+            reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
                 raise fault from None

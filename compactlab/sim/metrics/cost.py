@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from statistics import fmean, median
 
+from compactlab.sim.core.errors import ModelError
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
 from compactlab.sim.metrics.run_data import RunData, above_input
 from compactlab.sim.replay.options import RECORDED
+from compactlab.sim.replay.recorded_bill import billed, priced
 
 # What a replay costs: money, and tokens by billing class.
 
@@ -53,33 +55,45 @@ def cost_output_usd(data: RunData) -> float:
 
 
 def recorded_usd(data: RunData) -> float | None:
-    """Dollars of the usage that the log itself holds, at the prices of the replay.
+    """Dollars that the log itself bills: what ``compactlab audit`` says of the session.
 
-    The same calls at the same prices as ``cost_usd`` of ``as_recorded``, so the two should be
-    equal. Input and output as the log has them; logs of streamed answers undercount the output. A
-    log holds no requests for summaries. Only where the recorded models are replayed and every call
-    has its usage.
+    All its requests, with those for compactions and those beside its answers. Output that was
+    counted before an answer had ended is counted by its text. Only where the recorded models are
+    replayed, every call has its usage, and every request a price.
     """
-    return _recorded(data, output=True)
+    if not _is_recorded(data):
+        return None
+    find = data.trace.catalogue.billed
+    dollars: list[float] = []
+    try:
+        for request in billed(data.conversation, lambda name: find(name).tokenizer):
+            bill, searches = priced(request, find(request.call.model))
+            dollars += [*bill, searches]
+    except ModelError:
+        return None
+    return math.fsum(dollars) if dollars else None
 
 
 def recorded_input_usd(data: RunData) -> float | None:
-    """The same of the prompts alone: what the deviation of a replay is measured by."""
-    return _recorded(data, output=False)
-
-
-def _recorded(data: RunData, *, output: bool) -> float | None:
-    if data.trace.header.model != RECORDED:
+    """Dollars of the log's own prompts: what the deviation of a replay is measured by."""
+    if not _is_recorded(data):
         return None
     calls = {message.id: message.call for message in data.conversation.calls}
     dollars = []
     for step in data.trace.steps:
-        call = calls.get(step.answer)
-        if call is None or call.usage is None:
-            return None
-        bill = data.prices(step.model, step.time, call.usage.prompt).bill(call.usage)
-        dollars.append(math.fsum(bill) if output else math.fsum(bill) - bill.output)
+        call = calls[step.answer]
+        if call is not None and call.usage is not None:
+            bill = data.prices(step.model, step.time, call.usage.prompt).bill(call.usage)
+            dollars.append(math.fsum(bill) - bill.output)
     return math.fsum(dollars) if dollars else None
+
+
+def _is_recorded(data: RunData) -> bool:
+    """Whether the recorded models are replayed, and every call has its usage."""
+    if data.trace.header.model != RECORDED:
+        return False
+    known = {m.id for m in data.conversation.calls if m.call is not None and m.call.usage}
+    return all(step.answer in known for step in data.trace.steps)
 
 
 def tokens_uncached(data: RunData) -> int:
@@ -121,7 +135,7 @@ COST = (
            _ANTHROPIC, cost_write_usd),
     Metric("USD", "neither", "cost of answers, part of cost_usd", OVER_CALLS, _ANTHROPIC,
            cost_output_usd),
-    Metric("USD", "neither", "cost of the log's own usage at the same prices", OVER_CALLS,
+    Metric("USD", "neither", "cost of all requests that the log bills", OVER_REQUESTS,
            OWN, recorded_usd),
     Metric("USD", "neither", "cost of the log's own prompts, part of recorded_usd", OVER_CALLS,
            OWN, recorded_input_usd),

@@ -83,7 +83,8 @@ class Caller:
         targets = frozenset(event.to for event in rewinds)
         self.session = Session(strategy.parts, View(system), targets)
         writer = options.summarizer and options.summarizer.bound(conversation, options.seed)
-        self.side = SideCalls(strategy.spec, writer, self.meter, self.session)
+        recorded = options.catalogue if self.as_recorded else None
+        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded)
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
@@ -92,6 +93,7 @@ class Caller:
             Services(
                 summarize=self.side.summarize,
                 run_turn=self.side.run_turn,
+                charge=self.side.charge,
                 fetch=self.outbox.fetch,
                 rng=self.script.rng,
                 needs=self.script.needs,

@@ -10,7 +10,7 @@ from typing import Any
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.memory import Remembered
-from compactlab.sim.core.message import Message, Part, Usage, Weight
+from compactlab.sim.core.message import Call, Message, Part, Usage, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.facts.needs import Later
@@ -30,6 +30,7 @@ class Services:
 
     summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
     run_turn: Callable[[Host, View, TurnRequest], View] = _nobody
+    charge: Callable[[Host, View, Call], None] = _nobody
     fetch: Callable[[Host, str], str] = _nobody
     rng: Callable[[Host, str], random.Random] = _nobody
     needs: Callable[[Host], Later] = _nobody
@@ -188,6 +189,19 @@ class Host:
             The view with the messages of the turn.
         """
         return self._services.run_turn(self, view, request)
+
+    def charge(self, view: View, call: Call) -> None:
+        """Bill a request for a summary that the recorded agent made.
+
+        Parameters
+        ----------
+        view
+            The live prompt, which the request is taken to ride on.
+        call
+            What the log tells of it. Where the recorded models are replayed, it costs what the log
+            says; else what it would cost now.
+        """
+        self._services.charge(self, view, call)
 
     def mark(self, messages: int) -> None:
         """Have the client mark the end of so many leading messages, from the next request on.

@@ -9,8 +9,12 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, RecordedRequest, Usage
 from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.rates import Bill
 from compactlab.sim.replay.recording import exchanges
 
 T = TypeVar("T")
@@ -109,6 +113,25 @@ def output_of(answer: Message, call: RecordedRequest, tokenizer: Callable[[str],
         return recorded
     counted = tokenizer(call.model).message(answer)
     return counted if recorded < _SHARE * counted else recorded
+
+
+def priced(request: BilledRequest, model: Model) -> tuple[Bill, float]:
+    """Dollars of a request by class of tokens, and dollars of its web searches.
+
+    Raises
+    ------
+    ModelError
+        If a price of the model is not known.
+    """
+    search = 0.0
+    if request.searches:
+        if model.search is None:
+            raise ModelError(f"no price of a web search is known of {model.name}")
+        search = request.searches * model.search
+        if request.usage == Usage():
+            return Bill(0.0, 0.0, 0.0, 0.0), search
+    rates = prices_of(model).rates(request.time, request.usage.prompt)
+    return rates.bill(request.usage), search
 
 
 def once(sessions: Sequence[Sequence[T]], request: Callable[[T], BilledRequest]) -> list[list[T]]:

@@ -10,9 +10,10 @@ import msgspec
 
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.memory import Remembered
-from compactlab.sim.core.message import Message, Part, Role, Usage, plain, verbatim
+from compactlab.sim.core.message import Call, Message, Part, Role, Usage, plain, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
@@ -64,6 +65,8 @@ class SideCalls:
     summarizer: Summarizer | None  # says what the model would write; None if nobody does
     meter: Meter
     session: Session
+    # Finds the models of recorded requests, if these are billed as the log has them.
+    recorded: Catalogue | None = None
     made: list[SideCall] = field(default_factory=list)
     created: int = 0
     turns: list[Message] = field(default_factory=list)
@@ -97,6 +100,21 @@ class SideCalls:
             host, "summary", prompt, "compaction_call", output, faults=wrong, waits=request.waits
         )
         return parts
+
+    def charge(self, host: Host, view: View, call: Call) -> None:
+        """Bill a recorded request for a summary."""
+        prompt = View(view.system, Messages([*view.messages, _message("request", "user", "")]))
+        known = call.usage or Usage()
+        if self.recorded is None or not call.model:
+            self._bill_side(host, "summary", prompt, "compaction_call", known.output)
+            return
+        model = self.recorded.find(call.model)
+        bill = self.meter.side(model, prompt, host.now, host.ttl, "compaction_call")
+        missed = known.prompt - known.cache_read
+        causes = {"compaction_call": missed} if missed else {}
+        cycle = len(self.session.state.compactions)
+        made = SideCall("summary", model.name, host.now, known, causes, cycle, place=bill.place)
+        self.made.append(made)
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn, before what nobody has answered yet; bill its calls."""

@@ -1,0 +1,1 @@
+"""What a log says was spent: added up, shown as tables, with the caveats under them."""

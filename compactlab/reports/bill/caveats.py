@@ -1,0 +1,68 @@
+"""What a recorded bill lacks, or holds as an estimate: the sentences that stand under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from compactlab.reports.bill.spent import Spent
+from compactlab.reports.render.document import name
+from compactlab.reports.render.text import counted, dollars, listed
+from compactlab.sim.core.conversation import PassedOver
+
+_KINDS = 5  # of what was not understood that are named
+
+# What was skipped and why, by the key of the reason in the JSON.
+REASONS = {
+    "no_known_format": ("file", "of unknown format"),
+    "no_usage": ("session", "without recorded usage"),
+    "counted_elsewhere": ("session", "whose calls are all in other files"),
+    "too_old": ("session", "from before the day that was named"),
+    "other_project": ("session", "of other projects"),
+}
+
+
+def passed_over(reasons: Mapping[str, int]) -> list[str]:
+    """What was skipped, in words.
+
+    Examples
+    --------
+    >>> passed_over({"no_usage": 2})
+    ['2 sessions without recorded usage']
+    """
+    pairs = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
+    return [" ".join(each) for each in pairs]
+
+
+def not_understood(kinds: Sequence[PassedOver]) -> list[str]:
+    """What of the files was passed over, in words.
+
+    Examples
+    --------
+    >>> from compactlab.reports.render.document import with_names
+    >>> with_names(*not_understood([PassedOver("record 'poem'", 2, 40)]))
+    "Not understood and passed over: 2 x record 'poem' (40 characters)."
+    """
+    if not kinds:
+        return []
+    most = sorted(kinds, key=lambda each: (-each.tokens, -each.characters, each.kind))
+    words = [name(str(each)) for each in most[:_KINDS]]
+    words += [counted(len(most) - _KINDS, "other kind")] * (len(most) > _KINDS)
+    tokens = sum(each.tokens for each in kinds)
+    lacking = f" The bill lacks the {tokens:,} tokens that it counts." if tokens else ""
+    return [f"Not understood and passed over: {listed(words)}.{lacking}"]
+
+
+def estimates(spent: Spent) -> Iterator[str]:
+    """What of a bill is not the log's own figure, or not the session's own."""
+    if spent.estimated:
+        yield (
+            f"The log counted some answers before they had ended. Their texts are counted instead: "
+            f"{spent.estimated:,} tokens of output, ${dollars(spent.estimated_output)} of this "
+            "bill, are estimated."
+        )
+    if spent.inherited:
+        yield (
+            f"{counted(spent.inherited, 'request')} (${dollars(spent.inherited_total)}) were made "
+            "in a session from which a fork was made, and whose own log was not read. Their days "
+            "are not known."
+        )

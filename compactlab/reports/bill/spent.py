@@ -1,0 +1,306 @@
+"""What was spent: the whole recorded bill, in all and by purpose, model, day, project and session.
+
+The same sums as those of ccusage: each request once, at the prices of its day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from math import fsum
+from typing import Any, NamedTuple
+
+from compactlab.reports.render.text import plain
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.rates import Bill
+from compactlab.sim.replay.recorded_bill import ANSWER, BilledRequest, billed, once, priced
+
+UNDATED = "undated"
+UNPLACED = "(not named)"
+AGENTS = ("main agents", "sub-agents")
+
+
+class Billed(NamedTuple):
+    """A recorded request, and the model at whose prices it was billed."""
+
+    request: BilledRequest
+    model: Model
+
+
+@dataclass(frozen=True)
+class Session:
+    """The requests of one session, and what is known of where they were made.
+
+    Parameters
+    ----------
+    name, file
+        Its id, and the file that it was read from.
+    project, subagent
+        The folder that the agent worked in; whether another agent gave it its task.
+    calls
+        Its requests.
+    missing
+        Tokens that the log counts in records that were not understood.
+    """
+
+    name: str
+    file: str
+    project: str
+    subagent: bool
+    calls: Sequence[Billed]
+    missing: int = 0
+
+
+def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Session:
+    """The requests that a log bills."""
+    known: dict[str, Model] = {}
+
+    def model(name: str) -> Model:
+        if name not in known:
+            try:
+                known[name] = find(name)
+            except ModelError:
+                # Its tokens count also where nothing else is known of it.
+                known[name] = Model(name or UNPLACED, 0, 0, Tokenizer(), "", None)
+        return known[name]
+
+    requests = billed(conversation, lambda name: model(name).tokenizer)
+    return Session(
+        conversation.id,
+        conversation.source,
+        conversation.project,
+        conversation.subagent,
+        [Billed(each, model(each.call.model)) for each in requests],
+        sum(each.tokens for each in conversation.passed_over),
+    )
+
+
+def each_once(sessions: Sequence[Session]) -> list[Session]:
+    """The same sessions, with each request in one of them alone."""
+    kept = once([session.calls for session in sessions], lambda call: call.request)
+    return [replace(one, calls=calls) for one, calls in zip(sessions, kept, strict=True)]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What some requests came to.
+
+    Parameters
+    ----------
+    calls
+        How many they were.
+    usage
+        Their tokens by billing class.
+    bill
+        Dollars by class, of the calls whose prices are known; None if that is none of them.
+    unpriced
+        Calls whose prices are not known.
+    searches, searched
+        Web searches, and their dollars.
+    estimated, estimated_output
+        Tokens of output that are counted by the answers' texts, and their dollars.
+    inherited, inherited_total
+        Calls that a fork repeats from its parent and that stand in no other file; their dollars.
+    missing
+        Tokens of records that were not understood.
+    """
+
+    calls: int
+    usage: Usage
+    bill: Bill | None
+    unpriced: int = 0
+    searches: int = 0
+    searched: float = 0.0
+    estimated: int = 0
+    estimated_output: float = 0.0
+    inherited: int = 0
+    inherited_total: float = 0.0
+    missing: int = 0
+
+    @property
+    def input(self) -> float | None:
+        """Dollars of the prompts."""
+        return None if self.bill is None else fsum(self.bill[:-1])
+
+    @property
+    def output(self) -> float | None:
+        """Dollars of the answers."""
+        return None if self.bill is None else self.bill.output
+
+    @property
+    def total(self) -> float | None:
+        """Dollars in all."""
+        return None if self.bill is None else fsum((*self.bill, self.searched))
+
+    @property
+    def at_least(self) -> bool:
+        """Whether more was spent than can be told."""
+        return bool(self.unpriced or self.missing)
+
+
+def spent(calls: Iterable[Billed], missing: int = 0) -> Spent:
+    """Add up what some requests came to."""
+    usages, bills = [Usage()], [Bill(0.0, 0.0, 0.0, 0.0)]
+    unpriced = searches = estimated = inherited = 0
+    searched, guessed, repeated = [0.0], [0.0], [0.0]
+    for request, model in calls:
+        usage = request.usage
+        usages.append(usage)
+        searches += request.searches
+        estimated += request.estimated
+        inherited += request.call.inherited
+        try:
+            bill, price = priced(request, model)
+        except ModelError:
+            unpriced += 1
+            continue
+        bills.append(bill)
+        searched.append(price)
+        guessed.append(bill.output * request.estimated / usage.output if usage.output else 0.0)
+        repeated.append(fsum((*bill, price)) if request.call.inherited else 0.0)
+    whole = Usage(*(sum(getattr(u, name) for u in usages) for name in Usage.__struct_fields__))
+    sums = Bill(*(fsum(column) for column in zip(*bills, strict=True)))
+    count = len(usages) - 1
+    return Spent(
+        count,
+        whole,
+        sums if unpriced < count or not count else None,
+        unpriced,
+        searches,
+        fsum(searched),
+        estimated,
+        fsum(guessed),
+        inherited,
+        fsum(repeated),
+        missing,
+    )
+
+
+def day_of(time: float, zone: tzinfo = UTC) -> str:
+    """The day of a request."""
+    try:
+        return f"{datetime.fromtimestamp(time, zone):%Y-%m-%d}" if time else UNDATED
+    except (ValueError, OverflowError, OSError):
+        return UNDATED
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was spent in some sessions.
+
+    Parameters
+    ----------
+    sessions
+        The sessions.
+    zone
+        The time zone of days.
+    """
+
+    sessions: Sequence[Session]
+    zone: tzinfo = UTC
+
+    @property
+    def whole(self) -> Spent:
+        """All of it."""
+        return self._of(self.sessions)
+
+    def by_purpose(self) -> Mapping[str, Spent]:
+        """By what requests were for: answers first, then the most expensive."""
+        groups = _by((call.request.purpose, call) for each in self.sessions for call in each.calls)
+        answers = {name: each for name, each in groups.items() if name == ANSWER}
+        return {**answers, **_dearest(groups)}
+
+    def by_model(self) -> Mapping[str, Spent]:
+        """By the model, in the order of names."""
+        return _by((call.model.name, call) for each in self.sessions for call in each.calls)
+
+    def by_day(self) -> Mapping[str, Spent]:
+        """By the day on which a call began, the first one first."""
+        calls = (call for each in self.sessions for call in each.calls)
+        return _by((day_of(call.request.time, self.zone), call) for call in calls)
+
+    def by_project(self) -> Mapping[str, Spent]:
+        """By the folder that the agent worked in, the most expensive first."""
+        return _dearest(self._groups(lambda session: session.project or UNPLACED))
+
+    def by_agent(self) -> Mapping[str, Spent]:
+        """Main agents and sub-agents apart."""
+        return self._groups(lambda session: AGENTS[session.subagent])
+
+    def by_session(self) -> list[tuple[Session, Spent]]:
+        """By session, the most expensive first."""
+        pairs = [(each, self._of([each])) for each in self.sessions]
+        return sorted(pairs, key=lambda pair: (-(pair[1].total or 0.0), pair[0].name))
+
+    def data(self) -> dict[str, Any]:
+        """All of it for programs: ``docs/formats.md`` says what the keys mean."""
+        groups = {
+            "purpose": self.by_purpose(),
+            "day": self.by_day(),
+            "model": self.by_model(),
+            "project": self.by_project(),
+            "agent": self.by_agent(),
+        }
+        return {
+            **data_of(self.whole),
+            **{
+                f"by_{title}": [{title: name, **data_of(each)} for name, each in group.items()]
+                for title, group in groups.items()
+            },
+            "by_session": [
+                {"session": session.name, "file": session.file, **data_of(each)}
+                for session, each in self.by_session()
+            ],
+        }
+
+    def _groups(self, name: Callable[[Session], str]) -> dict[str, Spent]:
+        groups: dict[str, list[Session]] = {}
+        for session in self.sessions:
+            groups.setdefault(name(session), []).append(session)
+        return {each: self._of(groups[each]) for each in sorted(groups)}
+
+    def _of(self, sessions: Iterable[Session]) -> Spent:
+        sessions = [*sessions]
+        calls = (call for session in sessions for call in session.calls)
+        return spent(calls, sum(session.missing for session in sessions))
+
+
+def _by(named: Iterable[tuple[str, Billed]]) -> dict[str, Spent]:
+    groups: dict[str, list[Billed]] = {}
+    for name, call in named:
+        groups.setdefault(name, []).append(call)
+    return {name: spent(groups[name]) for name in sorted(groups)}
+
+
+def _dearest(groups: Mapping[str, Spent]) -> dict[str, Spent]:
+    return dict(sorted(groups.items(), key=lambda pair: -(pair[1].total or 0.0)))
+
+
+def data_of(each: Spent) -> dict[str, Any]:
+    """What some requests came to, for programs."""
+    usage = each.usage
+    return {
+        "calls": each.calls,
+        "uncached_tokens": usage.uncached,
+        "write_5m_tokens": usage.cache_write_5m,
+        "write_1h_tokens": usage.cache_write_1h,
+        "read_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+        "unpriced_calls": each.unpriced,
+        "input_usd": plain(each.input),
+        "output_usd": plain(each.output),
+        "searches": each.searches,
+        "searches_usd": plain(each.searched),
+        "total_usd": plain(each.total),
+        "at_least": each.at_least,
+        "tokens_passed_over": each.missing,
+        "estimated_output_tokens": each.estimated,
+        "estimated_output_usd": plain(each.estimated_output),
+        "inherited_calls": each.inherited,
+        "inherited_usd": plain(each.inherited_total),
+    }

@@ -1,0 +1,142 @@
+"""What was spent as a document: on its own for ``audit --sums``, and as a part of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from compactlab.reports.bill.caveats import estimates, not_understood, passed_over
+from compactlab.reports.bill.spent import AGENTS, UNPLACED, Session, Spending, Spent
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Table,
+    TableRow,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import counted, dollars, listed, shorten, show
+from compactlab.sim.core.conversation import PassedOver
+from compactlab.sim.replay.recorded_bill import ANSWER
+
+# The last days, and the most expensive projects and sessions, that are shown on a terminal.
+DAYS, PROJECTS, SESSIONS = 7, 8, 12
+_NAME = 40
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What was spent, and what could not be read; no forecasts and no causes."""
+
+    spending: Spending
+    passed_over: Mapping[str, int]
+    failures: tuple[str, ...]
+    not_understood: tuple[PassedOver, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """All of it for programs."""
+        return {
+            "spent": self.spending.data(),
+            "passed_over": dict(self.passed_over),
+            "not_understood": [msgspec.to_builtins(each) for each in self.not_understood],
+            "failures": list(self.failures),
+        }
+
+
+def sums(found: Sums) -> Document:
+    """What was spent, by model, project, agent, day and session."""
+    whole, sessions = found.spending.whole, len(found.spending.sessions)
+    price = "no price is known" if whole.total is None else f"${dollars(whole.total)}"
+    if whole.at_least and whole.total is not None:
+        price = f"at least {price}"
+    if whole.unpriced and whole.total is not None:
+        price += f" without {counted(whole.unpriced, 'call')} of unknown prices"
+    scope = f"{counted(whole.calls, 'call')} of {counted(sessions, 'session')}: {price}"
+    skipped = [f"Skipped: {listed(passed_over(found.passed_over))}."] if found.passed_over else []
+    blocks = (
+        sentences([scope], "strong", bullets=False),
+        *bill_of(found.spending, DAYS, PROJECTS, sessions=SESSIONS),
+        sentences([*skipped, *not_understood(found.not_understood)], "quiet"),
+    )
+    return Document(blocks, data=found.data)
+
+
+_SPENT = (
+    Column("calls"),
+    Column("plain", rank=4, group="tokens"),
+    Column("written", rank=3, group="tokens"),
+    Column("read", rank=2, group="tokens"),
+    Column("output", rank=1, group="tokens"),
+    Column("input, $"),
+    Column("output, $"),
+    Column("total, $"),
+)
+
+
+def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> Iterator[Block]:
+    """The whole bill; of days the last so many, of projects and sessions the most expensive."""
+    yield Heading("What was spent?", level=2)
+    lines = [TableRow(_cells(model, each)) for model, each in spending.by_model().items()]
+    lines.append(TableRow(_cells("all", spending.whole), "strong"))
+    yield Table((Column("model", words=True), *_SPENT), tuple(lines))
+    yield sentences([*estimates(spending.whole)])
+    purposes = spending.by_purpose()
+    if purposes.keys() != {ANSWER}:
+        yield _table("for", [(each.replace("_", " "), sum) for each, sum in purposes.items()])
+    agents = spending.by_agent()
+    if AGENTS[True] in agents:
+        yield _table("agent", [*agents.items()])
+    by_project = [*spending.by_project().items()]
+    if {project for project, _ in by_project} != {UNPLACED}:
+        yield _table("project", [(_short(each), sum) for each, sum in by_project[:projects]])
+        yield _left(len(by_project), projects, "most expensive projects")
+    by_day = [*spending.by_day().items()]
+    yield _table("day", by_day[-days:])
+    yield _left(len(by_day), days, "last days")
+    if sessions:
+        by_session = spending.by_session()
+        yield _table("session", [(_called(each), sum) for each, sum in by_session[:sessions]])
+        yield _left(len(by_session), sessions, "most expensive sessions")
+
+
+def _table(title: str, groups: list[tuple[str, Spent]]) -> Table:
+    return Table(
+        (Column(title, words=True), *_SPENT), rows(_cells(each, sum) for each, sum in groups)
+    )
+
+
+def _left(number: int, shown: int, what: str) -> Block:
+    text = f"These are the {shown} {what} of {number:,}; --json has all."
+    return sentences([text] * (number > shown))
+
+
+def _short(path: str) -> str:
+    """The end of a path, which tells it from others."""
+    return path if len(path) <= _NAME else f"\N{HORIZONTAL ELLIPSIS}{path[1 - _NAME :]}"
+
+
+def _called(session: Session) -> str:
+    return shorten(session.name, _NAME)
+
+
+def _cells(title: str, each: Spent) -> tuple[str, ...]:
+    usage = each.usage
+    tokens = (usage.uncached, usage.cache_write, usage.cache_read, usage.output)
+    return (
+        name(title),
+        f"{each.calls:,}",
+        *(show(part, "tokens") for part in tokens),
+        *(_least(part, each) for part in (each.input, each.output, each.total)),
+    )
+
+
+def _least(dollars: float | None, each: Spent) -> str:
+    """Dollars; at least so many, where prices or tokens are not known."""
+    more = "\N{GREATER-THAN OR EQUAL TO}" if each.at_least and dollars is not None else ""
+    return f"{more}{show(dollars, 'USD')}"
