@@ -248,7 +248,7 @@ def logged(tmp_path: Path) -> Iterator[Server]:
     for log in logs:
         log.write_text("no transcript")
     with Server(
-        page(CHOICES, LIMIT, ["<one>", "two"]), (TELLS,), CHOICES, 0, LIMIT, logs
+        page(CHOICES, LIMIT, ["<one>", "two"]), (TELLS,), CHOICES, 0, LIMIT, logs=logs
     ) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
