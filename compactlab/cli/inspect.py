@@ -120,6 +120,10 @@ def _text(figures: Anatomy) -> str:
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
         ("passed over", "; ".join(map(str, figures.passed_over)) or "nothing"),
     ]  # fmt: skip
+    if figures.parent:
+        spent = figures.spent
+        rows.insert(1, ("forked from", f"{figures.parent}: {counted(spent.inherited, 'call')} of "
+                        f"the bill, ${spent.inherited_total:,.2f}, are its parent's"))  # fmt: skip
     lines = [figures.conversation, *(f"  {title:<18} {text}" for title, text in rows)]
     return "\n".join(map(_visible, lines))
 

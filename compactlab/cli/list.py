@@ -293,9 +293,9 @@ def _metrics() -> list[Listed]:
 
 
 def _formats() -> list[Listed]:
-    from compactlab.scenarios.readers.transcript import FORMATS
+    from compactlab.scenarios.readers.transcript import formats
 
-    return [{"name": form.name, "meaning": form.description} for form in FORMATS]
+    return [{"name": form.name, "meaning": form.description} for form in formats().values()]
 
 
 _KINDS: dict[str, Callable[[], list[Listed]]] = {

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,13 +28,13 @@ from compactlab.scenarios.plain import (
 from compactlab.scenarios.readers import transcript
 from compactlab.scenarios.readers.database import is_database
 from compactlab.scenarios.readers.folders import files_like
-from compactlab.scenarios.readers.transcript import find, read_as
+from compactlab.scenarios.readers.transcript import find, format_of, read_as
 from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.scenarios.working_set import WorkingSet
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.errors import InputError, UsageError, unknown
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
 from compactlab.sim.experiment.sources import (
@@ -249,11 +250,17 @@ def _names(files: list[Path]) -> list[str]:
 
 def content_of_file(file: Path, *, strict: bool) -> str:
     """Of a transcript: a digest of its bytes, and of the code that reads it."""
+    code = [transcript.__name__]
+    package = ""
+    with suppress(InputError):  # it will be a row of its own when it is read
+        form = format_of(file)
+        package = form.package if form else ""
+        code += [package.rpartition(", ")[2]] if package else []
     whole, session = transcript.named(file)
     # What was written last to a database stands beside it.
     log = Path(f"{whole}-wal") if is_database(whole) else None
     digests = f"{_digest(whole)} {session} {_digest(log) if log and log.exists() else ''}"
-    return f"{digests} {digest_of_modules([transcript.__name__])} {strict}"
+    return f"{digests} {digest_of_modules(code)} {package} {strict}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:

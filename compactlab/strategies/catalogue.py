@@ -7,19 +7,19 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
 
 import compactlab.strategies as built_in
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import PACKAGE
 from compactlab.sim.core.loading import class_at, with_source
+from compactlab.sim.core.plugins import installed, loaded
 from compactlab.sim.core.spec import FROZEN, build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import forget as forget_summarizers
 
-GROUP = "compactlab.strategies"
+KIND = "strategies"
 EXEC = "exec"
 """The strategy that runs a program: it has no default, and so is not among the others."""
 # Its one argument that everybody gives need not be named.
@@ -99,24 +99,16 @@ def strategies() -> dict[str, type[Strategy]]:
     A built-in name wins over an installed one. What cannot be loaded is not among them; who names
     it is told why.
     """
-    installed: dict[str, type[Strategy]] = {}
-    for point in entry_points(group=GROUP):
+    others: dict[str, type[Strategy]] = {}
+    for name, point in installed(KIND).items():
         with suppress(UsageError):
-            installed[point.name] = _installed(point)
-    return installed | _ours()
+            others[name] = loaded(point, check_class)
+    return others | _ours()
 
 
 @cache
 def _ours() -> dict[str, type[Strategy]]:
     return {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
-
-
-def _installed(point: EntryPoint) -> type[Strategy]:
-    try:
-        loaded = point.load()
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"{point.name} cannot be loaded: {error}") from None
-    return check_class(point.name, loaded)
 
 
 def check_class(name: str, cls: object) -> type[Strategy]:
@@ -178,7 +170,7 @@ def is_foreign_name(name: str) -> bool:
         return not name.startswith(f"{PACKAGE}.")
     if name == EXEC:
         return True
-    return name not in _ours() and any(point.name == name for point in entry_points(group=GROUP))
+    return name not in _ours() and name in installed(KIND)
 
 
 def code_in(text: str) -> str:
@@ -233,9 +225,8 @@ def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
             return Exec
         if name in known:
             return known[name]
-        for point in entry_points(group=GROUP):
-            if point.name == name:
-                return _installed(point)
+        if name in (points := installed(KIND)):
+            return loaded(points[name], check_class)
         raise UsageError(unknown("strategy", name, known))
     return check_class(name, class_at(name, Strategy, source))
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from compactlab import strategies as face
+from compactlab.sim.core import plugins
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import snake_case
 from compactlab.strategies import KeepAll, SlidingWindow, catalogue
@@ -69,7 +70,7 @@ def installed(monkeypatch):
             for name, found in classes.items()
         ]
         strategies.cache_clear()
-        monkeypatch.setattr(catalogue, "entry_points", lambda group: points)
+        monkeypatch.setattr(plugins, "entry_points", lambda group: points)
 
     yield bring
     strategies.cache_clear()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compactlab.api import Plan, explain, run
+from compactlab.sim.core import plugins
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.strategies.summarizers import catalogue
@@ -165,7 +166,7 @@ def test_a_package_brings_one_by_its_name(monkeypatch: pytest.MonkeyPatch) -> No
         SimpleNamespace(name="lexrank", load=broken),
         SimpleNamespace(name="broken", load=broken),
     ]
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: points)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
     assert find_summarizer("brought(tokens=9)") == Lead(tokens=9)
     assert find_summarizer("lexrank").spec.startswith("lexrank(")
     with pytest.raises(UsageError, match="broken cannot be loaded: half of it is missing"):

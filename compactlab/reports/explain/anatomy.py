@@ -33,6 +33,7 @@ class Anatomy:
     purposes: dict[str, Spent]  # the same by what requests were for
     unseen: Unseen  # tokens of prompts beside the messages
     passed_over: tuple[PassedOver, ...]  # what was not understood
+    parent: str  # the session that it was forked from
 
     @property
     def unrecorded(self) -> bool:
@@ -63,6 +64,7 @@ def anatomy(conversation: Conversation, catalogue: Catalogue | None = None) -> A
         purposes=dict(spending.by_purpose()),
         unseen=unseen(conversation, known),
         passed_over=conversation.passed_over,
+        parent=conversation.parent,
     )
 
 

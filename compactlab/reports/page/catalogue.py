@@ -63,6 +63,9 @@ def as_json(results: Results) -> str:
         "metrics": metrics,
         "memory": [preserved_data(comparison) for comparison in compared],
         "parameters": [_parameters(comparison) for comparison in compared],
+        "passed_over": {
+            run.conversation: run.passed_over for run in results.runs if run.passed_over
+        },
         "runs": [_run(run) for run in results.runs],
     }
     return json.dumps(data, indent=2, allow_nan=False)

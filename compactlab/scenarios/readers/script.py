@@ -29,12 +29,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Format:
-    """A format of transcripts that can be read."""
+    """A format of transcripts that can be read.
+
+    Parameters
+    ----------
+    name, description
+        What it is called, and what it is.
+    sniff
+        Whether the first values of a file, never none, look like it: JSON values, ``{"sqlite":
+        {table: [columns]}}`` of a database, ``{"zip": [names]}`` of an archive, or the beginning
+        of what is plain text.
+    read
+        Yields the conversations of a file.
+    package
+        The package that it comes from, with its version; "" of one that is built in.
+    """
 
     name: str
     description: str
-    sniff: Callable[[list[Any]], bool]  # whether a file's first values, never none, look like it
+    sniff: Callable[[list[Any]], bool]
     read: Callable[[jsonl.Lines], Iterator[Conversation]]
+    package: str = ""
 
 
 def conversations(

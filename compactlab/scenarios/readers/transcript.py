@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +38,11 @@ from compactlab.scenarios.readers.chat import client_of
 from compactlab.scenarios.readers.folders import files_below
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation, PassedOver
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError, RefusedError, UsageError
+from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.core.plugins import installed, loaded
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
@@ -59,9 +64,44 @@ FORMATS: tuple[Format, ...] = (
     chat.ANTHROPIC,
     chat.OPENAI,
 )
+KIND = "readers"
 _SHOWN = 8  # keys that are named
 TEXT = "text"  # the format of what is plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """All formats that can be read, by name: built in, then those of installed packages.
+
+    A built-in name wins, and a built-in format is asked first whether a file is its own. What
+    cannot be loaded is named by a warning, and costs nothing else.
+    """
+    known = {each.name: each for each in FORMATS}
+    for name, point in installed(KIND).items():
+        if name not in known:
+            try:
+                known[name] = replace(loaded(point, _checked), name=name, package=_package(point))
+            except UsageError as error:
+                warnings.warn(f"reader {error}", stacklevel=2)
+    return known
+
+
+def _checked(name: str, found: object) -> Format:
+    if not isinstance(found, Format):
+        raise UsageError(f"{name} is no reader: it must be a Format of compactlab")
+    return found
+
+
+def _package(point: EntryPoint) -> str:
+    """Which version of which package an entry point comes from, and its module."""
+    module = point.value.partition(":")[0]
+    return f"{point.dist.name} {point.dist.version}, {module}" if point.dist else module
+
+
+def format_of(path: str | Path) -> Format | None:
+    """The format of a file; None if it is not known."""
+    return _reader(_first(named(path)[0]))
 
 
 def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
@@ -71,7 +111,7 @@ def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
     error.
     """
     path, session = named(path)
-    known = ", ".join(each.name for each in FORMATS)
+    known = ", ".join(formats())
     try:
         first = _first(path)
     except InputError as error:
@@ -90,7 +130,7 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
     """The conversations of a file, each with what was passed over in reading it."""
     last: Conversation | None = None
     try:
-        for conversation in reader.read(lines):
+        for conversation in _conversations(reader, lines):
             if last is not None:
                 yield last
             last = _with(conversation, lines.taken())
@@ -104,6 +144,18 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise fault from None
     if last is not None:
         yield _with(last, lines.taken())
+
+
+def _conversations(reader: Format, lines: jsonl.Lines) -> Iterable[Conversation]:
+    """What a reader reads; one that is not ours does it in a process of its own."""
+    if not reader.package:
+        return reader.read(lines)
+    outcome = isolated(lambda: ([*reader.read(lines)], lines.taken()))
+    if outcome.value is None:
+        text = outcome.fault if outcome.refused else f"its reader failed: {outcome.fault}"
+        raise InputError(f"{text} ({reader.name}, {reader.package})", str(lines.path))
+    conversations, passed = outcome.value
+    return [*(_with(each, passed) for each in conversations[:1]), *conversations[1:]]
 
 
 def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Conversation:
@@ -197,7 +249,16 @@ def _first(path: Path) -> list[Any]:
 
 
 def _reader(first: list[Any]) -> Format | None:
-    return next((each for each in FORMATS if each.sniff(first)), None)
+    return next((each for each in formats().values() if _sniffs(each, first)), None)
+
+
+def _sniffs(reader: Format, first: list[Any]) -> bool:
+    try:
+        return reader.sniff(first)
+    except (Exception, SystemExit):
+        if reader.package:
+            return False  # what does not know the file need not survive it
+        raise
 
 
 def _unknown(first: list[Any]) -> str:

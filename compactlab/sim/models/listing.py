@@ -22,7 +22,9 @@ UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
 # Segments of a path; a publisher's model of Vertex has eight.
 _SEGMENTS = 12
 # How clients and routers call sellers, where the list has no rule for it, or another seller's rule
-# would hold (azure_openai is Azure). Looked up 2026-11 in the ids of LiteLLM and models.dev.
+# would hold (azure_openai is Azure). Seen 2026-11 in copies of LiteLLM's list of providers, in
+# tokscale's list of resellers, and in names that users of OpenCode write; zhipu, bigmodel, z-ai and
+# publishers by the names of the firms and of Vertex's paths.
 _CALLED = (
     ("bedrock", "aws"), ("vertex", "google"), ("azure", "azure"), ("openrouter", "openrouter"),
     ("fireworks", "fireworks"), ("together", "together"), ("z-ai", "zai"), ("zai", "zai"),
@@ -30,7 +32,8 @@ _CALLED = (
     ("minimax", "minimax"), ("novita", "novita"), ("perplexity", "perplexity"),
     ("publishers", "google"),
 )  # fmt: skip
-# Before a name: one's own servers, whose time has a price, and not their tokens.
+# Before a name: one's own servers, whose time has a price, and not their tokens. ollama,
+# ollama_chat, vllm, hosted_vllm, llamafile and lm_studio are LiteLLM's; the others are assumed.
 _OWN = frozenset({
     "ollama", "ollama_chat", "lmstudio", "lm_studio", "lm-studio", "llama.cpp", "llamacpp",
     "llamafile", "hosted_vllm", "vllm", "mlx", "local", "localhost", "self-hosted",
@@ -212,8 +215,8 @@ def answers_nothing(prices: Any) -> bool:
 def search_price(price: str) -> float | None:
     """Dollars of a web search that a model's provider makes; None where the list has none.
 
-    Gemini before 3 bills a request that searched, however often it did; what accounts have free is
-    not known.
+    Gemini before 3 is said to bill a request that searched, however often it did (second-hand);
+    what accounts have free is not known.
 
     Examples
     --------

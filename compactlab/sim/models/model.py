@@ -262,12 +262,9 @@ class Catalogue:
         model = self._plain(stem, name)
         if policies:
             model = model.under(policies[0])
-        passed = {"us"} if model.inferred else set()  # logs say it, and no user chose it
-        without = [
-            each
-            for each in dict.fromkeys(multipliers)
-            if each not in model.multipliers and (not strict or each in passed)
-        ]
+        # Where a call was processed stands in logs, and no user chose it.
+        passed = self._factors if not strict else {"us"} if model.inferred else set()
+        without = sorted(passed.intersection(multipliers).difference(model.multipliers))
         if chosen := [each for each in multipliers if each not in without]:
             model = model.at(chosen)
         if without:
@@ -321,6 +318,11 @@ class Catalogue:
         """The models by their names, and by those with dashes for dots."""
         ways = {_dashed(name): model for name, model in self.models.items()}
         return {**{way.lower(): ways[way] for way in ways}, **ways, **self.models}
+
+    @cached_property
+    def _factors(self) -> set[str]:
+        """All multipliers that a model has: any other word may be a slip, or one of thousands."""
+        return {each for model in self.models.values() for each in model.multipliers}
 
     @cached_property
     def _answers(self) -> dict[tuple[str, bool], Model | str]:

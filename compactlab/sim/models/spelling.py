@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 # What has a meaning in the name of a model: NAME@policy, NAME+multiplier.
 RESERVED = "@+"
-# No name of the price list has more characters than 61; a path of Vertex or Bedrock has some 150.
+# The longest id of genai-prices 0.2.3 has 61 characters; paths of Vertex and Bedrock are longer.
 LONGEST = 256
 
 # Behind @ of a name of Vertex: a version, and no cache policy.
 VERSION = re.compile(r"\d{3,8}|\d{4}-\d{2}-\d{2}|default|latest")
-# Claude Code's mark for the window of 1,000,000 tokens (code.claude.com/docs, model configuration).
+# Claude Code's mark for the window of 1,000,000 tokens (its page on model configuration).
 WIDE = "[1m]"
 
 # What stands behind a name and makes it no other model.
@@ -31,10 +31,11 @@ _VARIANT = re.compile(
 # Bedrock: claude-sonnet-4-5-20250929-v1:0, and :200k of a provisioned one.
 _REVISION = re.compile(r"-v\d(:\d{1,2})?(:\d{1,4}k)?$")
 _SERVICE = re.compile(r"-maas$")  # Vertex, of open models
-# Clients write the effort into the name. Other families have models that are called so.
+# Clients write the effort into the name (tokscale takes the same off). In other families models are
+# called so.
 _EFFORT = re.compile(r"(?<=[a-z0-9])-(thinking|none|minimal|low|medium|high|xhigh|max)$")
 _EFFORTFUL = re.compile(r"(claude|gpt|gemini|o\d)-")
-# Cursor and OpenRouter's own answers: claude-4.5-sonnet.
+# The list has OpenRouter's anthropic/claude-4.5-sonnet-20250929 for claude-sonnet-4.5.
 _SWAPPED = re.compile(r"claude-(\d(?:-\d)?)-(opus|sonnet|haiku|fable|mythos)$")
 # Bedrock: where it is processed, and who made it.
 _REGION = re.compile(r"^(?:[a-z]{2,4}|us-gov|global)[.](?=[a-z0-9]+[.])")

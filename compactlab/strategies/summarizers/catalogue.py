@@ -5,17 +5,17 @@ from __future__ import annotations
 import importlib
 import inspect
 from functools import cache, partial
-from importlib.metadata import entry_points
 
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import PACKAGE
 from compactlab.sim.core.loading import class_at, with_source
+from compactlab.sim.core.plugins import installed, loaded
 from compactlab.sim.core.spec import FROZEN, build, parse_spec
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.sim.replay.summarize import Summarizer
 
 DEFAULT = "calibrated"
-GROUP = "compactlab.summarizers"
+KIND = "summarizers"
 
 # Name to module and class. They are imported when they are asked for: numpy takes a tenth of a
 # second, which `--help` need not wait for.
@@ -84,7 +84,7 @@ def is_foreign_name(name: str) -> bool:
     """
     if ":" in name:
         return not name.startswith(f"{PACKAGE}.")
-    return name not in SUMMARIZERS and any(p.name == name for p in entry_points(group=GROUP))
+    return name not in SUMMARIZERS and name in installed(KIND)
 
 
 @cache
@@ -106,22 +106,18 @@ def find_class(name: str, source: bytes | None = None) -> type[Summarizer]:
     """Find the class of a summariser; that of others is loaded."""
     if name in SUMMARIZERS:
         module, cls = SUMMARIZERS[name]
-        loaded: type[Summarizer] = getattr(
+        ours: type[Summarizer] = getattr(
             importlib.import_module(f"compactlab.strategies.summarizers.{module}"), cls
         )
-        return loaded
+        return ours
     if name.endswith(".py"):
         raise UsageError(f"{name}: name the class, too, as in {name}:MyWriter")
     if ":" in name:
         return check_class(name, class_at(name, Summarizer, source))
-    points = entry_points(group=GROUP)
-    for point in points:
-        if point.name == name:
-            try:
-                return check_class(name, point.load())
-            except (Exception, SystemExit) as error:
-                raise UsageError(f"{name} cannot be loaded: {error}") from None
-    raise UsageError(unknown("summariser", name, {*SUMMARIZERS, *(p.name for p in points)}))
+    points = installed(KIND)
+    if name in points:
+        return loaded(points[name], check_class)
+    raise UsageError(unknown("summariser", name, {*SUMMARIZERS, *points}))
 
 
 def check_class(name: str, cls: object) -> type[Summarizer]:
