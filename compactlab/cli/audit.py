@@ -188,6 +188,9 @@ class Auditor:
                 for each in conversation.passed_over:
                     known = self._unread.get(each.kind)
                     self._unread[each.kind] = added(known, each) if known else each
+                # A database is one source, and may hold a thousand sessions.
+                forget_blocks()
+                forget_counts()
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:
