@@ -36,6 +36,11 @@ def _item(type: str, **payload: Any) -> Record:
     return _codex("response_item", type=type, **payload)
 
 
+def _done(type: str, /, **item: Any) -> Record:
+    """An item of `codex exec --json`."""
+    return {"type": "item.completed", "item": {"id": "item_0", "type": type, **item}}
+
+
 def _copilot(type: str, id: str, /, **data: Any) -> Record:
     return {"type": type, "id": id, "parentId": None, "timestamp": NOON, "data": data}
 
@@ -202,6 +207,17 @@ FILES: dict[str, list[Any]] = {
             replacement_history=[{"type": "message", "role": "user", "content": [text("w09")]}],
         ),
         _codex("compacted", message="w10"),
+    ],
+    "codex-exec": [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "turn.started"},
+        _done("reasoning", text="w01"),
+        _done("command_execution", command="w02", aggregated_output="w03", exit_code=0),
+        _done("mcp_tool_call", server="s", tool="t", arguments={"in": "w04"}, result={"c": "w05"}),
+        _done("todo_list", items=[{"text": "w06", "completed": False}]),
+        _done("agent_message", text="w07"),
+        {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 1}},
+        {"type": "turn.failed", "error": {"message": "w08"}},
     ],
     "openai-chat": [
         {"role": "system", "content": "w01"},

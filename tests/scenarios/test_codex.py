@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.sim.core.conversation import Conversation, Rewind
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Usage
 
 Transcript = Callable[..., Path]
@@ -75,9 +75,9 @@ def told(conversation: Conversation) -> list[str]:
     return [
         f"<- {event.to}"
         if isinstance(event, Rewind)
-        else event.text or event.parts[0].name
-        if hasattr(event, "text")
         else "compaction"
+        if isinstance(event, Compaction)
+        else event.text or event.parts[0].name
         for event in conversation.events
     ]
 
@@ -255,8 +255,11 @@ def test_a_rollout_without_its_start(transcript: Transcript) -> None:
 
 
 def test_wrong_types_are_named(transcript: Transcript) -> None:
+    path = transcript(START, item("message", role="user", content=5), user("hi"))
     with pytest.raises(InputError, match=r"story\.jsonl:2: not as expected"):
-        read(transcript(START, item("message", role="user", content=5)))
+        list(transcripts.read(path, strict=True))
+    (passed,) = read(path).passed_over
+    assert passed.count == 1
 
 
 def test_what_an_agent_tells_another_is_told_by_nobody(transcript: Transcript) -> None:
@@ -274,25 +277,46 @@ def test_an_output_may_be_one_block(transcript: Transcript) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason"),
+    ("bad", "reason", "characters"),
     [
-        (item("tool_result", result="x"), "an item of type 'tool_result' is not known"),
-        (record("turn", role="user"), "a line of type 'turn' is not known"),
-        (item("message", role="user"), "a message has no content"),
-        (item("message", role="wizard", content="x"), "'wizard' is no role of a message"),
-        (item("function_call", name="ls", call_id="c1"), "'function_call' has no arguments"),
-        (item("function_call_output", call_id="c1"), "the output of a tool has no content"),
-        (record("compacted", message=""), "neither a message nor a history"),
+        (item("tool_result", result="x"), "item 'tool_result' is not known", 1),
+        (item("function_call", arguments="", prompt="x"), "something under 'prompt'", 1),
+        (record("turn", role="user", words="xy"), "record 'turn' is not known", 2),
+        (event("poem", words="xy"), "event 'poem' is not known", 2),
+        (item("message", role="user"), "a message has no content", 0),
+        (item("message", role="wizard", content="x"), "'wizard' is no role of a message", 1),
+        (item("function_call", name="ls", call_id="c1"), "'function_call' has no arguments", 2),
+        (item("function_call_output", call_id="c1"), "the output of a tool has no content", 0),
     ],
 )
-def test_words_under_unknown_names_are_an_error(
-    transcript: Transcript, bad: Record, reason: str
+def test_words_under_unknown_names_are_counted(
+    transcript: Transcript, bad: Record, reason: str, characters: int
 ) -> None:
     path = transcript(START, user("hi"), bad, assistant("ho"))
     with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{reason}"):
-        read(path)
-    (conversation,) = transcripts.read(path, lenient=True)
-    assert conversation.skipped == 1
+        list(transcripts.read(path, strict=True))
+    (conversation,) = transcripts.read(path)
+    (passed,) = conversation.passed_over
+    assert (passed.count, passed.characters, passed.tokens) == (1, characters, 0)
+    assert conversation.messages[0].text == "hi"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        record("compacted", message=""),
+        record("context_rollback", to="m1"),
+        item("context_compacted_v3", content="x"),
+        event("thread_truncated", turns=1),
+        event("thread_rolled_back", num_turns=1, rollback_start_index=3),
+    ],
+)
+def test_a_change_of_the_context_that_is_not_understood_is_refused(
+    transcript: Transcript, edit: Record
+) -> None:
+    path = transcript(START, user("hi"), assistant("ho"), edit, user("hi again"))
+    with pytest.raises(RefusedError, match=r"story\.jsonl:4: Codex .* --lenient"):
+        list(transcripts.read(path))
 
 
 def test_what_was_written_to_the_cache_is_no_plain_input(transcript: Transcript) -> None:

@@ -11,7 +11,7 @@ import pytest
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call
+from compactlab.sim.core.message import Call, Usage
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]
@@ -75,10 +75,11 @@ def test_a_session(transcript: Transcript) -> None:
     assert [part.text for part in conversation.system] == ["You help."]
     assert (hi.text, hi.meta, note.meta) == ("<now/>hi", False, True)
     assert [part.text for part in reply.parts] == ["hm", "well", '{"at":"c1"}', '{"at":"c2"}']
-    assert reply.call == Call("gpt-5-mini", version="copilot 1.0.77")
+    assert reply.call == Call("gpt-5-mini", Usage(output=9), version="copilot 1.0.77", id="a")
     assert (first.text, first.parts[0].name, first.parts[0].is_error) == ("a.py", "ls", False)
     assert (second.text, second.parts[0].is_error) == ("no", True)
-    assert done.call == Call("claude-x", version="copilot 1.0.77", thinking="high", restarted=True)
+    changed: Record = {"version": "copilot 1.0.77", "thinking": "high", "restarted": True}
+    assert done.call == Call("claude-x", id="b", **changed)
     assert [part.kind for part in done.parts] == ["opaque", "verbatim"]
     assert reply.time - hi.time == 1
 
@@ -139,7 +140,9 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (event("wizard.spell", "x"), ":2: an event of type 'wizard.spell' is not known"),
+        (event("wizard.spell", "x"), ":2: event 'wizard.spell' is not known"),
+        (event("assistant.usage", "x", inputTokens=9), ":2: event 'assistant.usage' is not known"),
+        (user("x", "hi", new_text="ho"), ":2: .*'user.message' holds something under 'new_text'"),
         (event("user.message", "x"), ":2: an event of type 'user.message' has no content"),
         (event("assistant.message", "x"), ":2: .*'assistant.message' has no content"),
         (answered("x", "c1"), ":2: a tool has neither a result nor an error"),
@@ -149,8 +152,111 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
     ],
 )
 def test_what_is_wrong_is_named(transcript: Transcript, record: Record, reason: str) -> None:
+    path = transcript(START, record, user("u", "hi"))
     with pytest.raises(InputError, match=reason):
-        read(transcript(START, record, user("u", "hi")))
+        list(transcripts.read(path, strict=True))
+    (passed,) = read(path).passed_over
+    assert passed.count == 1
+    assert passed.tokens == (9 if "usage" in reason else 0)
+
+
+def test_what_was_thought_before_no_answer_is_kept(transcript: Transcript) -> None:
+    path = transcript(START, user("u", "hi"), event("assistant.reasoning", "r", content="hm"))
+    conversation = read(path)
+    thought = conversation.messages[-1]
+    assert (thought.text, thought.origin, thought.call) == ("hm", "aborted", None)
+
+
+def test_a_system_prompt_that_came_later_is_counted(transcript: Transcript) -> None:
+    later = event("system.message", "t", content="You test.")
+    first = event("system.message", "s", content="You help.")
+    conversation = read(transcript(START, first, user("u", "hi"), first, later))
+    assert [part.text for part in conversation.system] == ["You help."]
+    (passed,) = conversation.passed_over
+    assert (passed.kind, passed.characters) == ("later system prompt", 9)
+
+
+def metrics(input: int, read: int, written: int, output: int) -> Record:
+    usage = {"inputTokens": input, "cacheReadTokens": read, "cacheWriteTokens": written}
+    return {"requests": {"count": 1}, "usage": {**usage, "outputTokens": output}}
+
+
+def end(second: int, /, **models: Record) -> Record:
+    named = {name.replace("_", "-"): each for name, each in models.items()}
+    return event("session.shutdown", f"end-{second}", second, modelMetrics=named)
+
+
+def sides(conversation: Conversation) -> list[tuple[str, str, Usage | None]]:
+    requests = conversation.side_requests
+    return [(side.purpose, side.call.model, side.call.usage) for side in requests]
+
+
+def test_an_end_tells_what_the_answers_do_not(transcript: Transcript) -> None:
+    path = transcript(
+        START, user("u", "hi"), answer("a", "x", outputTokens=30),
+        {**answer("b", "y", outputTokens=12), "agentId": "g"},
+        answer("a", "more", outputTokens=30),
+        end(9, gpt_5_mini=metrics(1_000, 700, 200, 50), haiku=metrics(40, 0, 0, 3)),
+    )  # fmt: skip
+    main, agent = transcripts.read(path)
+    assert [m.call.usage for m in (*main.calls, *agent.calls) if m.call] == [
+        Usage(output=30),
+        Usage(output=12),
+    ]
+    assert sides(main) == [
+        ("session", "gpt-5-mini", Usage(100, 700, 200, output=8)),
+        ("session", "haiku", Usage(40, output=3)),
+    ]
+    assert main.side_requests[0].time == main.messages[0].time + 8
+    assert not agent.side_requests
+
+
+def test_what_an_answer_told_under_another_name_is_counted_once(transcript: Transcript) -> None:
+    told = answer("a", "x", outputTokens=30, model="auto")
+    path = transcript(START, user("u", "hi"), told, end(9, sonnet=metrics(10, 0, 0, 50)))
+    assert sides(read(path)) == [("session", "sonnet", Usage(10, output=20))]
+
+
+@pytest.mark.parametrize("again", [metrics(300, 150, 0, 70), metrics(200, 100, 0, 40)])
+def test_a_resumed_session_counts_on_or_begins_anew(transcript: Transcript, again: Record) -> None:
+    """Of 1.0.78 totals are of all processes, before they were of the last."""
+    path = transcript(
+        START, user("u", "hi"), answer("a", "x", outputTokens=30),
+        end(9, gpt_5_mini=metrics(100, 50, 0, 30)), event("session.resume", "r"),
+        user("v", "on"), answer("b", "y", outputTokens=40), end(20, gpt_5_mini=again),
+        end(21, gpt_5_mini=again),
+    )  # fmt: skip
+    first, second = (usage for _, _, usage in sides(read(path)))
+    assert (first, second) == (Usage(50, 50), Usage(100, 100))
+
+
+def test_an_end_without_models_has_details(transcript: Transcript) -> None:
+    details = {"input": {"tokenCount": 2}, "cache_write": {"tokenCount": 9}}
+    shut = event("session.shutdown", "e", 9, tokenDetails=details, currentModel="x")
+    assert sides(read(transcript(START, user("u", "hi"), shut))) == [
+        ("session", "x", Usage(2, cache_write_5m=9))
+    ]
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        {"inputTokens": 900, "outputTokens": 40, "cacheReadTokens": 800, "model": "gpt-5-mini"},
+        {"input": 900, "output": 40, "cachedInput": 800},
+    ],
+)
+def test_a_compaction_tells_what_it_took(transcript: Transcript, used: Record) -> None:
+    done = {"success": True, "summaryContent": "so", "compactionTokensUsed": used}
+    path = transcript(
+        START, user("u", "hi"), answer("a", "x", outputTokens=30),
+        event("session.compaction_complete", "c", 5, **done),
+        end(9, gpt_5_mini=metrics(2_000, 800, 0, 70)),
+    )  # fmt: skip
+    conversation = read(path)
+    (compaction,) = conversation.compactions
+    assert compaction.call is not None
+    assert compaction.call.usage == Usage(100, 800, output=40)
+    assert sides(conversation) == [("session", "gpt-5-mini", Usage(1_100))]
 
 
 def test_the_examples_are_read(shared: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import Conversation, Rewind
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 
 Transcript = Callable[..., Path]
@@ -72,7 +72,7 @@ def test_a_document_with_usage_to_the_token(tmp_path: Path) -> None:
         '{"at":"c1"}',
         '{"at":"c2"}',
     ]
-    assert reply.call == Call("gemini-3-pro", Usage(uncached=22, cache_read=80, output=12))
+    assert reply.call == Call("gemini-3-pro", Usage(22, 80, output=12), id="g")
     assert (first.role, first.text, first.parts[0].is_error) == ("tool", "a.py", False)
     assert (second.parts[0].name, second.text, second.parts[0].is_error) == ("ls", "no", True)
     assert done.call is None
@@ -149,17 +149,42 @@ def test_a_chat_without_tokens_has_calls_without_usage(transcript: Transcript) -
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (message("wizard", "x", "hi"), ":2: a message of type 'wizard' is not known"),
+        (message("wizard", "x", "hi"), ":2: message 'wizard' is not known"),
+        ({**user("x", "hi"), "new_text": "ho"}, ":2: a message holds something under 'new_text'"),
         (message("user", "x", [{"hologram": {}}]), ":2: a part of a content is of no known kind"),
         ({"id": "x", "type": "user"}, ":2: a message of type 'user' has no content"),
         (answer("x", "hi", tokens={"input": -1}), ":2: not as expected"),
-        ({"$patch": 1}, ":2: not as expected"),
         ({**user("x", "hi"), "timestamp": "noon"}, ":2: not as expected"),
     ],
 )
 def test_what_is_wrong_is_named(transcript: Transcript, record: Record, reason: str) -> None:
+    path = transcript(HEADER, record, user("u", "hi"))
     with pytest.raises(InputError, match=reason):
-        read(transcript(HEADER, record, user("u", "hi")))
+        list(transcripts.read(path, strict=True))
+    conversation = read(path)
+    assert [passed.count for passed in conversation.passed_over] == [1]
+    assert conversation.messages[-1].text == "hi"
+
+
+def test_a_change_that_is_not_understood_is_refused(transcript: Transcript) -> None:
+    with pytest.raises(RefusedError, match=r":3: Gemini CLI .*'\$patch'.* --lenient"):
+        read(transcript(HEADER, user("u", "hi"), {"$patch": 1}))
+
+
+def test_a_message_of_a_document_is_passed_over_alone(tmp_path: Path) -> None:
+    messages = [
+        user("u", "hi"),
+        answer("g", "lost", tokens={"input": -1, "tokens": 7}),
+        user("v", "on"),
+    ]
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({**HEADER, "kind": "subagent", "messages": messages}))
+    conversation = read(path)
+    assert [m.text for m in conversation.messages] == ["hi", "on"]
+    assert conversation.subagent
+    (passed,) = conversation.passed_over
+    assert (passed.kind, passed.tokens) == ("message that is not as expected", 7)
+    assert passed.characters >= len("lost")
 
 
 def test_the_examples_are_read(shared: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.homes import places
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 from tests.scenarios.spoken import write
 
@@ -95,7 +95,7 @@ def test_a_session(transcript: Transcript) -> None:
     assert (asked.text, asked.starts_turn) == ("Fix it.", True)
     assert [each.type for each in reply.parts] == ["thinking", "text", "tool_call"]
     assert reply.parts[2].text == '{"path":"a.py"}'
-    assert reply.call == Call("kimi-k2", Usage(4, 100, 20, output=9), thinking="on")
+    assert reply.call == Call("kimi-k2", Usage(4, 100, 20, output=9), thinking="on", id="s")
     assert (result.role, result.parts[0].name, result.parts[0].is_error) == ("tool", "Read", True)
     assert result.text == "pass\n1 line"
     assert (reminder.meta, reminder.origin) == (True, "injection")
@@ -207,10 +207,18 @@ def test_records_of_later_versions_break_nothing(transcript: Transcript) -> None
         record("weather.noted", sky="blue", degrees=7, places=["here"]),
         record("permission.asked", message="May I?"),
         record("context.measured", length=3, tokens=9),
+        record("micro_compaction.apply", cutoff=4),
         event("step.retried", uuid="s", attempt=2),
         {**said("hi"), "trace": {"id": "x"}},
     )
-    assert [m.text for m in read(path).messages] == ["hi"]
+    conversation = read(path)
+    assert [m.text for m in conversation.messages] == ["hi"]
+    assert [str(one) for one in conversation.passed_over] == [
+        "1 x record 'weather.noted' (8 characters)",
+        "1 x record 'context.measured' (9 tokens)",
+        "1 x record 'micro_compaction.apply'",
+        "1 x event 'step.retried'",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,21 +227,86 @@ def test_records_of_later_versions_break_nothing(transcript: Transcript) -> None
         (record("context.append_message"), "there is no message"),
         (said("hi", role="wizard"), "'wizard' is no role of a message"),
         (record("context.append_message", message={"role": "user"}), "has no content"),
-        (record("context.fold", messages=[1]), "holds something under 'messages'"),
-        (record("context.more", event={"type": "x"}), "type 'context.more' is not known"),
-        (record("new.words", text="hi"), "holds something under 'text'"),
-        (event("part.added", part=text("hi")), "holds something under 'part'"),
-        (event("step.over", usage=COUNTS), "an event of type 'step.over' is not known"),
+        (record("new.words", text="hi"), "record 'new.words' is not known"),
+        ({**said("hi"), "new_text": "ho"}, "holds something under 'new_text'"),
+        (event("part.added", part=text("hi")), "event 'part.added' is not known"),
+        (event("step.end", new_text="hi"), "holds something under 'new_text'"),
         (gives("c1", 5), "Expected"),
-        (record("context.apply_compaction"), "a compaction has no summary"),
         (event("step.end", usage={"inputOther": -1}), "Expected `int` >= 0"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(
+def test_what_is_wrong_is_counted_or_named_with_its_line(
     transcript: Transcript, line: Record, reason: str
 ) -> None:
+    path = transcript(HEAD, said("hi"), line)
     with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{reason}"):
+        list(transcripts.read(path, strict=True))
+    (passed,) = read(path).passed_over
+    assert passed.count == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        record("context.splice", start=0, deleteCount=1, messages=[]),
+        record("context.fold", messages=[1]),
+        record("context.more", event={"type": "x"}),
+        record("context.apply_compaction"),
+    ],
+)
+def test_a_change_of_the_context_that_is_not_understood_is_refused(
+    transcript: Transcript, line: Record
+) -> None:
+    with pytest.raises(RefusedError, match=r"story\.jsonl:3: Kimi Code .* --lenient"):
         read(transcript(HEAD, said("hi"), line))
+
+
+def test_the_request_for_a_summary_is_the_compaction_s(transcript: Transcript) -> None:
+    counted = record("usage.record", 3, model="x", usage=COUNTS, usageScope="session")
+    turn = record("usage.record", 3, model="x", usage=COUNTS, usageScope="turn")
+    path = transcript(
+        HEAD,
+        said("hi"),
+        *step("a", part("a", text("ho"))),
+        record("full_compaction.begin", 3, source="auto"),
+        turn,
+        counted,
+        record("full_compaction.complete", 4),
+        record("context.apply_compaction", 4, summary="S", keptUserMessageCount=0),
+        record("full_compaction.begin", 5, source="auto"),
+        counted,
+        record("full_compaction.cancel", 6),
+        counted,
+    )
+    conversation = read(path)
+    (compaction,) = conversation.compactions
+    assert compaction.call == Call("x", Usage(4, 100, 20, output=9))
+    assert [(side.purpose, side.call.usage) for side in conversation.side_requests] == [
+        ("summary", Usage(4, 100, 20, output=9)),
+        ("session", Usage(4, 100, 20, output=9)),
+    ]
+    assert len(conversation.calls) == 1
+
+
+def test_a_fork_begins_with_a_copy(transcript: Transcript) -> None:
+    path = transcript(
+        HEAD, said("hi"), *step("a", part("a", text("ho"))), record("forked"), said("on"),
+        *step("b", part("b", text("On."))),
+    )  # fmt: skip
+    calls = [message.call for message in read(path).calls if message.call]
+    assert [(call.id, call.inherited) for call in calls] == [("a", True), ("b", False)]
+
+
+@pytest.mark.parametrize("back", [record("context.undo", count=1), record("context.clear")])
+def test_what_waits_for_a_tool_is_kept(transcript: Transcript, back: Record) -> None:
+    path = transcript(
+        HEAD, said("one"), *step("a", asks("a", "c1")), said("mind the tests"), back, said("two")
+    )
+    conversation = read(path)
+    assert "mind the tests" in [message.text for message in conversation.messages]
+    events = list(conversation.events)
+    assert events[-2] == Rewind("")
+    assert not conversation.passed_over
 
 
 def test_its_folder(tmp_path: Path) -> None:

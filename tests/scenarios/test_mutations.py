@@ -133,6 +133,14 @@ STORIES: dict[str, list[Any]] = {
         codex("compacted", message="s", replacement_history=[{"type": "message", "content": "s"}]),
         codex("event_msg", type="thread_rolled_back", num_turns=1),
     ],
+    "codex-exec": [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "item.started", "item": {"id": "i", "type": "command_execution", "command": "ls"}},
+        {"type": "item.completed", "item": {"id": "j", "type": "agent_message", "text": "so"}},
+        {"type": "turn.completed", "usage": COUNTED},
+        {"type": "item.completed", "item": {"id": "k", "type": "file_change", "changes": []}},
+        {"type": "error", "message": "no"},
+    ],
     "gemini": [
         {"sessionId": "s", "projectHash": "0b7d", "startTime": NOON},
         {"id": "u", "timestamp": NOON, "type": "user", "content": [{"text": "hi"}, INLINE]},

@@ -10,7 +10,7 @@ import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import Conversation, Rewind
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 
 Transcript = Callable[..., Path]
@@ -66,11 +66,11 @@ def test_a_session(transcript: Transcript) -> None:
     assert shape(conversation) == ["a", "b", "c", "d", "e"]
     hi, reply, result, note, done = conversation.messages
     assert [part.type for part in reply.parts] == ["thinking", "tool_call"]
-    assert reply.call == Call("x", Usage(20, 80, output=7), version="qwen 0.21")
+    assert reply.call == Call("x", Usage(20, 80, output=7), version="qwen 0.21", id="b")
     assert (result.role, result.text) == ("tool", "a.py")
     assert (result.parts[0].name, result.parts[0].is_error) == ("ls", True)
     assert (hi.meta, note.meta) == (False, True)
-    assert done.call == Call()
+    assert done.call == Call(id="e")
 
 
 @pytest.mark.parametrize(("total", "output"), [(112, 12), (107, 7), (0, 12)])
@@ -134,12 +134,17 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (record("wizard", "x", "a", text("hi")), ":2: a record of type 'wizard' is not known"),
+        (record("wizard", "x", "a", text("hi")), ":2: record 'wizard' is not known"),
         ({**record("user", "x", "a"), "message": {}}, ":2: a record of type 'user' has no parts"),
         (record("user", "x", "a", {"hologram": 1}), ":2: a part of a content is of no known kind"),
-        ({**record("user", "x", "a", text("hi")), "type": "system"}, ":2: .* has a message"),
+        (
+            {**record("user", "x", "a", text("hi")), "type": "system"},
+            ":2: message of a record of type .system",
+        ),
         (record("user", "x", "x", text("hi")), ":2: 'x' hangs from 'x'"),
-        (system("x", "a", "chat_compression", info={}), ":2: a compression has no history"),
+        (system("x", "a", "omen", text="ho"), ":2: record 'omen' is not known"),
+        (system("x", "a", "agent_bootstrap", history=[]), ":2: record 'agent_bootstrap'"),
+        ({**record("user", "x", "a", text("hi")), "new_text": "ho"}, ":2: .* under 'new_text'"),
         (
             record("assistant", "x", "a", usageMetadata={"promptTokenCount": -1}),
             ":2: not as expected",
@@ -147,8 +152,34 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
     ],
 )
 def test_what_is_wrong_is_named(transcript: Transcript, line: Record, reason: str) -> None:
+    path = transcript(record("user", "a", None, text("hi")), line)
     with pytest.raises(InputError, match=reason):
+        list(transcripts.read(path, strict=True))
+    (passed,) = read(path).passed_over
+    assert passed.count == 1
+    assert read(path).starts_inside == ("bootstrap" in reason)
+
+
+def test_a_compression_that_is_not_understood_is_refused(transcript: Transcript) -> None:
+    line = system("x", "a", "chat_compression", info={})
+    with pytest.raises(RefusedError, match=r":2: Qwen Code .* --lenient"):
         read(transcript(record("user", "a", None, text("hi")), line))
+
+
+def test_a_branch_repeats_the_records_of_its_session(transcript: Transcript) -> None:
+    origin = {"forkedFrom": {"sessionId": "parent", "messageUuid": "b"}}
+    path = transcript(
+        record("user", "a", None, text("hi"), **origin),
+        record("assistant", "b", "a", text("ho"), **origin),
+        record("user", "c", "b", text("on")),
+        record("assistant", "d", "c", text("On.")),
+        system("e", "d", "ui_telemetry", uiEvent={"input_token_count": 9}),
+    )
+    conversation = read(path)
+    assert conversation.parent == "parent"
+    calls = [message.call for message in conversation.calls if message.call]
+    assert [(call.id, call.inherited) for call in calls] == [("b", True), ("d", False)]
+    assert not conversation.passed_over
 
 
 def test_the_examples_are_read(shared: Path) -> None:

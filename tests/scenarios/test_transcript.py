@@ -64,7 +64,7 @@ def test_a_transcript_with_a_word_in_it_that_is_none_of_its_lines_stays_one(tmp_
 def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
     path = tmp_path / "package.json"
     path.write_text('{"name": "x"}')
-    with pytest.raises(InputError, match="native, pi, codex, claude-code"):
+    with pytest.raises(InputError, match="native, pi, codex, codex-exec"):
         transcripts.read(path)
 
 

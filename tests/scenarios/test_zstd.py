@@ -45,7 +45,7 @@ def test_a_frame_may_not_ask_for_all_memory(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl.zst"
     # A window of 2 GB, and nothing in it.
     path.write_bytes(b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")
-    with pytest.raises(InputError, match="not to be unpacked: .*memory"):
+    with pytest.raises(InputError, match=r"not to be unpacked: .*memory"):
         list(transcripts.read(path))
 
 

@@ -19,6 +19,7 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result,
 )
+from compactlab.scenarios.readers.codex_fork import Fork, number_of
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -29,21 +30,49 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Part, Usage, verbatim
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
 
 NAME = "codex"
 
-_COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
-_LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_COUNT = re.compile(rb'"type"\s*:\s*"token_(?:count|usage_record)"')
+_ITEMS = ("response_item", "inter_agent_communication")
 _UNTYPED = ("session_meta", "turn_context", "compacted")  # what they hold needs no type
+_LINES = (*_UNTYPED, *_ITEMS, "event_msg", "token_usage_record")
+# The client's notes about what other lines tell the model.
 _LEFT_OUT = {"inter_agent_communication_metadata", "world_state"}
-_OPAQUE = {"compaction", "context_compaction"}  # a summary that is encrypted
+_OPAQUE = {"compaction", "compaction_summary", "context_compaction"}  # an encrypted summary
 _ARGUED = {"function_call", "custom_tool_call", "tool_call"}
-_NO_MESSAGES = {"ghost_snapshot", *_OPAQUE}  # items that tell the model nothing in words
+# Items that tell the model nothing in words.
+_NO_MESSAGES = {"ghost_snapshot", "compaction_trigger", *_OPAQUE}
 _ROLES = {"user", "assistant", "developer", "system"}
-_EVENTS = {"token_count", "task_started", "turn_aborted", "thread_rolled_back"}
+_EVENTS = {"token_count", "task_started", "turn_started", "turn_aborted", "thread_rolled_back"}
+# Events that tell the user what items tell the model, or how the client is doing.
+_QUIET_EVENTS = (
+    "agent_", "apply_patch_", "background_event", "collab_", "context_compacted", "deprecation_",
+    "dynamic_tool_call_", "elicitation_", "entered_review_mode", "error", "exec_",
+    "exited_review_mode", "guardian_", "hook_", "image_generation_", "item_", "list_", "mcp_",
+    "model_", "patch_apply_", "plan_", "raw_response_item", "realtime_", "reasoning_", "request_",
+    "safety_", "session_configured", "shutdown_complete", "stream_error", "sub_agent_activity",
+    "task_complete", "terminal_interaction", "thread_goal_", "thread_name_", "thread_settings_",
+    "turn_", "undo_", "user_message", "view_image_", "warning", "web_search_",
+)  # fmt: skip
+# An unknown line with such a name changes what the model sees: without it, prompts are wrong.
+_EDITS = re.compile(r"compact|roll(ed)?_?back|rewind|revert|truncat|undo|prune|clear|context_edit")
+# Where items of a kind say something. A summary of reasoning is for the user, the images that a
+# model makes are no text, and what is encrypted has none.
+_FIELDS = {
+    "message": {"content"},
+    "agent_message": {"content", "encrypted_content"},
+    "reasoning": {"content", "summary", "encrypted_content"},
+    "additional_tools": {"tools"},
+    "configuration_update": {"reasoning"},
+    "image_generation_call": {"result", "revised_prompt"},
+}
+_FIELDS_OF_CALLS = {"arguments", "input", "action", "encrypted_function_args"}
+_FIELDS_OF_OUTPUTS = {"output", "tools"}
+_FIELDS_OF_ALL = {"internal_chat_message_metadata_passthrough"}
 # What the client writes into the user's place: nobody typed it.
 _NOT_TYPED = (
     "# AGENTS.md instructions",
@@ -57,7 +86,7 @@ _NOT_TYPED = (
 )
 
 
-class _Counts(msgspec.Struct):
+class _Counts(msgspec.Struct, frozen=True):
     input_tokens: Tokens = 0
     cached_input_tokens: Tokens = 0
     cache_write_input_tokens: Tokens = 0
@@ -69,6 +98,13 @@ class _Counts(msgspec.Struct):
 class _Info(msgspec.Struct):
     total_token_usage: _Counts | None = None
     last_token_usage: _Counts | None = None
+
+
+class _Usage(msgspec.Struct):
+    """What a request took, as the record of it says."""
+
+    response_id: str | None = None
+    usage: _Counts | None = None
 
 
 class _Instructions(msgspec.Struct):
@@ -105,9 +141,20 @@ class _Item(msgspec.Struct):
     base_instructions: _Instructions | None = None
     instructions: str | None = None
     message: str | None = None
-    replacement_history: list[_Item] | None = None
+    replacement_history: list[Any] | None = None
     cwd: Any = None
     source: Any = None
+    reasoning: Any = None
+    forked_from_id: str | None = None
+    history_base: Any = None
+    subagent_history_start_ordinal: Any = None
+    thread_id: str | None = None
+    turn_id: str | None = None
+    response_id: str | None = None
+    usage: _Counts | None = None
+    compaction_response_id: str | None = None
+    latest_token_usage_record: _Usage | None = None
+    rollback_start_index: Any = None
 
 
 class _Kind(msgspec.Struct):
@@ -123,9 +170,15 @@ class _Line(msgspec.Struct):
     type: str
     payload: _Item
     timestamp: Moment | None = None
+    ordinal: Any = None
 
 
-_HEAD, _LINE = decoder(_Head), decoder(_Line)
+class _Fields(msgspec.Struct):
+    payload: dict[str, Any]
+
+
+_HEAD, _LINE, _FIELDS_OF = decoder(_Head), decoder(_Line), decoder(_Fields)
+_ANY = msgspec.json.Decoder(Any)
 
 
 def sniff(first: list[Any]) -> bool:
@@ -142,22 +195,52 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a rollout."""
-    rollout = _Rollout(counts=any(_COUNT.search(data) for _, data in lines))
+    rollout = _Rollout(lines, counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
         with lines.at(number):
             head = jsonl.decode(data, _HEAD)
-            if _is_read(head):
+            if _is_read(head, data, lines):
                 rollout.take(jsonl.decode(data, _LINE))
             rollout.lines += 1
+    rollout.finish()
     inside = not rollout.has_start
     yield rollout.script.conversation(lines.path.stem, NAME, lines.path, inside=inside)
 
 
-def _is_read(head: _Head) -> bool:
+def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
+    """Whether a line is read; what is not known is counted."""
+    kind = (head.payload or _Kind()).type
+    if head.type == "response_item":
+        return _is_item(kind, jsonl.decode(data, _FIELDS_OF).payload, lines)
+    if head.type == "event_msg":
+        if kind not in _EVENTS and not kind.startswith(_QUIET_EVENTS):
+            _pass_over(lines, f"event {kind!r}", jsonl.decode(data, _ANY))
+        return kind in _EVENTS
     if head.type not in _LINES and head.type not in _LEFT_OUT:
-        raise InputError(f"a line of type {head.type!r} is not known")
-    is_event = head.type == "event_msg"
-    return head.type in _LINES and (not is_event or (head.payload or _Kind()).type in _EVENTS)
+        _pass_over(lines, f"record {head.type!r}", jsonl.decode(data, _ANY))
+    return head.type in _LINES
+
+
+def _is_item(kind: str, fields: dict[str, Any], lines: jsonl.Lines) -> bool:
+    known = _FIELDS.get(kind)
+    if known is None and kind.endswith("_call"):
+        known = _FIELDS_OF_CALLS
+    elif known is None and kind.endswith("_output"):
+        known = _FIELDS_OF_OUTPUTS
+    if known is not None:
+        lines.pass_over_fields(fields, known | _FIELDS_OF_ALL, f"an item of type {kind!r}")
+    elif kind not in _NO_MESSAGES:
+        _pass_over(lines, f"item {kind!r}", fields)
+    return known is not None
+
+
+def _pass_over(lines: jsonl.Lines, what: str, value: Any) -> None:
+    if _EDITS.search(what):
+        raise RefusedError(
+            f"Codex wrote the {what}, which is not known and seems to change the context; the "
+            "prompts would be wrong, so that not even --lenient reads this rollout"
+        )
+    lines.pass_over(what, value)
 
 
 class _Rollout:
@@ -166,117 +249,248 @@ class _Rollout:
     In a rollout that counts nothing (``counts=False``) it grows until a tool answers.
     """
 
-    def __init__(self, counts: bool) -> None:
+    def __init__(self, lines: jsonl.Lines, counts: bool) -> None:
         self.script = Script()
         self.has_start = False
         self.lines = 0
+        self._lines = lines
         self._counts = counts
+        self._fork = Fork()
         self._model = self._effort = self._version = ""
         self._total: _Counts | None = None
         self._answer: Draft | None = None
         self._asked = False  # whether a user message came after the answer began
+        self._told: set[str] = set()  # ids of what agents told each other
+        # The newest answer with a record of its usage; whether it will be counted once more.
+        self._recorded: Draft | None = None
+        self._counted_again = False
+        # A request with a record of its usage and no answer, so far.
+        self._unanswered: SideRequest | None = None
+        self._usage: _Counts | None = None
 
     def take(self, line: _Line) -> None:
         """Take the next line."""
         item, time = line.payload, seconds(line.timestamp)
-        if line.type == "session_meta":
-            self._start(item)
-        elif line.type == "response_item":
-            self._item(item, time)
-        elif item.type == "token_count" and line.type == "event_msg":
+        if line.type != "session_meta":
+            where = number_of(line.ordinal), item.turn_id, item.thread_id or ""
+            self._fork.pass_line(time, *where)
+        if line.type == "event_msg" and item.type == "token_count":
             self._count(item.info or _Info(), time)
+            return
+        if line.type == "compacted":
+            self._compaction(item, time)
+        self.finish()
+        if line.type == "session_meta":
+            self._start(item, time)
+        elif line.type == "token_usage_record":
+            self._record(item, time)
+        elif line.type in _ITEMS:
+            self._item(item, time, line.type)
         else:
             self._answer = None  # what was not counted by now is not counted at all
             if line.type == "turn_context":
                 self._model = item.model or self._model
                 self._effort = item.effort or self._effort
-            elif line.type == "compacted":
-                self._compaction(item, time)
             elif item.type == "thread_rolled_back":
-                self._roll_back(item.num_turns or 0)
+                self._roll_back(item)
 
-    def _start(self, item: _Item) -> None:
-        if self.lines:
+    def finish(self) -> None:
+        """A request that no answer and no compaction has claimed is neither's."""
+        if self._unanswered is not None:
+            self.script.side_requests.append(self._unanswered)
+            self._unanswered = None
+
+    def _start(self, item: _Item, time: float) -> None:
+        given = item.base_instructions.text if item.base_instructions else item.instructions
+        known = {part.text for part in self.script.system}
+        own = not self._fork.id and not self.has_start
+        if given and own:
+            self.script.system.append(verbatim(SYSTEM, "text", given))
+        elif given and given not in known:
+            self._lines.pass_over("instructions of another thread", given)
+        if not own:
+            self._fork.pass_header(item.id or "", item.forked_from_id or "")
             return  # a fork repeats the header of what it was forked from
-        self.has_start = True
+        # Newer versions refer to what came before, in another file.
+        self.has_start = not self.lines and item.history_base is None
         self._version = f"codex {item.cli_version}" if item.cli_version else ""
         self.script.locate(item.cwd)
         # `SessionSource` of Codex: a word, or an object that names who asked for the sub-agent.
         self.script.subagent = isinstance(item.source, dict) and "subagent" in item.source
-        given = item.base_instructions.text if item.base_instructions else item.instructions
-        if given:
-            self.script.system.append(verbatim(SYSTEM, "text", given))
+        self.script.parent = item.forked_from_id or ""
+        first, copied = number_of(item.subagent_history_start_ordinal), item.history_base is None
+        self._fork.open(item.id or "", self.script.parent, time, first, copied)
 
-    def _item(self, item: _Item, time: float) -> None:
-        if item.type.endswith("_output"):
-            self.script.add(_output(self.script, item, time))
+    def _item(self, item: _Item, time: float, line: str) -> None:
+        if item.type == "agent_message" or line == "inter_agent_communication":
+            self._relay(item, time)
+        elif item.type.endswith("_output"):
+            draft = self.script.draft("tool", item.id, time)
+            draft.parts = _output(item, draft.id, self._lines)
+            self.script.add(draft)
             if not self._counts:
                 self._answer = None
-        elif item.type == "agent_message" or (item.type == "message" and _is_told(item)):
-            draft = _draft_of(self.script, item, time)
-            if draft.parts:
-                self.script.add(draft)
-                self._asked = True
+        elif item.type == "message" and _is_told(item):
+            self._tell(_draft_of(self.script, item, time, self._lines))
         elif item.type in ("message", "reasoning") or item.type.endswith("_call"):
             if self._answer is None or self._asked:
                 self._answer = self._begin(item.id, time)
-            self._answer.parts += _parts_of(item, self._answer.id)
+            self._answer.parts += _parts_of(item, self._answer.id, self._lines)
             self._answer.time = max(self._answer.time, time)
-        elif item.type not in _NO_MESSAGES:
-            raise InputError(f"an item of type {item.type!r} is not known")
+        elif item.type == "additional_tools":
+            self._tools(item, time)
+        else:  # an update of the configuration
+            effort = item.reasoning.get("effort") if isinstance(item.reasoning, dict) else None
+            self._effort = effort if isinstance(effort, str) else self._effort
+
+    def _tell(self, draft: Draft) -> None:
+        if draft.parts:
+            self.script.add(draft)
+            self._asked = True
+
+    def _relay(self, item: _Item, time: float) -> None:
+        """What an agent tells another: as an item, or before 0.150 as a line of its own."""
+        if item.id is None or item.id not in self._told:
+            self._told.add(item.id or "")
+            item.type, item.role = "agent_message", None
+            draft = _draft_of(self.script, item, time, self._lines)
+            if item.encrypted_content:
+                draft.parts.append(opaque(draft.id, "text", "encrypted_content"))
+            self._tell(draft)
+
+    def _tools(self, item: _Item, time: float) -> None:
+        """Definitions of tools that are sent as an item: in front, or where they came."""
+        text = compact(item.tools)
+        if not self.script.events:
+            self.script.system.append(verbatim(SYSTEM, "text", text, name="tools"))
+            return
+        draft = self.script.draft("user", item.id, time, meta=True)
+        draft.parts = [verbatim(draft.id, "text", text)]
+        self._tell(draft)
 
     def _begin(self, id: str | None, time: float) -> Draft:
-        self._asked = False
+        self._asked = self._counted_again = False
         answer = self.script.draft("assistant", id, time)
         answer.call = None if self._counts else self._call(None)
         return self.script.add(answer)
 
-    def _call(self, usage: Usage | None) -> Call:
-        return Call(self._model, usage, version=self._version, thinking=self._effort)
+    def _call(self, counts: _Counts | None, id: str = "") -> Call:
+        return Call(
+            self._model,
+            None if counts is None else _usage(counts),
+            version=self._version,
+            thinking=self._effort,
+            id=id,
+            inherited=self._fork.inherited,
+        )
+
+    def _identity(self, total: _Counts) -> str:
+        """The identity of a call that names none: how much its threads had used by then.
+
+        A fork repeats the totals of its parent.
+        """
+        numbers = ":".join(map(str, msgspec.structs.astuple(total)))
+        return f"{self._fork.root}:{numbers}" if self._fork.root else ""
+
+    def _record(self, item: _Item, time: float) -> None:
+        """Take the usage of a request: of the answer that ends here, or of none."""
+        if item.usage is None:
+            raise InputError("a record of usage has no usage")
+        call = self._call(item.usage, item.response_id or "")
+        if self._answer is None:
+            self._unanswered, self._usage = SideRequest("other", call, time), item.usage
+            return
+        self._recorded, self._answer = self._answer, None
+        self._counted_again = True
+        self._recorded.call = call
+        self._recorded.parts = _sized(self._recorded, item.usage)
 
     def _count(self, info: _Info, time: float) -> None:
         total, last = info.total_token_usage, info.last_token_usage
         if total is None or total == self._total:
             return
         self._total = total
+        if self._counted_again:
+            self._counted_again = False
+            return
+        request, self._unanswered = self._unanswered, None
+        if request is not None and last != self._usage:
+            self.script.side_requests.append(request)
+            request = None
         answer = self._answer or self._begin(None, time)
         self._answer = None
-        if last is None:
+        # A sub-agent is given its parent's counts without their records; they are the parent's.
+        if last is None or (self._fork.inherited and self.script.subagent):
             answer.call = self._call(None)
             return
-        read = min(last.cached_input_tokens, last.input_tokens)
-        written = min(last.cache_write_input_tokens, last.input_tokens - read)
-        plain = last.input_tokens - read - written
-        usage = Usage(plain, read, written, output=last.output_tokens)
-        answer.call = self._call(usage)
+        answer.call = request.call if request else self._call(last, self._identity(total))
         answer.parts = _sized(answer, last)
 
+    def _claim(self, item: _Item) -> Call | None:
+        """The request for a compaction, which no count of tokens holds (openai/codex#47003)."""
+        id, request, answer = item.compaction_response_id, self._unanswered, self._recorded
+        if not id:
+            return None
+        if request is not None and request.call.id == id:
+            self._unanswered = None
+            return request.call
+        if answer is not None and answer.call is not None and answer.call.id == id:
+            call, answer.call = answer.call, None  # an answer that was broken off before
+            return call
+        latest = item.latest_token_usage_record or _Usage()
+        return self._call(latest.usage, id) if latest.response_id == id and latest.usage else None
+
     def _compaction(self, item: _Item, time: float) -> None:
-        boundary = self.script.compact(time, restored="verbatim")
         history = item.replacement_history
         if history is None:
             if not item.message:
-                raise InputError("a compaction has neither a message nor a history")
-            history = [_Item("message", role="user", content=item.message)]
-        for one in history:
-            draft = _draft_of(self.script, one, time)
-            draft.meta = True
-            if one.type in _OPAQUE:
-                part = opaque(draft.id, "text", "compaction")
-                draft.parts = [msgspec.structs.replace(part, sources=boundary.covered)]
-            elif one.role == "assistant":
-                draft.role = "assistant"
+                raise RefusedError(
+                    "Codex wrote a compaction with neither a message nor a history that is known; "
+                    "the prompts would be wrong, so that not even --lenient reads this rollout"
+                )
+            history = [{"type": "message", "role": "user", "content": item.message}]
+        boundary = self.script.compact(time, restored="verbatim")
+        boundary.call = self._claim(item)
+        for value in history:
+            draft = self._kept(value, time, boundary)
             draft.parts = [_as_summary(p, item.message, boundary) for p in draft.parts]
             if draft.parts:
                 boundary.inserted.append(draft)
 
-    def _roll_back(self, turns: int) -> None:
-        to = self.script.last
+    def _kept(self, value: Any, time: float, boundary: Boundary) -> Draft:
+        """An item that a compaction keeps, or has made; without parts if it is not understood."""
+        item = _Item()
+        try:
+            item = msgspec.convert(value, _Item)
+            draft = self.script.draft("user", item.id, time, meta=True)
+            draft.role, draft.parts = _kept(item, draft.id, boundary, self._lines)
+        except (InputError, msgspec.ValidationError):
+            if self._lines.strict:
+                raise
+            self._lines.pass_over("item of a compaction", value)
+            draft = self.script.draft("user", item.id, time, meta=True)
+        return draft
+
+    def _roll_back(self, item: _Item) -> None:
+        if item.rollback_start_index is not None:
+            raise RefusedError(
+                "Codex went back by 'rollback_start_index', which is not known; the prompts would "
+                "be wrong, so that not even --lenient reads this rollout"
+            )
+        to, turns = self.script.last, item.num_turns or 0
         while to and turns > 0:
             turns -= to.role == "user" and not to.meta
             to = to.before
         if to is not self.script.last:
             self.script.rewind(to)
+
+
+def _usage(counts: _Counts) -> Usage:
+    """The classes of a bill: what was read and what was written are parts of the input."""
+    read = min(counts.cached_input_tokens, counts.input_tokens)
+    written = min(counts.cache_write_input_tokens, counts.input_tokens - read)
+    plain = counts.input_tokens - read - written
+    return Usage(plain, read, written, output=counts.output_tokens)
 
 
 def _is_told(item: _Item) -> bool:
@@ -286,20 +500,32 @@ def _is_told(item: _Item) -> bool:
     return item.role != "assistant"
 
 
-def _draft_of(script: Script, item: _Item, time: float) -> Draft:
+def _draft_of(script: Script, item: _Item, time: float, lines: jsonl.Lines) -> Draft:
     draft = script.draft("user", item.id, time)
     content = item.content if item.type in _OPAQUE else given(item.content, "a message")
-    draft.parts = parts(content, draft.id)
+    draft.parts = parts(content, draft.id, lines)
     text = draft.parts[0].text if draft.parts else ""
     draft.meta = item.role != "user" or text.startswith(_NOT_TYPED)
     return draft
 
 
-def _parts_of(item: _Item, id: str) -> list[Part]:
+def _kept(item: _Item, id: str, boundary: Boundary, lines: jsonl.Lines) -> tuple[Role, list[Part]]:
+    if item.type in _OPAQUE:
+        part = opaque(id, "text", "compaction")
+        return "user", [msgspec.structs.replace(part, sources=boundary.covered)]
+    if item.type.endswith("_output"):
+        return "tool", _output(item, id, lines)
+    if item.type == "reasoning" or item.type.endswith("_call"):
+        return "assistant", _parts_of(item, id, lines)
+    role: Role = "assistant" if item.role == "assistant" else "user"
+    return role, parts(given(item.content, "a message"), id, lines)
+
+
+def _parts_of(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
     if item.type == "message":
-        return parts(given(item.content, "a message"), id)
+        return parts(given(item.content, "a message"), id, lines)
     if item.type == "reasoning":
-        text = "\n".join(part.text for part in parts(item.content, id) if part.text)
+        text = "\n".join(part.text for part in parts(item.content, id, lines) if part.text)
         # What goes back to the model is the encrypted text, of which only the size is known.
         return [verbatim(id, "thinking", text) if text else opaque(id, "thinking", "reasoning")]
     asked = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
@@ -309,8 +535,7 @@ def _parts_of(item: _Item, id: str) -> list[Part]:
     return [verbatim(id, "tool_call", compact(asked), name=tool, call_id=call_id)]
 
 
-def _output(script: Script, item: _Item, time: float) -> Draft:
-    draft = script.draft("tool", item.id, time)
+def _output(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
     output = item.output if isinstance(item.output, _Output) else _Output(item.output)
     if output.content is msgspec.UNSET and output.text is not None:
         output.content = output.text
@@ -318,8 +543,7 @@ def _output(script: Script, item: _Item, time: float) -> Draft:
         given(output.content, "the output of a tool") if item.tools is None else compact(item.tools)
     )
     failed = output.success is False
-    draft.parts = result(content, draft.id, item.call_id or "", error=failed)
-    return draft
+    return result(content, id, item.call_id or "", error=failed, lines=lines)
 
 
 def _sized(answer: Draft, counts: _Counts) -> list[Part]:

@@ -18,9 +18,9 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Source, verbatim
+from compactlab.sim.core.message import Call, Source, Usage, verbatim
 
 NAME = "copilot"
 
@@ -32,7 +32,6 @@ _QUIET = {
     "assistant.intent",
     "assistant.turn_end",
     "assistant.turn_start",
-    "assistant.usage",
     "model_call.failure",
     "skill.invoked",
     "tool.execution_partial_result",
@@ -42,7 +41,10 @@ _QUIET = {
 }
 _SUMMARIZED = "session.compaction_complete"
 _REWOUND = "session.snapshot_rewind"
-_STATE = {"session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND}
+_SHUTDOWN = "session.shutdown"
+_STATE = {
+    *("session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND, _SHUTDOWN)
+}
 _TOLD = {
     "assistant.message",
     "assistant.reasoning",
@@ -52,6 +54,12 @@ _TOLD = {
     "user.message",
 }
 _STARTS = ("session.start", "session.resume")
+# Fields of messages that say something; what is encrypted has no words, and an intention is for
+# the user.
+_SAYING = {
+    *("content", "transformedContent", "reasoningText", "reasoningOpaque", "encryptedContent"),
+    *("toolRequests", "intentionSummary"),
+}
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -66,6 +74,43 @@ class _Result(msgspec.Struct):
 
 class _Error(msgspec.Struct):
     message: str
+
+
+class _Counts(msgspec.Struct, rename="camel"):
+    """Tokens of requests, all of the prompt in the input; compactions have had other names."""
+
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_tokens: Tokens = 0
+    cache_write_tokens: Tokens = 0
+    input: Tokens = 0
+    output: Tokens = 0
+    cached_input: Tokens = 0
+    model: str | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The classes of a bill."""
+        whole = self.input_tokens or self.input
+        read, written = self.cache_read_tokens or self.cached_input, self.cache_write_tokens
+        # Until 1.0.51 some models' input was what was not cached.
+        plain = whole - read - written if whole >= read + written else whole
+        return Usage(plain, read, written, output=self.output_tokens or self.output)
+
+
+class _Metrics(msgspec.Struct):
+    usage: _Counts | None = None
+
+
+class _Count(msgspec.Struct, rename="camel", frozen=True):
+    token_count: Tokens = 0
+
+
+class _Details(msgspec.Struct):
+    input: _Count = _Count()
+    output: _Count = _Count()
+    cache_read: _Count = _Count()
+    cache_write: _Count = _Count()
 
 
 class _Data(msgspec.Struct, rename="camel"):
@@ -91,6 +136,11 @@ class _Data(msgspec.Struct, rename="camel"):
     summary_content: str | None = None
     pre_compaction_tokens: Tokens | None = None
     up_to_event_id: str | None = None
+    output_tokens: Tokens | None = None
+    compaction_tokens_used: _Counts | None = None
+    model_metrics: dict[str, _Metrics] | None = None
+    token_details: _Details | None = None
+    current_model: str | None = None
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -104,7 +154,12 @@ class _Event(_Head, rename="camel", kw_only=True):
     data: _Data
 
 
-_HEAD, _EVENT = decoder(_Head), decoder(_Event)
+class _Fields(msgspec.Struct):
+    data: dict[str, Any]
+
+
+_HEAD, _EVENT, _FIELDS = decoder(_Head), decoder(_Event), decoder(_Fields)
+_ANY = msgspec.json.Decoder(Any)
 
 
 def sniff(first: list[Any]) -> bool:
@@ -121,26 +176,30 @@ def _is_own(value: Any) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session, and those of its subagents."""
-    session = _Session()
+    session = _Session(lines)
     for number, data in lines:
         with lines.at(number):
             head = jsonl.decode(data, _HEAD)
-            if _is_read(head):
+            if _is_read(head, data, lines):
                 session.take(jsonl.decode(data, _EVENT))
+    session.agents[""].script.side_requests = session.bill.side_requests
     for name, agent in session.agents.items():
-        if agent.answers:
-            agent.think([*agent.answers.values()][-1])
+        agent.finish()
         if not name or agent.script.events:
             id = f"{lines.path.stem}#{name}" if name else lines.path.stem
             inside = not name and not session.started
             yield agent.script.conversation(id, NAME, lines.path, inside=inside)
 
 
-def _is_read(head: _Head) -> bool:
+def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
+    """Whether an event is read; what is not known is counted."""
+    if head.type in _TOLD and head.type != "tool.execution_complete":
+        fields = jsonl.decode(data, _FIELDS).data
+        lines.pass_over_fields(fields, _SAYING, f"an event of type {head.type!r}")
     if head.type in _TOLD or head.type in _STATE:
         return True
     if head.type not in _QUIET and not head.type.startswith(_LEFT_OUT):
-        raise InputError(f"an event of type {head.type!r} is not known")
+        lines.pass_over(f"event {head.type!r}", jsonl.decode(data, _ANY))
     return False
 
 
@@ -160,12 +219,93 @@ class _Agent:
                 answer.parts.append(verbatim(answer.id, "thinking", thought))
         self.thoughts = []
 
+    def finish(self) -> None:
+        """What was thought last is of the last answer, or of one that did not come."""
+        if self.answers:
+            self.think([*self.answers.values()][-1])
+        elif any(self.thoughts):
+            draft = self.script.add(self.script.draft("assistant"))
+            draft.origin = "aborted"
+            self.think(draft)
+
+
+class _Bill:
+    """What the session took: an answer tells its output alone, the end of a session all of it.
+
+    What an end counts beyond what was told since the end before is one request a model, so that
+    all sums are the log's own. Some versions count on where a session is resumed, some begin anew:
+    a total that is less than that of the last end and what was told since is one of a new start.
+    """
+
+    def __init__(self) -> None:
+        self.side_requests: list[SideRequest] = []
+        self._told: dict[str, Usage] = {}  # since the last end, by model
+        self._totals: dict[str, Usage] = {}  # at the last end
+
+    def tell(self, model: str, usage: Usage) -> None:
+        """Take what an answer, or a compaction, says of itself."""
+        self._told[model] = self._told.get(model, Usage()) + usage
+
+    def end(self, data: _Data, time: float, version: str) -> None:
+        """Take the totals of a session that ends."""
+        metrics = data.model_metrics or {}
+        totals = {model: each.usage.usage for model, each in metrics.items() if each.usage}
+        if not totals and data.token_details:
+            totals = {data.current_model or "": _detailed(data.token_details)}
+        if not totals:
+            return
+        told, self._told = self._told, {}
+        before = self._totals if self._counts_on(totals, told) else {}
+        self._totals = totals
+        rests = {
+            model: _less(_less(usage, before.get(model, Usage())), told.pop(model, Usage()))
+            for model, usage in totals.items()
+        }
+        for usage in told.values():  # of a model that has another name here
+            rests = _without(rests, usage)
+        for model, usage in rests.items():
+            if usage != Usage():
+                call = Call(model, usage, version=version)
+                self.side_requests.append(SideRequest("session", call, time))
+
+    def _counts_on(self, totals: dict[str, Usage], told: dict[str, Usage]) -> bool:
+        grown = all(
+            _less(usage, totals.get(model, Usage())) == Usage()
+            for model, usage in self._totals.items()
+        )
+        before, now, since = (
+            sum(each.output for each in usages.values()) for usages in (self._totals, totals, told)
+        )
+        return grown and now >= before + since
+
+
+def _detailed(details: _Details) -> Usage:
+    each = (details.input, details.cache_read, details.cache_write)
+    plain, read, written = (count.token_count for count in each)
+    return Usage(plain, read, written, output=details.output.token_count)
+
+
+def _less(usage: Usage, other: Usage) -> Usage:
+    """The difference in each class, at least 0."""
+    pairs = zip(msgspec.structs.astuple(usage), msgspec.structs.astuple(other), strict=True)
+    return Usage(*(max(0, one - two) for one, two in pairs))
+
+
+def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
+    """Take something out of usages, from the first that has it."""
+    rest = {}
+    for model, usage in usages.items():
+        rest[model], taken = _less(usage, taken), _less(taken, usage)
+    return rest
+
 
 class _Session:
     """The events of a session."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: jsonl.Lines) -> None:
         self.agents = {"": _Agent()}
+        self.bill = _Bill()
+        self._lines = lines
         self.started = False
         self._model = self._version = self._effort = ""
         self._restarted = False
@@ -182,6 +322,8 @@ class _Session:
             self._compaction(agent.script, event)
         elif event.type == _REWOUND:
             self._rewind(data.up_to_event_id or "")
+        elif event.type == _SHUTDOWN:
+            self.bill.end(data, seconds(event.timestamp), self._version)
         elif event.type in _STATE:
             self._state(event)
         elif event.type == "assistant.message":
@@ -191,7 +333,7 @@ class _Session:
         elif event.type == "tool.execution_complete":
             _result(agent.script, event)
         else:
-            _told(agent.script, event)
+            _told(agent.script, event, self._lines)
 
     def _agent(self, id: str) -> _Agent:
         if not id:
@@ -224,10 +366,12 @@ class _Session:
                 version=self._version,
                 thinking=self._effort,
                 restarted=self._restarted,
+                id=data.message_id or "",
             )
             self._restarted = False
             agent.script.add(draft)
             agent.answers[data.message_id or draft.id] = draft
+        self._count(draft, data.output_tokens or 0)
         content = _content(event)
         agent.think(draft, data.reasoning_text or "")
         if data.reasoning_text or any(part.type == "thinking" for part in draft.parts):
@@ -243,6 +387,14 @@ class _Session:
             part = verbatim(draft.id, "tool_call", text, name=asked.name, call_id=call_id)
             draft.parts.append(part)
 
+    def _count(self, answer: Draft, output: int) -> None:
+        """Take the output of an answer; each of its chunks tells it."""
+        call = answer.call or Call()
+        known = call.usage.output if call.usage else 0
+        if output > known:
+            self.bill.tell(call.model, Usage(output=output - known))
+            answer.call = msgspec.structs.replace(call, usage=Usage(output=output))
+
     def _compaction(self, script: Script, event: _Event) -> None:
         data = event.data
         if data.success is None:
@@ -251,6 +403,10 @@ class _Session:
             return
         time, before = seconds(event.timestamp), data.pre_compaction_tokens or 0
         boundary = script.compact(time, tokens_before=before)
+        if data.compaction_tokens_used:
+            used = data.compaction_tokens_used
+            boundary.call = Call(used.model or self._model, used.usage, version=self._version)
+            self.bill.tell(boundary.call.model, used.usage)
         draft = script.draft("user", event.id, time, meta=True)
         sources = boundary.covered or (Source(draft.id),)
         part = opaque(draft.id, "text", "compaction")
@@ -266,14 +422,18 @@ def _content(event: _Event) -> str:
     return event.data.content or ""
 
 
-def _told(script: Script, event: _Event) -> None:
+def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
     """What the model is told: as it was sent, where the event says that."""
     data = event.data
     text = data.transformed_content or _content(event)
     if not text:
         return
     if event.type == "system.message":
-        if not script.path and text not in {part.text for part in script.system}:
+        if text in {part.text for part in script.system}:
+            return
+        if script.path:
+            lines.pass_over("later system prompt", text)
+        else:
             script.system.append(verbatim(SYSTEM, "text", text))
         return
     draft = script.draft("user", event.id, seconds(event.timestamp))

@@ -10,9 +10,16 @@ import msgspec
 from compactlab.scenarios.readers import google, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
 from compactlab.scenarios.readers.google import Piece, Pieces
-from compactlab.scenarios.readers.script import Draft, Format, Moment, Script, decoder, seconds
+from compactlab.scenarios.readers.script import (
+    Draft,
+    Format,
+    Moment,
+    Script,
+    converted,
+    seconds,
+)
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "gemini"
@@ -27,6 +34,8 @@ _NOT_TYPED = (
     "System: Please continue.",
     "This is the Gemini CLI. We are setting up the context",
 )
+# Where a message says something; what is displayed is for the user.
+_SAYING = {"content", "parts", "displayContent", "thoughts", "toolCalls"}
 _ROLES = {"user": "user", "model": "gemini", "gemini": "gemini"}
 
 
@@ -62,10 +71,11 @@ class _Message(msgspec.Struct, rename="camel"):
     tokens: _Tokens | None = None
     thoughts: list[_Thought] | None = None
     tool_calls: list[_ToolCall] | None = None
+    whole: Any = None  # all that the log has of it
 
 
 class _Set(msgspec.Struct):
-    messages: list[_Message] | None = None
+    messages: list[Any] | None = None
 
 
 class _Line(msgspec.Struct, rename={"set": "$set", "rewind": "$rewindTo", "session": "sessionId"}):
@@ -73,7 +83,8 @@ class _Line(msgspec.Struct, rename={"set": "$set", "rewind": "$rewindTo", "sessi
     rewind: str | None = None
     session: str | None = None
     type: str | None = None
-    messages: list[_Message] | None = None
+    kind: Any = None
+    messages: list[Any] | None = None
     history: list[google.Content] | None = None
 
 
@@ -86,7 +97,7 @@ class _Step(NamedTuple):
     inserted: tuple[_Message, ...] = ()
 
 
-_LINE, _MESSAGE = decoder(_Line), decoder(_Message)
+_CHANGES = ("$set", "$rewindTo")
 
 
 def sniff(first: list[Any]) -> bool:
@@ -115,12 +126,13 @@ def _is_history(history: Any) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a chat."""
-    log = _Log()
+    log = _Log(lines)
     for number, value in jsonl.values(lines):
         with lines.at(number):
-            log.take(msgspec.json.encode(value), number)
+            log.take(value, number)
     script = Script()
-    builder = _Builder(script, log)
+    script.subagent = log.subagent
+    builder = _Builder(script, log, lines)
     for step in log.steps:
         with lines.at(step.number):
             builder.take(step)
@@ -130,9 +142,11 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 class _Log:
     """What the lines say: a message is written again, under its id, whenever it grows."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: jsonl.Lines) -> None:
         self.steps: list[_Step] = []
         self.messages: dict[str, _Message] = {}
+        self.subagent = False
+        self._lines = lines
         self._live: list[str] = []  # keys of the messages that are in the history now
         self._count = 0
 
@@ -141,21 +155,47 @@ class _Log:
         """Whether any tokens are counted."""
         return any(message.tokens for message in self.messages.values())
 
-    def take(self, data: bytes, number: int) -> None:
+    def take(self, value: Any, number: int) -> None:
         """Take the next line, or the one document."""
-        line = jsonl.decode(data, _LINE)
+        line = converted(value, _Line)
+        change = next((key for key in value if key.startswith("$") and key not in _CHANGES), None)
+        if change is not None:
+            raise RefusedError(
+                f"Gemini CLI wrote the change {change!r}, which is not known; the prompts would be "
+                "wrong, so that not even --lenient reads this chat"
+            )
+        self.subagent |= line.kind == "subagent"
         if line.rewind is not None:
             self._rewind(line.rewind, number)
         elif line.set is not None:
-            self._rewrite(line.set.messages or [], number)
+            self._rewrite(self._messages(line.set.messages), number)
         elif line.type is not None or (line.session is None and line.history is None):
-            self._add(jsonl.decode(data, _MESSAGE), number)
-        for message in line.messages or []:
+            self._add(self._message(value), number)
+        for message in self._messages(line.messages):
             self._add(message, number)
         for content in line.history or []:
             if content.role not in _ROLES:
                 raise InputError(f"{content.role!r} is no role of a message")
-            self._add(_Message(_ROLES[content.role], content.parts), number)
+            whole = msgspec.to_builtins(content)
+            self._add(_Message(_ROLES[content.role], content.parts, whole=whole), number)
+
+    def _messages(self, values: list[Any] | None) -> list[_Message]:
+        """The messages of a list; one that is not understood is counted alone."""
+        messages = []
+        for value in values or []:
+            try:
+                messages.append(self._message(value))
+            except (ValueError, OverflowError):
+                if self._lines.strict:
+                    raise
+                self._lines.pass_over("message that is not as expected", value)
+        return messages
+
+    def _message(self, value: Any) -> _Message:
+        message = converted(value, _Message)
+        message.whole = value
+        self._lines.pass_over_fields(value, _SAYING, "a message")
+        return message
 
     def _add(self, message: _Message, number: int) -> None:
         if message.id in self._live:
@@ -208,8 +248,8 @@ def _is_result(message: _Message) -> bool:
 class _Builder:
     """Makes the script out of what happened."""
 
-    def __init__(self, script: Script, log: _Log) -> None:
-        self._script, self._log = script, log
+    def __init__(self, script: Script, log: _Log, lines: jsonl.Lines) -> None:
+        self._script, self._log, self._lines = script, log, lines
         self._counts = log.counts
         self._first: dict[str, Draft] = {}  # of each message: its first draft,
         self._last: dict[str, Draft] = {}  # and the last of its results
@@ -217,7 +257,13 @@ class _Builder:
     def take(self, step: _Step) -> None:
         """Take what happened next."""
         if step.kind == "message":
-            self._add(step.id, self._log.messages[step.id])
+            message = self._log.messages[step.id]
+            try:
+                self._add(step.id, message)
+            except InputError as error:
+                if self._lines.strict:
+                    raise
+                self._lines.pass_over(f"message: {error.message}", message.whole)
         elif step.kind == "rewind":
             self._script.rewind(self._last.get(step.id))
         else:
@@ -245,7 +291,7 @@ class _Builder:
         elif message.type == "user":
             self._told(key, message)
         elif message.type not in _TOLD_TO_THE_USER:
-            raise InputError(f"a message of type {message.type!r} is not known")
+            self._lines.pass_over(f"message {message.type!r}", message.whole)
         last = self._script.last
         if last is not None:
             self._last[key] = last
@@ -271,7 +317,7 @@ class _Builder:
         answer.parts = _answer_parts(message, answer.id)
         usage = _usage(message.tokens) if message.tokens else None
         if usage is not None or not self._counts:
-            answer.call = Call(message.model or "", usage)
+            answer.call = Call(message.model or "", usage, id=message.id or "")
         if not answer.parts:
             if answer.call is None:
                 return

@@ -148,7 +148,8 @@ class Lines:
         """Count a content block of a type that is not known, with all that its record has of it."""
         whole = None
         with suppress(*_UNREADABLE):
-            whole = typed(decode(self._record, _ANY), kind)
+            whole = decode(self._record, _ANY)
+            whole = typed(whole, kind) or whole  # of a block without a type, all of its record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:

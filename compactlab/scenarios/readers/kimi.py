@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, Tokens, compact, given, opaque, parts
 from compactlab.scenarios.readers.blocks import result as result_of
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
-from compactlab.scenarios.readers.unread import refuse_unread
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script
+from compactlab.scenarios.readers.unread import unknown_fields
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "kimi"
@@ -89,15 +90,20 @@ _FIELDS = msgspec.json.Decoder(dict[str, Any])
 _COMMON = {"type", "time", "agentId"}
 # What is left out: prompts repeat in the message that is appended, the others are the state of the
 # client, and traces of requests.
-_LEFT_OUT = {"metadata", "turn.prompt", "turn.steer", "mcp.tools_discovered"}
+_LEFT_OUT = {"metadata", "mcp.tools_discovered", "context.undone"}  # the last tells of an undo
+# An unknown record of the context with such a name changes it without any words.
+_EDITS = re.compile(r"splice|rewind|revert|restore|truncat|edit|remove|replace|undo|drop")
 _LEFT_OUT_ALL = (
     "goal.",
     "permission.",
+    "plan_mode.",
     "plugin.",
     "runtime.",
+    "swarm_mode.",
     "task.",
     "token_counting.",
     "tools.",
+    "turn.",
 )
 _KNOWN = {
     "config.update": {"systemPrompt", "modelAlias", "subagentNames"},
@@ -113,6 +119,7 @@ _KNOWN = {
     "context.apply_compaction": {"summary", "contextSummary"},
     "context.undo": set[str](),
     "context.clear": set[str](),
+    "forked": set[str](),
 }
 _MESSAGE = {"role", "content", "toolCalls", "toolCallId"}
 _EVENTS = {
@@ -142,7 +149,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     for number, data in lines:
         with lines.at(number):
             fields = jsonl.decode(data, _FIELDS)
-            if _is_read(fields):
+            if _is_read(fields, lines):
                 wire.take(jsonl.decode(data, _RECORD))
     wire.finish()
     yield wire.script.conversation(_named(lines.path), NAME, lines.path)
@@ -156,21 +163,38 @@ def _named(path: Path) -> str:
     return session if agent == "main" else f"{session}#{agent}"
 
 
-def _is_read(fields: dict[str, Any]) -> bool:
-    """Whether a record is read; one of no known type must hold nothing that could be said."""
+def _is_read(fields: dict[str, Any], lines: jsonl.Lines) -> bool:
+    """Whether a record is read; what is not known is counted."""
     kind = msgspec.convert(fields.get("type"), str)
     if kind in _LEFT_OUT or kind.startswith(_LEFT_OUT_ALL):
         return False
-    refuse_unread(fields, _COMMON | _KNOWN.get(kind, set()), f"a record of type {kind!r}")
-    if kind not in _KNOWN and "event" in fields:
-        raise InputError(f"a record of type {kind!r} is not known")
+    known = _KNOWN.get(kind)
+    if known is None:
+        told = next(unknown_fields(fields, _COMMON), None)
+        if kind.startswith("context.") and (told or "event" in fields or _EDITS.search(kind)):
+            raise RefusedError(
+                f"Kimi Code wrote the record {kind!r}, which is not known and seems to change the "
+                "context; the prompts would be wrong, so that not even --lenient reads this log"
+            )
+        lines.pass_over(f"record {kind!r}", fields)
+        return False
+    lines.pass_over_fields(fields, _COMMON | known, f"a record of type {kind!r}")
     message, event = fields.get("message"), fields.get("event")
-    refuse_unread(message, _MESSAGE, "a message")
+    lines.pass_over_fields(message, _MESSAGE, "a message")
     if kind == "context.append_loop_event" and isinstance(event, dict):
-        known = _EVENTS.get(str(event.get("type")), set())
-        refuse_unread(event, known, f"an event of type {event.get('type')!r}")
-        refuse_unread(event.get("result"), _RESULT, "a result")
-    return kind in _KNOWN
+        return _is_read_event(event, lines)
+    return True
+
+
+def _is_read_event(event: dict[str, Any], lines: jsonl.Lines) -> bool:
+    kind = str(event.get("type"))
+    known = _EVENTS.get(kind)
+    if known is None:
+        lines.pass_over(f"event {kind!r}", event)
+        return False
+    lines.pass_over_fields(event, known, f"an event of type {kind!r}")
+    lines.pass_over_fields(event.get("result"), _RESULT, "a result")
+    return True
 
 
 class _Wire:
@@ -187,6 +211,8 @@ class _Wire:
         self._source = ""
         self._snapshot = False
         self._compacting = False
+        self._uuids: dict[str, str] = {}  # of steps, by the ids of their messages
+        self._summary: SideRequest | None = None  # the request for a summary that is to come
 
     def take(self, record: _Record) -> None:
         """Take the next record."""
@@ -200,12 +226,23 @@ class _Wire:
             self._snapshot = True
             self.script.system.append(verbatim(SYSTEM, "text", compact(record.tools), name="tools"))
         elif record.type == "usage.record":
-            if not self._compacting and record.usage_scope != "session":
+            if record.usage_scope == "session" or (self._compacting and not record.usage_scope):
+                self._bill(record.usage, time)
+            else:
                 self._count(self._last, record.usage)
         elif record.type.startswith("full_compaction."):
+            if not record.type.endswith(".complete"):  # it may come before the summary is applied
+                self._settle()
             self._compacting = record.type.endswith(".begin")
             self._source = record.source or "" if self._compacting else ""
-        elif record.type == "context.append_message":
+        elif record.type == "forked":
+            self._fork()
+        elif record.type.startswith("context."):
+            self._change(record, time)
+
+    def _change(self, record: _Record, time: float) -> None:
+        """Take what changes the context."""
+        if record.type == "context.append_message":
             self._append(self._message(record.message, time))
         elif record.type == "context.append_loop_event":
             self._event(record.event, time)
@@ -221,6 +258,7 @@ class _Wire:
         """Take what was held back; the answers of a log that counts nothing are calls, too."""
         self._waiting.clear()
         self._flush()
+        self._settle()
         drafts = [each for each in self.script.events if isinstance(each, Draft)]
         if not any(draft.call for draft in drafts):
             for draft in drafts:
@@ -277,6 +315,7 @@ class _Wire:
             self._waiting.clear()  # a new request: nothing is held back any longer
             self._flush()
             self._last = self._open[event.uuid or ""] = self.script.draft("assistant", None, time)
+            self._uuids[self._last.id] = event.uuid or ""
         elif event.type == "step.end":
             step = self._open.pop(event.uuid or "", None)
             if step:
@@ -293,8 +332,6 @@ class _Wire:
             self._waiting.add(event.tool_call_id or "")
         elif event.type == "tool.result":
             self._result(event, time)
-        elif event.usage or event.part or event.result:
-            raise InputError(f"an event of type {event.type!r} is not known")
 
     def _step(self, event: _Event, time: float) -> Draft:
         """The step that an event belongs to; it is a message as soon as it says something."""
@@ -326,24 +363,63 @@ class _Wire:
         """Give a step its usage, which is told with its end and once more after it."""
         if step is None or counts is None or step.call:
             return
-        read, written = counts.input_cache_read, counts.input_cache_creation
-        usage = Usage(counts.input_other, read, written, output=counts.output)
-        step.call = Call(self._model, usage, thinking=self._effort)
+        step.call = self._call(counts, self._uuids.get(step.id, ""))
         if step.depth < 0:
             step.parts = [opaque(step.id, "text", "empty", counts.output)]
             self._context.append(self.script.add(step))
+
+    def _call(self, counts: _Counts, id: str = "") -> Call:
+        read, written = counts.input_cache_read, counts.input_cache_creation
+        usage = Usage(counts.input_other, read, written, output=counts.output)
+        return Call(self._model, usage, thinking=self._effort, id=id)
+
+    def _bill(self, counts: _Counts | None, time: float) -> None:
+        """Take the usage of a request that is no step's: for a summary, or for something else.
+
+        Such a record counts one request, and no sum of the session's (UsageRecorder of Kimi Code).
+        """
+        if counts is None:
+            return
+        self._settle()
+        purpose = "summary" if self._compacting else "session"
+        request = SideRequest(purpose, self._call(counts), time)
+        if self._compacting:
+            self._summary = request
+        else:
+            self.script.side_requests.append(request)
+
+    def _settle(self) -> None:
+        """A request for a summary that was not applied is billed all the same."""
+        if self._summary is not None:
+            self.script.side_requests.append(self._summary)
+            self._summary = None
+
+    def _fork(self) -> None:
+        """All until here is a copy of what another session has."""
+        script, replace = self.script, msgspec.structs.replace
+        for each in script.events:
+            if isinstance(each, Draft | Boundary) and each.call:
+                each.call = replace(each.call, inherited=True)
+        script.side_requests = [
+            replace(each, call=replace(each.call, inherited=True)) for each in script.side_requests
+        ]
 
     def _compact(self, record: _Record, time: float) -> None:
         """Take a compaction: the user's words are kept, or before, all from a message on."""
         summary = record.context_summary or record.summary
         if summary is None:
-            raise InputError("a compaction has no summary")
+            raise RefusedError(
+                "Kimi Code wrote a compaction with no summary that is known; the prompts would be "
+                "wrong, so that not even --lenient reads this log"
+            )
         count, before = record.kept_user_message_count, record.tokens_before or 0
         rest = self._context[record.compacted_count or 0 :] if count is None else []
         first = next((each for each in rest if each and self.script.has(each)), None)
         boundary = self.script.compact(
             time, kept=first, restored="verbatim", trigger=self._source, tokens_before=before
         )
+        if self._summary is not None:
+            boundary.call, self._summary = self._summary.call, None
         head = record.kept_head_user_message_count or 0
         said = [each for each in self._context if each and each.role == "user" and not each.meta]
         tail = max((count or 0) - head, 0)
@@ -377,6 +453,9 @@ class _Wire:
 
     def _go_to(self, to: Draft | None) -> None:
         self._waiting.clear()
+        for draft in self._deferred:  # they were told, and no prompt ever had them
+            if draft.parts:
+                self.script.add(draft)
         self._deferred.clear()
         self._open.clear()
         self._last = None

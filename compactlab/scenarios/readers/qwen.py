@@ -20,13 +20,21 @@ from compactlab.scenarios.readers.script import (
     seconds,
 )
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 
 NAME = "qwen"
 
 _READ = {"user", "assistant", "tool_result"}
-_COMPRESSED = "chat_compression"
+_COMPRESSED, _BOOTSTRAP = "chat_compression", "agent_bootstrap"
+# What the client notes of itself and of its user, by the beginnings of subtypes.
+_NOTES = (
+    "agent_launch_prompt", "agent_retry", "agent_session_ready", "at_command", "attribution_",
+    "background_task_", "branch_checkpoint", "cron", "custom_title", "file_history_", "goal_",
+    "managed_session_", "notification", "omni_recall", "parent_session", "rewind", "session_",
+    "slash_command", "turn_result", "ui_telemetry", "user_text_elements",
+)  # fmt: skip
+_SAYING = {"message", "toolCallResult"}  # where a record says something
 # Subtypes of the user's records that a person typed.
 _TYPED = ("", "mid_turn_user_message", "realtime_message")
 
@@ -44,6 +52,10 @@ class _Called(msgspec.Struct):
     status: str | None = None
 
 
+class _Origin(msgspec.Struct, rename="camel"):
+    session_id: str = ""
+
+
 class _Head(msgspec.Struct, rename="camel"):
     type: str
     uuid: str
@@ -53,6 +65,7 @@ class _Head(msgspec.Struct, rename="camel"):
     version: str | None = None
     is_sidechain: bool | None = None
     agent_id: str | None = None
+    forked_from: _Origin | None = None
 
 
 class _System(_Head, rename="camel", kw_only=True):
@@ -72,6 +85,7 @@ class _Compression(_Head, rename="camel", kw_only=True):
 
 _HEAD, _SYSTEM = decoder(_Head), decoder(_System)
 _RECORD, _COMPRESSION = decoder(_Record), decoder(_Compression)
+_FIELDS = msgspec.json.Decoder(dict[str, Any])
 
 
 def sniff(first: list[Any]) -> bool:
@@ -92,12 +106,12 @@ def _is_own(value: Any) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session, and those of subagents within its file."""
-    sessions: dict[str, _Session] = {"": _Session()}
+    sessions: dict[str, _Session] = {"": _Session(lines)}
     for number, data in lines:
         with lines.at(number):
             head = jsonl.decode(data, _HEAD)
             agent = (head.agent_id or "?") if head.is_sidechain else ""
-            sessions.setdefault(agent, _Session()).take(head, data)
+            sessions.setdefault(agent, _Session(lines)).take(head, data)
     told = [session for session in sessions.values() if session.script.events]
     for number, session in enumerate(told or [sessions[""]]):
         id = f"{lines.path.stem}#sidechain-{number}" if number else lines.path.stem
@@ -108,9 +122,10 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 class _Session:
     """The tree of records, and where the script stands after each."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.starts_inside = False
+        self._lines = lines
         self._places: dict[str, Draft | None] = {}
         self._answers: dict[str, Draft] = {}  # by their uuid: a record may come in pieces
         self._tree = Tree()
@@ -120,15 +135,31 @@ class _Session:
         if head.uuid not in self._places:
             self._tree.hang(head.uuid, head.parent_uuid)
             self._go_to(head)
+        if head.forked_from:
+            self.script.parent = head.forked_from.session_id
         if head.type in _READ:
+            fields = jsonl.decode(data, _FIELDS)
+            self._lines.pass_over_fields(fields, _SAYING, f"a record of type {head.type!r}")
             self._record(jsonl.decode(data, _RECORD))
         elif head.type != "system":
-            raise InputError(f"a record of type {head.type!r} is not known")
+            self._lines.pass_over(f"record {head.type!r}", jsonl.decode(data, _FIELDS))
         elif head.subtype == _COMPRESSED:
             self._compression(jsonl.decode(data, _COMPRESSION))
-        elif (jsonl.decode(data, _SYSTEM).message or Content()).parts:
-            raise InputError(f"a record of type 'system' ({head.subtype}) has a message")
+        else:
+            self._note(head, data)
         self._places[head.uuid] = self.script.last
+
+    def _note(self, head: _Head, data: bytes) -> None:
+        """Pass over what the client notes; what the model was told by it is counted."""
+        subtype = head.subtype or ""
+        if subtype == _BOOTSTRAP:
+            self.starts_inside = True  # with what another agent's context held
+            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, _FIELDS))
+        elif (jsonl.decode(data, _SYSTEM).message or Content()).parts:
+            fields = jsonl.decode(data, _FIELDS)
+            self._lines.pass_over(f"message of a record of type 'system' ({subtype})", fields)
+        elif subtype and not subtype.startswith(_NOTES):
+            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, _FIELDS))
 
     def _go_to(self, head: _Head) -> None:
         """Rewind, if a record hangs from something else than what the script ends with."""
@@ -170,7 +201,13 @@ class _Session:
         usage = _usage(record.usage_metadata)
         before = draft.call or Call()
         version = f"qwen {record.version}" if record.version else ""
-        draft.call = Call(record.model or before.model, usage or before.usage, version=version)
+        draft.call = Call(
+            record.model or before.model,
+            usage or before.usage,
+            version=version,
+            id=record.uuid,
+            inherited=record.forked_from is not None,
+        )
         if not draft.parts and usage:
             draft.parts = [opaque(draft.id, "text", "empty", usage.output)]
 
@@ -178,7 +215,10 @@ class _Session:
         """What the model sees from here on; its messages are inserted, as nothing names them."""
         payload, time = record.system_payload, seconds(record.timestamp)
         if payload.compressed_history is None:
-            raise InputError("a compression has no history")
+            raise RefusedError(
+                "Qwen Code wrote a compression with no history that is known; the prompts would be "
+                "wrong, so that not even --lenient reads this session"
+            )
         before = (payload.info or _Info()).original_token_count or 0
         boundary = self.script.compact(time, restored="verbatim", tokens_before=before)
         summarized = False

@@ -54,14 +54,12 @@ _LABELS = (
     "name",
     "path",
     "status",
-    "timestamp",
     "type",
-    "version",
 )
 
-# What a tool is called with: its keys are the tool's own, and all is text.
-_ARGUMENTS = ("args", "argument", "input")
 
+# What stands under such a name is no text at all.
+_MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
 # Where a number under such a name is a total, it holds those beside it.
 _TOTAL = "total"
 _DEEPEST = 64  # levels that are looked into
@@ -128,17 +126,16 @@ def tokens_of(value: Any) -> int:
     return next(_counts(value, _DEEPEST), 0)
 
 
-def _texts(value: Any, depth: int, whole: bool = False) -> Iterator[str]:
+def _texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _texts(item, depth - 1, whole)
+            yield from _texts(item, depth - 1)
     elif depth and isinstance(value, dict):
         for key, item in value.items():
-            if whole or not (isinstance(item, str) and _plain(key).endswith(_LABELS)):
-                argued = any(word in _plain(key) for word in _ARGUMENTS)
-                yield from _texts(item, depth - 1, whole or argued)
+            if not (isinstance(item, str) and _plain(key).endswith(_MARKS)):
+                yield from _texts(item, depth - 1)
 
 
 def _counts(value: Any, depth: int) -> Iterator[int]:

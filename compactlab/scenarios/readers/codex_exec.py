@@ -1,0 +1,230 @@
+"""What ``codex exec --json`` prints: items of the turns of a thread, and what each turn took.
+
+Neither the prompts nor the model are in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
+from compactlab.scenarios.readers.script import Draft, Format, Script
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage, verbatim
+
+NAME = "codex-exec"
+
+_STARTS, _DONE, _FAILED = "thread.started", "turn.completed", ("turn.failed", "error")
+_ITEMS = ("item.started", "item.updated", "item.completed")
+_EVENTS = (_STARTS, "turn.started", _DONE, *_FAILED, *_ITEMS)
+_LEFT_OUT = "item.plan.delta"  # the item has the whole
+# Where an item says what the model asked for, and what it was answered.
+_ASKED = {
+    "command_execution": ("command",),
+    "file_change": ("changes",),
+    "mcp_tool_call": ("arguments",),
+    "collab_tool_call": ("prompt", "receiver_thread_ids"),
+    "web_search": ("query", "action"),
+    "todo_list": ("items",),
+}
+_ANSWERED = {
+    "command_execution": "aggregated_output",
+    "collab_tool_call": "agents_states",
+    "mcp_tool_call": "result",
+}
+_WORDS = {"agent_message": "text", "plan": "text", "reasoning": "text", "error": "message"}
+
+
+class _Counts(msgspec.Struct):
+    input_tokens: Tokens = 0
+    cached_input_tokens: Tokens = 0
+    cache_write_input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+
+
+class _Error(msgspec.Struct):
+    message: str
+
+
+class _Event(msgspec.Struct):
+    type: str
+    thread_id: str | None = None
+    item: dict[str, Any] | None = None
+    usage: _Counts | None = None
+    error: _Error | None = None
+    message: str | None = None
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+_ANY = msgspec.json.Decoder(Any)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(isinstance(value, dict) and _is_own(value) for value in first)
+
+
+def _is_own(event: dict[str, Any]) -> bool:
+    if event.get("type") == _STARTS:
+        return isinstance(event.get("thread_id"), str)
+    item = event.get("item")
+    if event.get("type") not in _ITEMS or not isinstance(item, dict):
+        return False
+    return item.get("type") in [*_ASKED, *_WORDS]
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversations of a file, one a thread."""
+    threads: dict[str, _Thread] = {}
+    thread: _Thread | None = None
+    for number, data in lines:
+        with lines.at(number):
+            event = jsonl.decode(data, _EVENT)
+            if event.type not in _EVENTS:
+                if event.type != _LEFT_OUT:
+                    lines.pass_over(f"event {event.type!r}", jsonl.decode(data, _ANY))
+            elif event.type == _STARTS or thread is None:
+                thread = threads.setdefault(event.thread_id or "", _Thread(lines))
+                thread.end_turn()
+            if thread is not None and event.type in _EVENTS:
+                thread.take(event)
+    for number, thread in enumerate(threads.values()):
+        thread.end_turn()
+        id = f"{lines.path.stem}/{number + 1}" if number else lines.path.stem
+        yield thread.script.conversation(id, NAME, lines.path, inside=True, counted=True)
+
+
+class _Thread:
+    """A thread. An answer grows until a tool has answered, as nothing says where requests end."""
+
+    def __init__(self, lines: jsonl.Lines) -> None:
+        self.script = Script()
+        self._lines = lines
+        self._total = _Counts()
+        self._answer: Draft | None = None
+        self._turn: list[Draft] = []  # the answers of the turn
+        self._open: dict[str, dict[str, Any]] = {}  # items that are not complete, by their ids
+
+    def take(self, event: _Event) -> None:
+        """Take the next event."""
+        if event.type in _ITEMS:
+            item = event.item
+            if item is None:
+                raise InputError(f"an event of type {event.type!r} has no item")
+            id = str(item.get("id"))
+            if event.type == "item.completed":
+                self._open.pop(id, None)
+                self._item(item)
+            else:
+                self._open[id] = item
+        elif event.type == _DONE:
+            self._finish_items()
+            self._count(event.usage)
+            self.end_turn()
+        elif event.type in _FAILED:
+            message = event.error.message if event.error else event.message
+            self._fail({"type": "error", "message": message})
+        elif event.type == "turn.started":
+            self.end_turn()
+
+    def end_turn(self) -> None:
+        """What was not counted by now is not counted at all."""
+        self._finish_items()
+        self._answer, self._turn = None, []
+
+    def _finish_items(self) -> None:
+        items, self._open = self._open, {}
+        for item in items.values():
+            self._item(item)
+
+    def _item(self, item: dict[str, Any]) -> None:
+        kind = str(item.get("type"))
+        if kind == "error":
+            self._fail(item)
+        elif kind in _WORDS:
+            self._say(kind, item)
+        elif kind in _ASKED:
+            self._use(kind, item)
+        else:
+            self._lines.pass_over(f"item {kind!r}", item)
+
+    def _fail(self, item: dict[str, Any]) -> None:
+        """What went wrong: told to the user, not to the model."""
+        draft = self.script.draft("assistant")
+        draft.origin = "error"
+        draft.parts = [verbatim(draft.id, "text", _text(item, "message"))]
+        self.script.add(draft)
+
+    def _begin(self) -> Draft:
+        if self._answer is None:
+            self._answer = self.script.add(self.script.draft("assistant"))
+            self._answer.call = Call()
+            self._turn.append(self._answer)
+        return self._answer
+
+    def _say(self, kind: str, item: dict[str, Any]) -> None:
+        text, answer = _text(item, _WORDS[kind]), self._begin()
+        is_thought = kind == "reasoning"
+        answer.parts.append(verbatim(answer.id, "thinking" if is_thought else "text", text))
+        self._lines.pass_over_fields(item, (_WORDS[kind],), f"an item of type {kind!r}")
+
+    def _use(self, kind: str, item: dict[str, Any]) -> None:
+        """A tool that the model called, and its result: the next item is another request's."""
+        keys, told = _ASKED[kind], _ANSWERED.get(kind, "status")
+        known = {*keys, told, "error", "tool", "server"}
+        self._lines.pass_over_fields(item, known, f"an item of type {kind!r}")
+        asked = {key: item[key] for key in keys if item.get(key) is not None}
+        if not asked:
+            raise InputError(f"an item of type {kind!r} has no {keys[0]}")
+        answer, call_id = self._begin(), str(item.get("id") or "")
+        name = ".".join(str(item[key]) for key in ("server", "tool") if item.get(key)) or kind
+        text = compact(asked if len(asked) > 1 else next(iter(asked.values())))
+        answer.parts.append(verbatim(answer.id, "tool_call", text, name=name, call_id=call_id))
+        failed = item.get("status") in ("failed", "declined") or bool(item.get("exit_code"))
+        draft = self.script.add(self.script.draft("tool"))
+        texts = [compact(item[key]) for key in (told, "error") if item.get(key)]
+        draft.parts = result("\n".join(texts), draft.id, call_id, name=name, error=failed)
+        self._answer = None
+
+    def _count(self, total: _Counts | None) -> None:
+        """Take what the turn took: the client prints the thread's totals (openai/codex#17539).
+
+        Only the usage of a turn of one request says how large a prompt was.
+        """
+        if total is None:
+            return
+        usage = _usage(total, self._total)
+        self._total = total
+        if len(self._turn) == 1 and self._answer is not None:
+            self._answer.call = Call(usage=usage)
+        elif not self._turn:
+            answer = self._begin()
+            answer.parts, answer.call = parts("", answer.id), Call(usage=usage)
+        else:
+            self.script.side_requests.append(SideRequest("turn", Call(usage=usage)))
+
+
+def _text(item: dict[str, Any], key: str) -> str:
+    if not isinstance(item.get(key), str):
+        raise InputError(f"an item of type {item.get('type')!r} has no {key}")
+    return str(item[key])
+
+
+def _usage(total: _Counts, before: _Counts) -> Usage:
+    """By how much the totals have grown; a total that has shrunk is one of a new start."""
+    keys = _Counts.__struct_fields__
+    grown = [getattr(total, key) - getattr(before, key) for key in keys]
+    if min(grown) < 0:
+        grown = [getattr(total, key) for key in keys]
+    whole, read, written, output = grown
+    read = min(read, whole)
+    written = min(written, whole - read)
+    return Usage(whole - read - written, read, written, output=output)
+
+
+FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", sniff, read)
