@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios.readers.homes import CLIENTS, here, places
+from compactlab.scenarios.readers.homes import CLIENTS, VARIABLES, here, places
 from tests.cli.conftest import called
 from tests.scenarios.stores import (
     OPENCLAW,
@@ -17,12 +17,6 @@ from tests.scenarios.stores import (
     opencode_rows,
 )
 from tests.scenarios.test_opencode import TALK
-
-VARIABLES = (
-    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "KIMI_CODE_HOME", "HERMES_HOME",
-    "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME", "GEMINI_CLI_HOME",
-    "COPILOT_HOME", "QWEN_HOME", "CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR",
-)  # fmt: skip
 
 
 @pytest.fixture

@@ -86,6 +86,9 @@ HOMES = (
     ),
 )
 CLIENTS = tuple(dict.fromkeys(home.client for home in HOMES))
+# All environment variables that are asked.
+VARIABLES = {name.partition("/")[0] for home in HOMES for name in home.variables}
+VARIABLES |= {"XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"}
 
 
 def places(
