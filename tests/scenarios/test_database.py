@@ -308,7 +308,7 @@ def test_a_stranger_s_schema_runs_nothing(tmp_path: Path) -> None:
             "CREATE VIEW transcript_events AS WITH RECURSIVE n(session_id, seq, event_json) AS "
             "(SELECT 'a', 1, '{}' UNION ALL SELECT 'a', seq + 1, '{}' FROM n) SELECT * FROM n;"
         )
-    with pytest.raises(InputError, match="no transcript of a known format"):
+    with pytest.raises(InputError, match="a database of no known client: it holds real_one"):
         ids(path)
     made(tmp_path / "other.db", OPENCLAW, *sessions(1))
     with database.opened(tmp_path / "other.db") as opened:

@@ -270,7 +270,11 @@ def _unknown(first: list[Any]) -> str:
     client = client_of(first)
     if client:
         return f"this looks like a transcript of {client}, which is not read"
-    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    value = first[0] if first else None
+    keys = list(value) if isinstance(value, dict) else []
+    if keys == ["sqlite"] and isinstance(value, dict):
+        held = ", ".join([*value["sqlite"]][:_SHOWN]) or "nothing"
+        return f"this is a database of no known client: it holds {held}"
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
     return f"this is no transcript of a known format{seen}"
 
