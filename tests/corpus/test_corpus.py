@@ -40,11 +40,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-codex-unknown-call",
         "own-pi-unknown-entry",
     ),
-    "K2": ("own-pi-usage-entries",),
-    "K7": (
-        "own-pi-context-edit-latest-wins",
-        "own-pi-context-edit-omit",
-    ),
     "K9": (
         "fmt-aider",
         "fmt-chatgpt-export",
@@ -67,13 +62,7 @@ UNREAD: dict[str, tuple[str, ...]] = {
 }
 UNBILLED: dict[str, tuple[str, ...]] = {
     "K1": ("own-pi-unknown-entry",),
-    "K2": (
-        "fmt-mini-swe-agent",
-        "own-pi-usage-entries",
-        "pi-compaction-usage",
-    ),
-    "K4": ("own-pi-cache-write-1h",),
-    "K5": ("pi-response-model",),
+    "K2": ("fmt-mini-swe-agent",),
     "K9": (
         "fmt-aider",
         "fmt-chatgpt-export",
