@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from compactlab.scenarios.readers import database, zstd
 from compactlab.scenarios.readers.archive import MAGIC, Archive
 from compactlab.scenarios.readers.unread import (
     characters_of,
@@ -90,6 +91,11 @@ class Lines:
         if blank:
             raise InputError("the file is empty", str(self.path))
 
+    def over(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Records that stand elsewhere than in lines, such as in a database; they are whole."""
+        for number, self._record in records:
+            yield number, self._record
+
     def _records(self, line: bytes, number: int) -> Iterable[bytes]:
         """The whole records of a line, and its torn pieces, which no decoder will take."""
         if self.strict or _is_json(line):
@@ -121,7 +127,8 @@ class Lines:
         except RefusedError as error:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            torn = number and not self.strict and not _is_json(self._record)
+            in_line = number and self._value is None and self._record
+            torn = in_line and not self.strict and not _is_json(self._record)
             reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
@@ -149,7 +156,7 @@ class Lines:
             if self.strict:
                 text = f"{whose} holds something under {key!r}, which is not read"
                 raise InputError(text)
-            self.pass_over(f"field {key!r} of {whose}", inner)
+            self.pass_over(f"field {key!r} of {whose}", {key: inner})
 
     def pass_over_block(self, kind: str, block: Any) -> None:
         """Count a content block of a type that is not known, with all that its record has of it."""
@@ -257,8 +264,13 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 def peek(path: Path) -> list[Any]:
     """Read the first values of a file, by which its format can be told.
 
-    Of a zip archive, that is an object with the names in it; of plain text, the text's beginning.
+    Of a zip archive, that is an object with the names in it; of a database its tables, with their
+    columns: ``[{"sqlite": {"table": ["column"]}}]``; of plain text, the text's beginning.
     """
+    if database.is_database(path):
+        return [{"sqlite": database.tables(path)}]
+    if database.is_encrypted(path):
+        raise InputError(database.ENCRYPTED, str(path))
     with _opened(path) as file:
         if file.read(len(MAGIC)) == MAGIC:
             with Archive(path) as archive:
@@ -323,7 +335,8 @@ def _opened(path: Path) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size > LARGEST_FILE:
                 text = f"above {LARGEST_FILE:,} bytes; write less into one file"
                 raise InputError(text, str(path))
-            yield file
+            packed = file.peek(len(zstd.MAGIC)).startswith(zstd.MAGIC)
+            yield zstd.unpacked(file, path, LARGEST_FILE) if packed else file
         except OSError as error:
             raise InputError(error.strerror or str(error), str(path)) from None
 

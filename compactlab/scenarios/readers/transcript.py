@@ -26,6 +26,7 @@ from compactlab.scenarios.readers import (
     codex,
     codex_exec,
     copilot,
+    database,
     gemini,
     hermes,
     inspect_log,
@@ -36,6 +37,7 @@ from compactlab.scenarios.readers import (
     locomo,
     mini_swe_agent,
     native,
+    openclaw,
     opencode,
     openhands,
     otlp,
@@ -72,6 +74,7 @@ FORMATS: tuple[Format, ...] = (
     kimi.FORMAT,
     hermes.FORMAT,
     opencode.FORMAT,
+    openclaw.FORMAT,
     otlp.FORMAT,
     inspect_log.FORMAT,
     aider.FORMAT,
@@ -121,16 +124,16 @@ def _package(point: EntryPoint) -> str:
 
 def format_of(path: str | Path) -> Format | None:
     """The format of a file; None if it is not known."""
-    return _reader(_first(Path(path)))
+    return _reader(_first(named(path)[0]))
 
 
-def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterator[Conversation]:
-    """Yield the conversations of a file, whatever its format.
+def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file, or one of a database (``PATH#SESSION``).
 
     What is not understood is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an
     error.
     """
-    path = Path(path)
+    path, session = named(path)
     known = ", ".join(formats())
     try:
         first = _first(path)
@@ -160,7 +163,10 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise
     except InputError as error:
         # Where nothing is left, what was passed over first says why.
-        raise (error if last else lines.fault or error) from None
+        fault = error if last else lines.fault or error
+        if last is not None:
+            yield _with(last, lines.taken())
+        raise fault from None
     if last is not None:
         yield _with(last, lines.taken())
 
@@ -182,11 +188,30 @@ def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Convers
     return replace(conversation, passed_over=whole) if passed else conversation
 
 
+def named(path: str | Path) -> tuple[Path, str]:
+    """The file that a path names, and the session in it: ``opencode.db#ses_1``; "" for all.
+
+    A file whose own name has a ``#`` in it is that file.
+    """
+    path = Path(path)
+    file, mark, session = str(path).rpartition("#")
+    if mark and file and session and not _exists(path) and database.is_database(Path(file)):
+        return Path(file), session
+    return path, ""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
+
+
 class NoCallsError(InputError):
     """A transcript in which no model is asked anything: nothing of it can be replayed."""
 
 
-def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Conversation]:
+def read_as(path: Path, name: str, *, strict: bool = False) -> Iterator[Conversation]:
     """Read a file to replay it: one of its conversations must have a call at least."""
     uncalled: list[Conversation] = []
     called = False
@@ -199,11 +224,11 @@ def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Convers
             else:
                 uncalled.append(each)
     except InputError as error:
-        where = named if error.path == str(path) else error.path
+        where = name if error.path in (str(path), str(named(path)[0])) else error.path
         raise type(error)(error.message, where, error.line) from None
     if uncalled:
         roles = Counter(message.role for each in uncalled for message in each.messages)
-        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", name)
 
 
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
@@ -218,6 +243,8 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
         for file in files_below(path):
             if _leads_inside(file, path) and file.exists():
                 continue  # the file that it leads to is read
+            if database.is_companion(file):
+                continue  # it is read with its database
             if not _is_transcript(file):
                 pieces += _is_piece(file)
                 skipped += 1
@@ -267,7 +294,11 @@ def _unknown(first: list[Any]) -> str:
     if refused:
         named = f"this looks like a transcript of {refused.client}, which is not read"
         return f"{named}: {refused.instead}"
-    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    value = first[0] if first else None
+    keys = list(value) if isinstance(value, dict) else []
+    if keys == ["sqlite"] and isinstance(value, dict):
+        held = ", ".join([*value["sqlite"]][:_SHOWN]) or "nothing"
+        return f"this is a database of no known client: it holds {held}"
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
     return f"this is no transcript of a known format{seen}"
 
