@@ -58,7 +58,7 @@ _MARKS = {
     FAULTY: "a provider would reject some calls",
     FUTURE: "sees future messages",
     BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
-    PLAYED: "as recorded, without the cost of summaries",
+    PLAYED: "as recorded; its summaries cost what the log bills",
 }
 
 
