@@ -92,7 +92,7 @@ def estimates(spent: Spent) -> Iterator[str]:
         )
     if spent.inherited:
         yield (
-            f"{counted(spent.inherited, 'request')} (${dollars(spent.inherited_total)}) were made "
-            "in a session from which a fork was made, and whose own log was not read. Their days "
-            "are not known."
+            f"The bill includes {counted(spent.inherited, 'request')} "
+            f"(${dollars(spent.inherited_total)}) of sessions that were forked and whose own logs "
+            "were not read. On which days is not known."
         )
