@@ -40,7 +40,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-codex-unknown-call",
         "own-pi-unknown-entry",
     ),
-    "K2": ("own-pi-usage-entries",),
     "K6": (
         "codex-zst",
         "own-hermes-database",
@@ -76,15 +75,9 @@ UNBILLED: dict[str, tuple[str, ...]] = {
     "K2": (
         "fmt-mini-swe-agent",
         "opencode-compaction-usage",
-        "own-pi-usage-entries",
-        "pi-compaction-usage",
     ),
     "K3": ("own-opencode-fork",),
-    "K4": (
-        "opencode-reasoning",
-        "own-pi-cache-write-1h",
-    ),
-    "K5": ("pi-response-model",),
+    "K4": ("opencode-reasoning",),
     "K6": (
         "codex-zst",
         "own-hermes-database",
