@@ -46,10 +46,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-openclaw-database",
         "own-opencode-database",
     ),
-    "K7": (
-        "own-pi-context-edit-latest-wins",
-        "own-pi-context-edit-omit",
-    ),
     "K9": (
         "fmt-aider",
         "fmt-chatgpt-export",
