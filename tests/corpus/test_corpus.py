@@ -102,7 +102,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-fmt-mini-swe-agent-cache",
         "own-fmt-openhands-accumulated",
     ),
-    "zone": ("tz-day-boundary",),
 }
 NOT_FOUND: dict[str, tuple[str, ...]] = {
     "K6": (
