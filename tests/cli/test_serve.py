@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import compactlab as package
+from compactlab.reports.serve.jobs import Step
 from compactlab.scenarios.readers import native
 from tests.cli.conftest import called
 from tests.hostile import HOSTILE, conversation, whole
@@ -124,6 +125,23 @@ def test_a_port_that_is_taken_is_told() -> None:
         done = called("serve", "--port", port)
     assert done.code == 2
     assert f"cannot listen on port {port}: " in done.err
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",), ("--redact", "--strict")])
+def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands that a transcript is read by are told so; this server is never open."""
+    commands: list[list[str]] = []
+
+    def take(_page: str, steps: Sequence[Step], *_: object) -> None:
+        commands.extend(step.words(tmp_path, "keep_all") for step in steps)
+        raise OSError("no port")
+
+    monkeypatch.setattr("compactlab.reports.serve.server.Server", take)
+    assert called("serve", *options).code == 2
+    assert [tuple(word for word in words if word in options) for words in commands] == [options] * 2
+    assert all(("--strict" in words) == ("--strict" in options) for words in commands)
 
 
 def test_the_help_has_an_example() -> None:

@@ -48,7 +48,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-fmt-codex-exec-cumulative",
         "own-fmt-goose-database",
     ),
-    "zone": ("tz-day-boundary",),
 }
 NOT_FOUND: dict[str, tuple[str, ...]] = {}
 
