@@ -126,7 +126,8 @@ class Advice:
     def silent(self) -> str:
         """Why these conversations cannot show what a strategy recalls; empty if they can."""
         comparison = self.comparison
-        if not any(self.memory(row).conversations for row in comparison.rows):
+        known = any(row.recall is not None for row in comparison.rows)
+        if not (known and any(self.memory(row).conversations for row in comparison.rows)):
             return "early"
         if not any(self.memory(row).exposure for row in self.choices):
             return "controls"

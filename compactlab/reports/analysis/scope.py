@@ -25,7 +25,7 @@ def scope(comparison: Comparison, name: Name = str) -> str:
     over = counted(comparison.conversations, "conversation")
     if len(comparison.cases) > comparison.conversations:
         over += f" in {counted(len(comparison.cases), 'replay')}"
-    strategies = counted(len(comparison.strategies), "strategy")
+    strategies = counted(len(comparison.strategies or comparison.rows), "strategy")
     under = f"model {model_names(comparison, name)}; {window(comparison)}"
     if comparison.written_by:
         under += f"; summaries by {name(comparison.written_by)}"

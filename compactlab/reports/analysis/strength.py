@@ -128,7 +128,9 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     few = f"These figures describe {these}, too few for confidence intervals."
     text = _significance(advice, number) if number >= FEWEST else few
     text += _facts(advice, number)
-    yield f"{text}{_smallest_p(len(others), number)}{_detectable(advice)}"
+    # What could have been seen is of the intervals: where there are none, it is not said.
+    seen = _detectable(advice) if number >= FEWEST else ""
+    yield f"{text}{_smallest_p(len(others), number)}{seen}"
 
 
 def _significance(advice: Advice, number: int) -> str:
@@ -164,7 +166,7 @@ def _smallest_p(strategies: int, number: int) -> str:
     if smallest < ALPHA and number >= FEWEST:
         return ""
     compared = counted(strategies, "strategy")
-    floor = f"The smallest possible p is {min(1.0, smallest):.2g} (sign-flip test, after Holm)."
+    floor = f"The least p is {min(1.0, smallest):.2g} (sign-flip test, after Holm)."
     if smallest < ALPHA:
         return f" Significance is possible for {compared} on {number} conversations. {floor}"
     needed = conversations_needed(strategies)
@@ -186,7 +188,10 @@ def _detectable(advice: Advice) -> str:
     sizes = detected(each for pair in every for each in pair if each)
     if not sizes:
         return ""
-    return f" Detectable of every strategy at 80% power, before Holm: {', '.join(sizes)}."
+    return (
+        " Minimum detectable difference at 80% power, before Holm, the largest of all: "
+        f"{', '.join(sizes)}."
+    )
 
 
 def detected(contrasts: Iterable[Contrast]) -> list[str]:

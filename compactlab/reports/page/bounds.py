@@ -19,7 +19,7 @@ _NEEDED = {
 def bounds(comparison: Comparison) -> Iterator[str]:
     """Say what the bounds cost and recall, and which of them are not known."""
     if told := [_told(comparison, row) for row in comparison.beside]:
-        yield f"Bounds, none of them to be chosen: {listed(told)}."
+        yield f"Bounds: {listed(told)}."
     for bound, reason in comparison.unknown.items():
         yield f"Not known: {_NEEDED[bound]}, because {bound} is not there ({name(reason)})."
 
@@ -27,7 +27,7 @@ def bounds(comparison: Comparison) -> Iterator[str]:
 def _told(comparison: Comparison, row: Row) -> str:
     facts = [f"{dollars(row.value('cost_usd'))} USD"]
     if row.exceeds_window:
-        facts = [exceeds(row)]
+        facts = [f"exceeds {window_on(row)}"]
     if row.recall is not None:
         facts.append(f"recall {show(row.recall, 'share')}")
     if row is comparison.reference:
@@ -37,8 +37,8 @@ def _told(comparison: Comparison, row: Row) -> str:
     return f"{name(row.label)} ({', '.join(facts)})"
 
 
-def exceeds(row: Row) -> str:
+def window_on(row: Row) -> str:
     """On how many of its calls, in all replays, a strategy exceeds the window."""
     over = sum(run.metrics["overflows"] or 0 for run in row.runs)
     calls = counted(sum(int(run.metrics["calls"] or 0) for run in row.runs), "call")
-    return f"exceeds the context window on {over:,.0f} of {calls}"
+    return f"the context window on {over:,.0f} of {calls}"

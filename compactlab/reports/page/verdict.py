@@ -13,7 +13,7 @@ from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Ro
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
 from compactlab.reports.analysis.tests import ALPHA
-from compactlab.reports.page.bounds import exceeds
+from compactlab.reports.page.bounds import window_on
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
@@ -60,12 +60,33 @@ def recorded(comparison: Comparison) -> Iterator[str]:
     row, log = comparison.row("as_recorded"), comparison.recorded_bill
     if row is None or log is None:
         return
+    least = "at least " if row.value("tokens_passed_over") else ""
     yield (
-        f"The logs' own usage costs {dollars(log.cost)} USD at the same prices; replayed, "
+        f"The logs' own usage costs {least}{dollars(log.cost)} USD at the same prices; replayed, "
         f"as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone the replay "
         f"costs {times(1 + log.difference)} the logs. Differences in cost of up to "
         f"{log.deviation:.1%} are within this deviation and are not called differences."
     )
+
+
+def unpaid(row: Row) -> int:
+    """Compactions without a request for a summary; 0 where either was not counted."""
+    total = 0.0
+    for group in replays(row.runs):
+        counts = [[run.metrics.get(name) for name in ("compactions", "summaries")] for run in group]
+        gaps = [made - paid for made, paid in counts if made is not None and paid is not None]
+        total += max(0.0, fmean(gaps)) if gaps else 0.0
+    return round(total)
+
+
+def for_nothing(comparison: Comparison) -> Iterator[str]:
+    """Say which recorded compactions no log bills."""
+    row = comparison.row("as_recorded")
+    if row is not None and (number := unpaid(row)):
+        yield (
+            f"The logs do not say what {number:,} of {row.value('compactions'):,.0f} compactions "
+            "cost: as_recorded makes them for nothing."
+        )
 
 
 def _prompts(row: Row) -> int:
@@ -101,6 +122,7 @@ class _Verdict:
         else:
             yield self.none_usable()
         yield from recorded(self.comparison)
+        yield from for_nothing(self.comparison)
         yield from tokens_and_money(self.comparison)
         yield from self.worse_than_random()
         yield from strength(self.advice, self.these)
@@ -111,8 +133,8 @@ class _Verdict:
         if still is not None:
             yield (
                 f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {dollars(still.value('cost_usd'))} USD. No strategy "
-                f"that compacts and is usable costs less. Of {self.usable}, the cheapest is "
+                f"context window and costs {dollars(still.value('cost_usd'))} USD. No usable "
+                "strategy that compacts costs less. The cheapest of these is "
                 f"{self.offer(cheapest)}."
             )
             return
@@ -134,7 +156,7 @@ class _Verdict:
         about = self.about_recall()
         if len(steps) < 2:
             return (
-                f"Trade-off: of {self.usable}, none recalls more than the cheapest, "
+                f"Trade-off: no usable strategy recalls more than the cheapest{self.of}, "
                 f"{self.step(steps[0])}.{about}"
             )
         text = f"Trade-off: {len(steps)} of {self.usable} are on the Pareto front"
@@ -238,7 +260,7 @@ class _Verdict:
         """That nothing tells what forgetting looks like."""
         null = self.comparison.row("keep_none")
         if null is None or null.recall is None:
-            return "without keep_none, nothing shows what forgetting looks like"
+            return "keep_none is not compared, so nothing shows what forgetting looks like"
         return (
             f"even keep_none recalls {show(null.recall, 'share')}, so these conversations cannot "
             "tell remembering from forgetting. Longer ones or a smaller window would"
@@ -313,10 +335,15 @@ class _Verdict:
         return counted(len(self.advice.choices), "usable strategy")
 
     @property
-    def among(self) -> str:
+    def of(self) -> str:
         """Of which strategies one is the cheapest, where some cannot be used."""
-        every = len(self.advice.choices) == len(self.comparison.strategies)
-        return " usable strategy" if every else f" of {self.usable}"
+        every = len(self.advice.choices) == len(self.candidates)
+        return "" if every else f" of {self.usable}"
+
+    @property
+    def among(self) -> str:
+        """The same, named in any case."""
+        return self.of or " usable strategy"
 
     @property
     def these(self) -> str:
@@ -356,8 +383,8 @@ class _Verdict:
         if keep_all is None:
             return sentence
         if keep_all.usable:
-            return f"{sentence} In {self.these}, keep_all stays within the context window."
-        return f"{sentence} In {self.these}, keep_all {exceeds(keep_all)}."
+            return f"{sentence} In {self.these}, keep_all stayed within the context window."
+        return f"{sentence} In {self.these}, keep_all exceeded {window_on(keep_all)}."
 
     def none_usable(self) -> str:
         """Where no candidate kept to the rules, who came nearest to it."""
@@ -372,7 +399,7 @@ class _Verdict:
         best = self.advice.nearest
         if best is None:
             return f"{none}."
-        return f"{none}. The nearest is {self.offer(best)}. It {exceeds(best)}."
+        return f"{none}. The nearest is {self.offer(best)}. It exceeded {window_on(best)}."
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when missed facts have consequences."""
