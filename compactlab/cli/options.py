@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +14,9 @@ from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
+
+if TYPE_CHECKING:
+    from compactlab.sim.experiment.results import Results
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
@@ -79,6 +83,15 @@ distance_option = click.option(
     help="Tell recall of facts last stated so many tokens ago or earlier.  [default: 20000; 40000 "
     "from a window of 200,000 tokens on, 80000 from a million on]",
 )
+
+
+def at_distance(results: Results, distance: int | None) -> Results:
+    """Results of which reports tell recall at a distance; None for that of the store."""
+    if distance is None:
+        return results
+    return replace(results, manifest={**results.manifest, "distance": distance})
+
+
 churn_option = click.option(
     "--churn",
     type=click.Path(),

@@ -204,7 +204,7 @@ def test_what_is_drawn_has_all_roles() -> None:
 
 
 def test_of_two_that_recall_enough_the_dearer_one_is_not_named_for_want_of_certainty() -> None:
-    """The cheaper is shown alone, and not among many: then it is not sure, and no other is named."""
+    """The cheaper is shown alone and not among many: then it is not sure, and none is named."""
     lost = [1.0] + [0.0] * 39  # alone p is 0.012
     runs: list[Run] = []
     for number, miss in enumerate(lost):

@@ -203,7 +203,7 @@ def test_every_metric_says_how_it_is_put_together() -> None:
 def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
     first, _, second, *_, last = verdict(only(small))
     assert first.startswith(
-        "Trade-off: no usable strategy recalls more than the cheapest of 2 usable strategies, auto_c"
+        "Trade-off: no usable strategy recalls more than the cheapest of 2 usable strategies, auto"
     )
     assert second.startswith("No strategy is recommended: other conversations may differ.")
     assert "too few for confidence intervals" in last

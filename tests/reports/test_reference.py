@@ -103,9 +103,7 @@ def test_one_conversation_ends_in_a_choice(one: Callable[..., Results]) -> None:
     )
     assert "less than claude_code, recall 85.0% (claude_code: 90.0%)" in here
     assert none.startswith("No strategy is recommended: other conversations may differ.")
-    assert told == (
-        "Reference: claude_code, the provider's own client."
-    )
+    assert told == ("Reference: claude_code, the provider's own client.")
     assert last == "These figures describe this one conversation only; they do not generalise."
 
 

@@ -169,6 +169,4 @@ def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool)
         for place in range(15)
     ]
     last = verdict(only(Results(runs, {})))[-1]
-    assert (
-        "Too many strategies for significance: 500. The least p is 0.05 " in last
-    ) != can
+    assert ("Too many strategies for significance: 500. The least p is 0.05 " in last) != can

@@ -83,7 +83,7 @@ def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -
     first = [*comparison.front, advice.advised, advice.reference]
 
     def matters(row: Row) -> bool:
-        return row.control or row.as_recorded or row.spec in own or row in first
+        return row.bound or row.as_recorded or row.spec in own or row in first
 
     order = sorted(comparison.rows, key=lambda row: (not matters(row), not row.choice))
     shown = {row.spec for row in order[:most]}

@@ -90,9 +90,9 @@ def _signalled(seconds: float) -> Iterator[None]:
             raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # it may be over at once
             yield
         finally:
             over = True
