@@ -20,7 +20,7 @@ def bounds(comparison: Comparison) -> Iterator[str]:
     """Say what the bounds cost and recall, and which of them are not known."""
     if told := [_told(comparison, row) for row in comparison.beside]:
         yield f"Bounds: {listed(told)}."
-    for bound, reason in comparison.unknown.items():
+    for bound, reason in comparison.unknown.items() if comparison.rows else ():
         yield f"Not known: {_NEEDED[bound]}, because {bound} is not there ({name(reason)})."
 
 
