@@ -50,6 +50,7 @@ from compactlab.reports.render.document import (
     Folded,
     Heading,
     Key,
+    Sentences,
     Table,
     TableRow,
     Terms,
@@ -119,9 +120,10 @@ _ALONE = (
 
 @dataclass(frozen=True)
 class Front:
-    """The first screen of a comparison: what matters as a table, and beside it the main chart."""
+    """The first screen: what matters as a table with the bounds, and beside it the main chart."""
 
     table: Table
+    bounds: Sentences
     chart: Drawing | None
 
 
@@ -158,8 +160,8 @@ def section(
     if comparison.rows:
         front = next(iter(charts.pop("front", ())), None)
         main = front if isinstance(front, Drawing) else None
-        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), main))
-        yield sentences(bounds(comparison), "quiet", bullets=False)
+        beside = sentences(bounds(comparison), "quiet", bullets=False)
+        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), beside, main))
     if comparison.rows:
         yield from _strategies(comparison, colours, advice, anchor, legend)
         yield from _tested(comparison, colours, anchor, shown_specs)
