@@ -400,20 +400,12 @@ def compare(
 ) -> Comparison:
     """Put the runs under one model, window and summariser together."""
     cases = list(dict.fromkeys(case_of(run) for run in runs))
-    done: dict[str, dict[Case, Run]] = {run.strategy: {} for run in runs}
-    for run in runs:
-        if run.status == "ok":
-            done[run.strategy].setdefault(case_of(run), run)
-    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
-    done_cases = set().union(*done.values())
-    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
-    common = _common(cases, done, compared)
-    while compared and not common:
-        compared.remove(min(compared, key=lambda spec: len(done[spec])))
-        common = _common(cases, done, compared)
+    done = _done(runs)
+    compared, common = _compared(cases, done)
     within = set(common)
     model, window, summarizer = kind
-    beside = _bounds(results, model, window)
+    # No summary is written under a bound, so it is the same whoever would write.
+    beside = _done(run for run in results.bounds if (run.model, run.window) == (model, window))
     unknown = _unknown(results, {_name(spec) for spec in compared}, beside, common)
     every = {spec: [done[spec][case] for case in common] for spec in compared}
     bounds = {
@@ -452,14 +444,27 @@ def compare(
     )
 
 
-def _bounds(results: Results, model: str, window: int) -> dict[str, dict[Case, Run]]:
-    """The runs of bounds under a model and window that went well; no summary is written there."""
+def _compared(
+    cases: Sequence[Case], done: Mapping[str, Mapping[Case, Run]]
+) -> tuple[list[str], list[Case]]:
+    """The strategies that succeeded in half of the cases, and where all of these did."""
+    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
+    done_cases = {case for own in done.values() for case in own}
+    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
+    common = _common(cases, done, compared)
+    while compared and not common:
+        compared.remove(min(compared, key=lambda spec: len(done[spec])))
+        common = _common(cases, done, compared)
+    return compared, common
+
+
+def _done(runs: Iterable[Run]) -> dict[str, dict[Case, Run]]:
+    """The runs of each strategy that went well."""
     done: dict[str, dict[Case, Run]] = {}
-    for run in results.bounds:
-        if (run.model, run.window) == (model, window):
-            own = done.setdefault(run.strategy, {})
-            if run.status == "ok":
-                own.setdefault(case_of(run), run)
+    for run in runs:
+        own = done.setdefault(run.strategy, {})
+        if run.status == "ok":
+            own.setdefault(case_of(run), run)
     return done
 
 
