@@ -150,12 +150,12 @@ class Auditor:
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
         """What can be read of what was named."""
-        from compactlab.scenarios.catalogue import sources
+        from compactlab.scenarios.catalogue import is_there, sources
 
         good = []
         for path in paths:
             try:
-                if not Path(path).exists():
+                if not is_there(path):
                     raise InputError("there is no such file or folder", path)
                 if not Path(path).is_dir():
                     sources([path])
@@ -188,6 +188,9 @@ class Auditor:
                 for each in conversation.passed_over:
                     known = self._unread.get(each.kind)
                     self._unread[each.kind] = added(known, each) if known else each
+                # A database is one source, and may hold a thousand sessions.
+                forget_blocks()
+                forget_counts()
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:

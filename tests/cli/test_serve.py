@@ -58,9 +58,9 @@ def session(path: Path) -> Path:
 class Serving:
     """The command in a process of its own, with a folder for what is temporary."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
         self.folder = folder
-        environment = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(folder)}
+        environment = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(folder), **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "compactlab", "serve", "--jobs", "1", *options],
             stdout=subprocess.PIPE,
@@ -88,10 +88,10 @@ class Serving:
 def serving(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
     started: list[Serving] = []
 
-    def start(*options: str) -> Serving:
+    def start(*options: str, **variables: str) -> Serving:
         folder = tmp_path / "temporary"
         folder.mkdir()
-        started.append(Serving(folder, *options))
+        started.append(Serving(folder, *options, **variables))
         return started[-1]
 
     yield start
@@ -199,6 +199,30 @@ def finished(page: Page) -> str:
     """What is said of each step when all have ended."""
     page.get_by_text("The transcript is deleted.").wait_for()
     return page.locator(".steps").inner_text()
+
+
+@in_browser
+def test_a_log_of_this_machine_is_chosen_and_stays(
+    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    folder = home / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    log = session(folder / "session.jsonl")
+    (folder / "notes.txt").write_text("no transcript")
+    server = serving("--logs", HOME=str(home), CLAUDE_CONFIG_DIR="")
+    page = opened(server)
+    (listed,) = page.get_by_role("combobox", name="log").locator("option").all_inner_texts()
+    assert listed.startswith("1. claude-code, ")
+    assert listed.endswith("MB: ~/.claude/projects/p/session.jsonl")
+    page.get_by_role("button", name="Take it").click()
+    page.get_by_text("Save what you want to keep").wait_for()
+    assert page.locator(".steps").inner_text() == (
+        "Bill, causes and thrash: done\nBest trigger: done"
+    )
+    assert not page.get_by_text("The transcript is deleted.").is_visible()
+    assert log.exists()
+    assert server.left == []
 
 
 @in_browser

@@ -202,7 +202,7 @@ def conversation_of(
 
 
 def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
-    """An entry with what it holds; of an unknown type it is counted, if anything is said in it."""
+    """An entry with what it holds; one of an unknown type is counted."""
     held = jsonl.decode(data, _FIELDS)
     if entry.type in _READ:
         lines.pass_over_fields(held, _KNOWN, f"an entry of type {entry.type!r}")
@@ -215,9 +215,7 @@ def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
             f"an entry of type {entry.type!r} is not known, and seems to change what the model"
             f" of pi or OpenClaw saw of earlier entries: {_REMEDY}"
         )
-    deep = any(isinstance(value, dict | list) for value in held.values())
-    if deep or not entry.type or not held.keys().isdisjoint(("content", "message")):
-        lines.pass_over(f"entry of type {entry.type!r}", held)
+    lines.pass_over(f"record {entry.type!r}", held)
     return entry
 
 
@@ -452,7 +450,7 @@ class _Session:
             draft.call = msgspec.structs.replace(
                 draft.call,
                 thinking=message.thinking_level or self._thinking,
-                id=message.response_id or _identity(entry),
+                id=message.response_id or _identity(entry, draft.call.usage),
                 inherited=self._inherited(entry),
             )
         elif draft.role == "tool":
@@ -470,16 +468,20 @@ class _Session:
         usage = _usage(counts)
         if usage == Usage():
             return None
-        return Call(model, usage, id=_identity(entry), inherited=self._inherited(entry))
+        return Call(model, usage, id=_identity(entry, usage), inherited=self._inherited(entry))
 
     def _inherited(self, entry: _Entry) -> bool:
         """Whether it is from before the fork: copies keep their times."""
         return seconds(entry.timestamp) < self._forked
 
 
-def _identity(entry: _Entry) -> str:
-    """The id of an entry and its time, which its copies keep: eight digits alone meet again."""
-    return f"{entry.id} {seconds(entry.timestamp):.3f}" if entry.id else ""
+def _identity(entry: _Entry, usage: Usage | None) -> str:
+    """The id of an entry, its time and counts, as its copies have: eight digits alone meet again.
+
+    OpenClaw keeps the sessions of a year in one database.
+    """
+    counts = (usage.prompt, usage.output) if usage else (0, 0)
+    return f"{entry.id} {seconds(entry.timestamp):.3f} {counts}" if entry.id else ""
 
 
 def _is_own(message: _Message) -> bool:
