@@ -94,15 +94,18 @@ class Disclosure:
 def disclosed(results: Results, redactor: Redactor) -> Results:
     """Results of a store without secrets; tables are looked at when they are asked for."""
     columns: dict[int, _Hidden] = {}
-    runs = []
-    for run in results.runs:
+
+    def hidden(run: Run) -> Run:
         rows = {}
         for name, held in run.rows.items():
             shown = columns.setdefault(id(held.columns), _Hidden(name, held.columns, redactor))
             rows[name] = Rows(shown, held.start, held.stop)
         texts: dict[str, Any] = {name: redactor.text(getattr(run, name)) for name in _TEXTS}
-        runs.append(replace(run, **texts, rows=rows))
-    return replace(results, runs=runs, manifest=redactor.within(results.manifest))
+        return replace(run, **texts, rows=rows)
+
+    own, beside = ([hidden(run) for run in runs] for runs in (results.runs, results.bounds))
+    manifest = redactor.within(results.manifest)
+    return replace(results, runs=own, bounds=beside, manifest=manifest)
 
 
 class _Hidden(Mapping[str, Array]):

@@ -90,9 +90,9 @@ def _signalled(seconds: float) -> Iterator[None]:
             raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # it may be over at once
             yield
         finally:
             over = True
@@ -259,8 +259,17 @@ class Task:
 
     @property
     def weight(self) -> int:
-        """How much work each of its cells is, about."""
-        return (1 + self.source.size // _BYTES) * self.conditions[0].setting.effort
+        """How much work its first cell is, about."""
+        return self._size * self.conditions[0].setting.effort
+
+    @property
+    def work(self) -> int:
+        """How much work all of its cells are, about."""
+        return self._size * sum(condition.setting.effort for condition in self.conditions)
+
+    @property
+    def _size(self) -> int:
+        return 1 + self.source.size // _BYTES
 
     def prepared(
         self, disclosure: Disclosure | None, timeout: float | None = None
@@ -299,6 +308,7 @@ class Task:
                 place=place,
                 source_key=self.source.key,
                 condition=condition.key,
+                bound=condition.bound and not unread,
             )
             yield disclosure.of(run) if disclosure is not None else run
 
@@ -317,7 +327,7 @@ class Task:
         title = storable(conversation.opening)
         for condition in self.conditions:
             setting = replace(
-                shared,
+                condition.setting,
                 model=condition.model or fallback,
                 summarizer=writers.get(id(condition.summarizer)),
                 controls=controls.get(id(condition.summarizer), ()),
@@ -336,6 +346,7 @@ class Task:
                 passed_over="; ".join(map(str, conversation.passed_over)),
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
+                bound=condition.bound,
                 label=condition.strategy.label,
                 title=title,
                 labels="declared" if conversation.facts else "inferred",
@@ -411,7 +422,7 @@ class Shard:
     @property
     def work(self) -> int:
         """How much work it is, about."""
-        return sum(task.weight * len(task.conditions) for task in self.tasks)
+        return sum(task.work for task in self.tasks)
 
     @property
     def name(self) -> str:
@@ -474,7 +485,7 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
         for start in range(0, len(task.conditions), at_once):
             piece = replace(task, conditions=task.conditions[start : start + at_once])
             held.append(piece)
-            work += task.weight * len(piece.conditions)
+            work += piece.work
             if work >= FULL // 2:
                 yield Shard(tuple(held), timeout)
                 held, work = [], 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from math import prod
 from operator import methodcaller
 from types import MappingProxyType
@@ -57,6 +58,8 @@ class Experiment:
     # Each in turn, also where a strategy asks for none, so that every summariser is compared with
     # the same strategies.
     summarizers: tuple[Summarizer, ...] = ()
+    bounds: tuple[Strategy, ...] = ()  # replayed beside the strategies, to measure them by
+    distance: int = 0  # at which reports tell recall; 0: by the largest window
 
     def __post_init__(self) -> None:
         sizes = map(len, (self.sources, self.strategies, self.models, self.summarizers))
@@ -79,7 +82,13 @@ class Experiment:
             for summarizer in self.summarizers or (None,)
             for strategy in self.strategies
         )
-        return tuple({condition.key: condition for condition in every}.values())
+        beside = (
+            Condition.of_bound(strategy, model, self.setting)
+            for model in self.models or ("",)
+            for strategy in self.bounds
+        )
+        both = chain(every, beside)
+        return tuple({condition.key: condition for condition in both}.values())
 
     def run(
         self,
@@ -152,7 +161,7 @@ class Experiment:
         writers = tuple(writer for writer in self.summarizers if writer.asks)
         if not writers:
             return []
-        todo = shards(replace(self, setting=alone, summarizers=writers)._tasks())
+        todo = shards(replace(self, setting=alone, summarizers=writers, bounds=())._tasks())
         return [cell for shard in todo for cell in shard.apart()]
 
     def recorded(
@@ -225,6 +234,8 @@ class Experiment:
             **self.setting.provenance,
             "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
             "strategies": {strategy.spec: strategy.label for strategy in strategies},
+            "bounds": {bound.spec: bound.label for bound in self.bounds},
+            "distance": self.distance,
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
             "sees_future": [s.spec for s in strategies if s.sees_future],
             "flushes": [s.spec for s in strategies if s.flushes],
