@@ -94,8 +94,8 @@ class Rule:
             amount, percent = float(number), ""
         else:
             raise UsageError(_no_rule(written))
-        if not math.isfinite(amount):
-            raise UsageError(f"{written[:40]!r} is no rule: the number is too large")
+        if wrong := _outside(metric, sign, amount, bool(percent)):
+            raise UsageError(f"{written[:40]!r} is no rule: {wrong}")
         return cls(metric, sign, amount, bool(percent))
 
     @property
@@ -224,6 +224,18 @@ def same(before: float | None, after: float | None) -> bool:
     if float(before).is_integer() and float(after).is_integer():
         return before == after  # counts have no digits that a sum could change
     return math.isclose(before, after, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+def _outside(metric: str, sign: str, amount: float, percent: bool) -> str:
+    """Why no figure could ever break a rule, or none could ever meet it; "" if neither."""
+    if not math.isfinite(amount):
+        return "the number is too large"
+    if sign not in ("+", "-"):
+        return METRICS[metric].fault(amount)
+    reach = METRICS[metric].range
+    if not percent and amount > reach.high - reach.low:
+        return f"{metric} is {reach}, so it cannot move by so much"
+    return ""
 
 
 def _no_rule(text: str) -> str:

@@ -312,6 +312,14 @@ class Store:
                     raise self._damaged(name, shard, f"it cannot have {rows:,} rows")
         return gone
 
+    def damaged_row(self, runs: Content, row: int, fault: str) -> InputError:
+        """What is wrong with a row of the table of runs, with its file and its number there."""
+        for shard, count in runs.rows.items():
+            if row < count:
+                return self._damaged(RUNS, shard, f"row {row}: {fault}")
+            row -= count
+        raise IndexError(row)
+
     def _damaged(self, table: str, shard: str, fault: object) -> InputError:
         where = self.path(table, shard).relative_to(self.folder).as_posix()
         return self._fault(f"a damaged store of results: {where}: {fault}")
