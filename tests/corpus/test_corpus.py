@@ -37,12 +37,10 @@ CLASSES = ("uncached", "read", "write_5m", "write_1h", "output")
 # formats. Whoever mends a case takes it from its list; a case that passes and is listed fails.
 UNREAD: dict[str, tuple[str, ...]] = {
     "K1": (
-        "own-cc-unknown-text",
         "own-codex-unknown-call",
         "own-pi-unknown-entry",
     ),
     "K2": ("own-pi-usage-entries",),
-    "K3": ("own-cc-redacted-ids",),
     "K6": (
         "codex-zst",
         "own-hermes-database",
@@ -50,9 +48,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-opencode-database",
     ),
     "K7": (
-        "cc-preserved-messages",
-        "cc-replay-after-subagent-compaction",
-        "own-cc-preserved-gap",
         "own-pi-context-edit-latest-wins",
         "own-pi-context-edit-omit",
     ),
@@ -60,7 +55,6 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "fmt-aider",
         "fmt-chatgpt-export",
         "fmt-claude-ai-export",
-        "fmt-claude-stream-json",
         "fmt-goose",
         "fmt-inspect-json",
         "fmt-langfuse-export",
@@ -75,32 +69,19 @@ UNREAD: dict[str, tuple[str, ...]] = {
         "own-fmt-langfuse-cache",
         "own-fmt-langsmith-cache",
         "own-fmt-openhands-accumulated",
-        "own-fmt-stream-json-subagent",
     ),
 }
 UNBILLED: dict[str, tuple[str, ...]] = {
-    "K1": (
-        "own-cc-unknown-text",
-        "own-pi-unknown-entry",
-    ),
+    "K1": ("own-pi-unknown-entry",),
     "K2": (
-        "cc-web-search",
         "fmt-mini-swe-agent",
         "opencode-compaction-usage",
-        "own-cc-advisor-and-search",
         "own-pi-usage-entries",
         "pi-compaction-usage",
     ),
-    "K3": (
-        "cc-requestid-on-some-lines",
-        "own-cc-redacted-ids",
-        "own-cc-unfinished-copy",
-        "own-opencode-fork",
-    ),
+    "K3": ("own-opencode-fork",),
     "K4": (
-        "cc-inference-geo-us",
         "opencode-reasoning",
-        "own-cc-geo-without-multiplier",
         "own-pi-cache-write-1h",
     ),
     "K5": ("pi-response-model",),
@@ -114,7 +95,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "fmt-aider",
         "fmt-chatgpt-export",
         "fmt-claude-ai-export",
-        "fmt-claude-stream-json",
         "fmt-goose",
         "fmt-inspect-json",
         "fmt-langfuse-export",
@@ -132,7 +112,6 @@ UNBILLED: dict[str, tuple[str, ...]] = {
         "own-fmt-langsmith-cache",
         "own-fmt-mini-swe-agent-cache",
         "own-fmt-openhands-accumulated",
-        "own-fmt-stream-json-subagent",
     ),
     "zone": ("tz-day-boundary",),
 }

@@ -24,6 +24,11 @@ def _claude(type: str, uuid: str, parent: str | None, **more: Any) -> Record:
     return {**line, "sessionId": "s", "isSidechain": False, **more}
 
 
+def _printed(type: str, uuid: str, message: Any) -> Record:
+    more = {"session_id": "s", "parent_tool_use_id": None}
+    return {"type": type, "uuid": uuid, "message": message, **more}
+
+
 def _pi(type: str, id: str, parent: str | None, **more: Any) -> Record:
     return {"type": type, "id": id, "parentId": parent, "timestamp": NOON, **more}
 
@@ -150,6 +155,31 @@ FILES: dict[str, list[Any]] = {
         _claude("user", "s", "b", isCompactSummary=True, message={"content": "w08"}),
         _claude("user", "v", "s", message={"role": "user", "content": [text("w09")]}),
         _claude("user", "w", None, isSidechain=True, agentId="g", message={"content": "w10"}),
+    ],
+    "claude-stream-json": [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "model": "x"},
+        _printed(
+            "assistant",
+            "a",
+            {
+                "id": "m",
+                "model": "claude-opus-5",
+                "content": [
+                    text("w01"),
+                    {"type": "tool_use", "id": "c", "name": "ls", "input": {"at": "w02"}},
+                ],
+                "usage": USED,
+            },
+        ),
+        _printed(
+            "user",
+            "t",
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c", "content": "w03"}],
+            },
+        ),
+        _printed("user", "v", {"role": "user", "content": "w04"}),
     ],
     "pi": [
         {"type": "session", "version": 3, "id": "s", "timestamp": NOON},

@@ -86,6 +86,8 @@ COMPRESSED = {
 }
 BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
+COUNTED = {"input_tokens": 1, "output_tokens": 1}
+
 STORIES: dict[str, list[Any]] = {
     "claude-code": [
         claude("user", "u", None, message={"content": [TEXT, IMAGE]}, origin={"kind": "human"}),
@@ -107,6 +109,51 @@ STORIES: dict[str, list[Any]] = {
         claude("attachment", "x", "s", attachment=MEMORY),
         claude("user", "v", "u", message={"content": "again"}),
         claude("user", "w", None, isSidechain=True, agentId="g", message={"content": "aside"}),
+    ],
+    "claude-stream-json": [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "model": "x"},
+        {
+            "type": "assistant",
+            "session_id": "s",
+            "uuid": "a",
+            "parent_tool_use_id": None,
+            "message": {"id": "m", "model": "x", "content": [TEXT, USE], "usage": COUNTED},
+        },
+        {
+            "type": "user",
+            "session_id": "s",
+            "uuid": "t",
+            "parent_tool_use_id": None,
+            "message": {"role": "user", "content": [RESULT]},
+        },
+        {
+            "type": "stream_event",
+            "session_id": "s",
+            "parent_tool_use_id": None,
+            "event": {"type": "message_delta", "usage": COUNTED},
+        },
+        {
+            "type": "system",
+            "subtype": "compact_boundary",
+            "session_id": "s",
+            "uuid": "b",
+            "compact_metadata": {"trigger": "auto", "pre_tokens": 9},
+        },
+        {
+            "type": "user",
+            "session_id": "s",
+            "uuid": "v",
+            "parent_tool_use_id": None,
+            "isSynthetic": True,
+            "message": {"role": "user", "content": "so far"},
+        },
+        {
+            "type": "result",
+            "session_id": "s",
+            "num_turns": 1,
+            "usage": COUNTED,
+            "modelUsage": {"x": {"inputTokens": 9, "outputTokens": 9}},
+        },
     ],
     "pi": [
         {"type": "session", "version": 3, "id": "s", "timestamp": NOON},

@@ -6,7 +6,7 @@ that are not read, which are refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from compactlab.scenarios.readers.blocks import (
     result,
     result_of,
 )
+from compactlab.scenarios.readers.message_threads import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -115,7 +116,9 @@ def is_anthropic(value: Any) -> bool | None:
     messages = [message for listing, _ in listings for message in listing if _is_message(message)]
     if not messages:
         return None
-    if any("system" in envelope for _, envelope in listings):
+    if any("system" in envelope or is_of_thread(envelope) for _, envelope in listings):
+        return True
+    if any(is_of_thread(value) for listing, _ in listings for value in listing):
         return True
     contents = [m.get("content") for m in messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
@@ -198,8 +201,14 @@ def is_by_agents(item: Any) -> bool:
 def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of its one document, or of its lines."""
     alone = Script()  # of messages that stand one a line
+    threads = MessageThreads(script, _add)
     count = 0
-    for number, value in jsonl.values(lines):
+    for number, value in _apart(jsonl.values(lines)):
+        of_thread = None
+        with lines.at(number):
+            of_thread = threads.take(value)
+        if of_thread is not False:
+            continue
         if isinstance(value, dict) and "role" in value:
             with lines.at(number):
                 _take(alone, _message(value), "")
@@ -214,9 +223,22 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
                 count += 1
                 numbered = _numbered(lines.path.stem, count)
                 yield one.conversation(numbered, format, lines.path)
-    if alone.events or not count:
-        numbered = _numbered(lines.path.stem, count + 1)
-        yield alone.conversation(numbered, format, lines.path)
+    for one in (*threads.scripts, *([alone] if alone.events else [])):
+        count += 1
+        yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+    if not count:
+        yield alone.conversation(lines.path.stem, format, lines.path)
+
+
+def _apart(values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """The values of a file, and of a list that has bodies of threads in it each of its own."""
+    for number, value in values:
+        mixed = isinstance(value, list) and any(map(is_of_thread, value))
+        yield from ((number, each) for each in (value if mixed else [value]))
+
+
+def _add(script: Script, value: Any, model: str) -> None:
+    _take(script, _message(value), model)
 
 
 def items(value: Any) -> list[Any]:

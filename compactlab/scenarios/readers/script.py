@@ -153,7 +153,9 @@ class Script:
 
     def has(self, draft: Draft | None) -> bool:
         """Say whether a message is on the branch; the start always is."""
-        return draft is None or (draft.depth < len(self.path) and self.path[draft.depth] is draft)
+        if draft is None:
+            return True
+        return 0 <= draft.depth < len(self.path) and self.path[draft.depth] is draft
 
     def rewind(self, to: Draft | None) -> None:
         """Go back to a message, on this branch or another."""
@@ -314,15 +316,16 @@ def _finish(events: Iterable[Draft | Boundary | Rewind]) -> Iterable[Event]:
     clock = 0.0
     tools: dict[str, str] = {}
     originals: dict[str, Source] = {}
+    made: dict[Draft, Message] = {}
     for event in events:
         if isinstance(event, Rewind):
             yield event
             continue
         clock = max(clock, event.time)
         if isinstance(event, Boundary):
-            yield _compaction(event, clock, originals)
+            yield _compaction(event, clock, originals, made)
             continue
-        message = _message(event, clock, tools)
+        message = made[event] = _message(event, clock, tools)
         originals |= {p.text: Source(message.id, i) for i, p in enumerate(message.parts) if p.text}
         yield message
 
@@ -337,14 +340,17 @@ def _message(draft: Draft, time: float, tools: dict[str, str]) -> Message:
     return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call, draft.origin)
 
 
-def _compaction(boundary: Boundary, time: float, originals: dict[str, Source]) -> Compaction:
-    inserted = []
+def _compaction(
+    boundary: Boundary, time: float, originals: dict[str, Source], made: dict[Draft, Message]
+) -> Compaction:
     for draft in boundary.inserted:
-        parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
-        time = max(time, draft.time)
-        inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
+        if draft not in made:  # else it stood there before, as it does now
+            parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
+            time = max(time, draft.time)
+            made[draft] = Message(draft.id, draft.role, parts, time, True, origin=draft.origin)
+    inserted = tuple(made[draft] for draft in boundary.inserted)
     first_kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
-    return Compaction(tuple(inserted), first_kept, time, trigger, before, boundary.call)
+    return Compaction(inserted, first_kept, time, trigger, before, boundary.call)
 
 
 def _grounded(part: Part, id: str, boundary: Boundary, originals: dict[str, Source]) -> Part:

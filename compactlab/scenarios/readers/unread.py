@@ -96,21 +96,24 @@ def characters_of(value: Any) -> int:
 
 
 def typed(value: Any, kind: str) -> Any:
-    """The first object in a value that is of a type; None if there is none.
+    """The first object in a list of a value that is of a type; None if there is none.
 
     Examples
     --------
     >>> typed({"content": [{"type": "text"}, {"type": "poem", "body": "x"}]}, "poem")
     {'type': 'poem', 'body': 'x'}
+    >>> typed({"content": [{"type": "text"}, {"body": "x"}]}, "")
+    {'body': 'x'}
     """
     todo = deque([value])
     while todo:
         item = todo.popleft()
         if isinstance(item, dict):
-            if item.get("type") == kind:
-                return item
             todo += item.values()
         elif isinstance(item, list):
+            for each in item:
+                if isinstance(each, dict) and (each.get("type") or "") == kind:
+                    return each
             todo += item
     return None
 
