@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -104,7 +104,7 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     for name, values in figures.items():
         for row in _extremes(values):
             if fault := METRICS[name].fault(float(values[row])):
-                raise store.damaged_row(stored, row, fault)
+                raise store.damaged_row(stored.rows, row, fault)
     tables = {name: _stretches(store, stored, name) for name in TABLES}
     del heads["run"]
     runs = [
@@ -230,8 +230,19 @@ class _Stored(Summed):
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._known:
             wanted = {n: TABLES[self._table].columns[n] for n in self._with(name)}
-            self._known |= self._store.read(self._table, wanted, self._rows).columns
+            read = self._store.read(self._table, wanted, self._rows)
+            self._known |= read.columns
+            self._check(wanted, read.rows)
         return self._known[name]
+
+    def _check(self, fresh: Collection[str], rows: Mapping[str, int]) -> None:
+        """See that no column exceeds the one that it is a part of."""
+        for part, whole in TABLES[self._table].parts.items():
+            if (part in fresh or whole in fresh) and {part, whole} <= self._known.keys():
+                wrong = np.flatnonzero(self._known[part] > self._known[whole])
+                if len(wrong):
+                    fault = f"{part} exceeds {whole}"
+                    raise self._store.damaged_row(rows, int(wrong[0]), fault, self._table)
 
     def _with(self, name: str) -> list[str]:
         """A column, and the figures behind it in the table that are read together with it."""

@@ -212,6 +212,7 @@ FACTS = Table(
         "first_missed": Column("count", "first call that needed it and lacked it; 0: none"),
     },
     _facts_of,
+    {"needs_met": "needs", **{f"calls_{name}": "calls_due" for name in STATES}},
 )
 
 
@@ -528,6 +529,7 @@ LAG_TABLE = Table(
         "met": Column("count", "of those, needs whose fact the prompt held"),
     },
     _lags_of,
+    {"met": "needs"},
 )
 
 
