@@ -11,7 +11,7 @@ import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
-from compactlab.scenarios.readers.homes import CLIENTS, places
+from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
@@ -157,14 +157,13 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
         raise UsageError("--client picks among the usual folders: give it or a PATH, not both")
     if paths:
         return list(paths)
-    usual = [*places(client or "")]
-    here = [(name, folder) for name, folder in usual if folder.is_dir()]
-    if not here:
-        tried = listed([str(folder) for _, folder in usual])
+    usual = here(client or "")
+    if not usual:
+        tried = listed([str(folder) for _, folder in places(client or "")])
         raise UsageError(f"name a PATH: none of the usual folders is here ({tried})")
-    for name, folder in here:
+    for name, folder in usual:
         say(f"reading {folder} ({name})", err=True)
-    return [str(folder) for _, folder in here]
+    return [str(folder) for _, folder in usual]
 
 
 # Messages on files that were not found, skipped, or wrong.
@@ -178,8 +177,18 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
     >>> nothing_found(["sessions", "more"], 2)
     'no transcript was found in sessions and more, only 2 files of unknown format'
     """
-    nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{nowhere}, only {counted(skipped, 'file')} of unknown format" if skipped else nowhere
+    named = list(map(str, names))
+    nowhere = f"no transcript was found in {listed(named)}"
+    only = f", only {counted(skipped, 'file')} of unknown format" if skipped else ""
+    return f"{nowhere}{only}{not_read(named)}"
+
+
+def not_read(names: Iterable[str]) -> str:
+    """Say which clients' files are there that are not read; nothing if there are none."""
+    from compactlab.scenarios.readers.transcript import strangers
+
+    clients = strangers(names)
+    return f" (not read: {listed(clients)})" if clients else ""
 
 
 def finish(

@@ -103,7 +103,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "calls_not_explained": ledger.unexplained,
-        "models_without_price": ledger.unpriced,
+        "models_without_price": ledger.spending.unpriced,
         "passed_over": ledger.passed_over,
         "not_understood": [msgspec.to_builtins(each) for each in ledger.not_understood],
         "failures": list(ledger.failures),

@@ -24,7 +24,7 @@ from compactlab.reports.page.notes import (
     unusable,
     unused,
 )
-from compactlab.reports.page.verdict import recorded, verdict
+from compactlab.reports.page.verdict import for_nothing, recorded, unpaid, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
@@ -58,7 +58,7 @@ _MARKS = {
     FAULTY: "a provider would reject some calls",
     FUTURE: "sees future messages",
     BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
-    PLAYED: "as recorded, without the cost of summaries",
+    PLAYED: "as recorded",
 }
 
 
@@ -190,7 +190,8 @@ def _sentences(
 ) -> tuple[list[str], list[str]]:
     """What always stands below the table, and what may, the most important first."""
     failed = len(results.failed)
-    lines = verdict(compared[0], advice)
+    in_legend = [*for_nothing(compared[0])]
+    lines = [line for line in verdict(compared[0], advice) if line not in in_legend]
     rows, few = shown(advice), len(compared[0].rows) <= FEW
     must = [
         _legend(advice),
@@ -228,7 +229,13 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
 
 def _legend(advice: Advice) -> str:
     carried = "".join(marks(row) for row, _ in shown(advice))
-    return "; ".join(f"{mark} {meaning}" for mark, meaning in _MARKS.items() if mark in carried)
+    meanings = dict(_MARKS)
+    row = advice.comparison.row("as_recorded")
+    if row is not None and (number := unpaid(row)):
+        # Here and not in a sentence of its own: lines are few.
+        made = row.value("compactions")
+        meanings[PLAYED] += f"; the logs do not bill {number:,} of {made:,.0f} compactions"
+    return "; ".join(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried)
 
 
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:

@@ -186,8 +186,8 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
         "result without its call, a call without its result, or an empty prompt.",
         FUTURE: "sees future messages; no real strategy does.",
         BREAKS: _breaks(rows),
-        PLAYED: "as recorded, as far as the log shows. The log has no requests for its summaries, "
-        "so its cost excludes them, and it is no candidate.",
+        PLAYED: "as recorded, as far as the log shows; a summary costs what the log bills for it. "
+        "No candidate.",
     }
     replayed = any(len(each.cases) > each.conversations for each in compared)
     averaged = ", of each the mean of its replays" if replayed else ""

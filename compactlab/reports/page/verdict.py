@@ -59,12 +59,33 @@ def recorded(comparison: Comparison) -> Iterator[str]:
     row, log = comparison.row("as_recorded"), comparison.recorded_bill
     if row is None or log is None:
         return
+    least = "at least " if row.value("tokens_passed_over") else ""
     yield (
-        f"The logs' own usage costs {dollars(log.cost)} USD at the same prices; replayed, "
+        f"The logs' own usage costs {least}{dollars(log.cost)} USD at the same prices; replayed, "
         f"as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone the replay "
         f"costs {times(1 + log.difference)} the logs. Differences in cost of up to "
         f"{log.deviation:.1%} are within this deviation and are not called differences."
     )
+
+
+def unpaid(row: Row) -> int:
+    """Compactions without a request for a summary; 0 where either was not counted."""
+    total = 0.0
+    for group in replays(row.runs):
+        counts = [[run.metrics.get(name) for name in ("compactions", "summaries")] for run in group]
+        gaps = [made - paid for made, paid in counts if made is not None and paid is not None]
+        total += max(0.0, fmean(gaps)) if gaps else 0.0
+    return round(total)
+
+
+def for_nothing(comparison: Comparison) -> Iterator[str]:
+    """Say which recorded compactions no log bills."""
+    row = comparison.row("as_recorded")
+    if row is not None and (number := unpaid(row)):
+        yield (
+            f"The logs do not say what {number:,} of {row.value('compactions'):,.0f} compactions "
+            "cost: as_recorded makes them for nothing."
+        )
 
 
 def _prompts(row: Row) -> int:
@@ -95,6 +116,7 @@ class _Verdict:
         else:
             yield self.none_usable()
         yield from recorded(self.comparison)
+        yield from for_nothing(self.comparison)
         yield from tokens_and_money(self.comparison)
         yield from self.worse_than_random()
         yield from strength(self.advice, self.these)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers.script import Boundary, Draft, Script
+from compactlab.sim.core.conversation import EDIT
 from compactlab.sim.core.message import Source, verbatim
 
 STUB = "[Old tool result content cleared]"  # what Claude Code sends in the place of a result
@@ -95,6 +96,8 @@ class Context:
         kept = view[end] if end < len(view) else None
         originals = {after: before for before, after in self._changed.items()}
         kept = originals.get(kept, kept) if kept else None
+        if not summary:
+            about["trigger"] = EDIT
         boundary = self.compact(time, kept=kept, restored="verbatim", **about)
         boundary.inserted += self._after(view[:end], gone, cleared, stub, summary)
 

@@ -423,8 +423,10 @@ class _Session:
         return node
 
     def _replacement(self, entry: _Full, original: Draft) -> Draft:
+        given = entry.replacement
         try:
-            told = converted(entry.replacement, _Replacement).content
+            whole = given if isinstance(given, dict) else {"content": given}
+            told = converted(whole, _Replacement).content
         except msgspec.ValidationError:
             raise RefusedError(
                 f"what pi puts in the place of an earlier message is not understood: {_REMEDY}"
@@ -450,7 +452,7 @@ class _Session:
             draft.call = msgspec.structs.replace(
                 draft.call,
                 thinking=message.thinking_level or self._thinking,
-                id=message.response_id or _identity(entry),
+                id=message.response_id or _identity(entry, draft.call.usage),
                 inherited=self._inherited(entry),
             )
         elif draft.role == "tool":
@@ -468,16 +470,20 @@ class _Session:
         usage = _usage(counts)
         if usage == Usage():
             return None
-        return Call(model, usage, id=_identity(entry), inherited=self._inherited(entry))
+        return Call(model, usage, id=_identity(entry, usage), inherited=self._inherited(entry))
 
     def _inherited(self, entry: _Entry) -> bool:
         """Whether it is from before the fork: copies keep their times."""
         return seconds(entry.timestamp) < self._forked
 
 
-def _identity(entry: _Entry) -> str:
-    """The id of an entry and its time, which its copies keep: eight digits alone meet again."""
-    return f"{entry.id} {seconds(entry.timestamp):.3f}" if entry.id else ""
+def _identity(entry: _Entry, usage: Usage | None) -> str:
+    """The id of an entry, its time and counts, as its copies have: eight digits alone meet again.
+
+    OpenClaw keeps the sessions of a year in one database.
+    """
+    counts = (usage.prompt, usage.output) if usage else (0, 0)
+    return f"{entry.id} {seconds(entry.timestamp):.3f} {counts}" if entry.id else ""
 
 
 def _is_own(message: _Message) -> bool:

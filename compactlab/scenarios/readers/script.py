@@ -43,6 +43,8 @@ class Format:
         Yields the conversations of a file.
     package
         The package that it comes from, with its version; "" of one that is built in.
+    part_of
+        The file that a file is read with and not for itself, by its path; None if there is none.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Format:
     sniff: Callable[[list[Any]], bool]
     read: Callable[[jsonl.Lines], Iterator[Conversation]]
     package: str = ""
+    part_of: Callable[[Path], Path | None] = lambda _: None
 
 
 def conversations(
@@ -62,7 +65,7 @@ def conversations(
     for number, value in jsonl.values(lines):
         for item in split(value):
             conversation = None
-            with lines.at(number):
+            with lines.at(number, item):
                 conversation = make(item, count + 1)
             if conversation:
                 count += 1
@@ -267,6 +270,23 @@ def seconds(when: Moment | None) -> float:
     return 0.0 if when is None else float(when)
 
 
+def time_of(stamp: Any) -> float:
+    """Seconds since 1970 of a stamp that is text, or counts milliseconds; 0 where it is neither.
+
+    Examples
+    --------
+    >>> time_of(1793527200000) == time_of("2026-11-01T10:00:00Z"), time_of(None)
+    (True, 0.0)
+    """
+    if isinstance(stamp, str):
+        try:
+            return since_1970(stamp)
+        except (ValueError, OverflowError):
+            return 0.0
+    number = isinstance(stamp, int | float) and not isinstance(stamp, bool)
+    return stamp / 1000 if number and 0 <= stamp <= _LATEST else 0.0
+
+
 def _read_moment(kind: type, stamp: Any) -> Moment:
     try:
         return Moment(since_1970(msgspec.convert(stamp, str)))
@@ -290,6 +310,7 @@ def since_1970(stamp: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + leaps
 
 
+_LATEST = 253_402_300_799_000  # milliseconds: the end of the year 9999
 _LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 

@@ -74,7 +74,7 @@ def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, An
     {'new_text': 'd'}
     """
     for key, inner in value.items() if isinstance(value, dict) else ():
-        if key not in known and inner and isinstance(inner, str | list | dict) and _says(key):
+        if key not in known and inner and isinstance(inner, str | list | dict) and says(key):
             yield key, inner
 
 
@@ -158,7 +158,8 @@ def _counts(value: Any, depth: int) -> Iterator[int]:
         yield from _counts(item, depth - 1)
 
 
-def _says(key: str) -> bool:
+def says(key: str) -> bool:
+    """Whether something seems to be said under a name; labels and marks tell of something."""
     plain = _plain(key)
     return any(word in plain for word in _SAYING) and not plain.endswith(_LABELS)
 

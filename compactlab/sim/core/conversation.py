@@ -124,8 +124,8 @@ class PassedOver(msgspec.Struct, frozen=True):
     tokens: int = 0
 
     def __str__(self) -> str:
-        sizes = [f"{self.characters:,} characters"] if self.characters else []
-        sizes += [f"{self.tokens:,} tokens"] if self.tokens else []
+        pairs = (self.characters, "character"), (self.tokens, "token")
+        sizes = [f"{size:,} {unit}{'s' * (size != 1)}" for size, unit in pairs if size]
         return f"{self.count:,} x {self.kind}" + (f" ({', '.join(sizes)})" if sizes else "")
 
 

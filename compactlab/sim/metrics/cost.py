@@ -81,6 +81,11 @@ def recorded_usd(data: RunData) -> float | None:
     return math.fsum(dollars) if dollars else None
 
 
+def tokens_passed_over(data: RunData) -> int:
+    """Tokens that the log counts in records that were not understood: its bill lacks them."""
+    return sum(each.tokens for each in data.conversation.passed_over)
+
+
 def recorded_input_usd(data: RunData) -> float | None:
     """Dollars of the log's own prompts: what the deviation of a replay is measured by."""
     if not _is_recorded(data):
@@ -146,6 +151,8 @@ COST = (
            OWN, recorded_usd),
     Metric("USD", "neither", "cost of the log's own prompts, part of recorded_usd", OVER_CALLS,
            OWN, recorded_input_usd),
+    Metric("tokens", "neither", "tokens of the log's records that were not understood",
+           "sum over records", OWN, tokens_passed_over),
     Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
            _ANTHROPIC, tokens_uncached),
     Metric("tokens", "neither", "prompt tokens read from the cache", OVER_REQUESTS,
