@@ -40,10 +40,14 @@ _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 
 
 class Outcome(StrEnum):
-    """What came of a rule; whatever is not ``HOLDS`` is no pass."""
+    """What came of a rule; whatever is not ``HOLDS`` is no pass.
+
+    What has changed where no rule is given is no regression: it may have become better.
+    """
 
     HOLDS = "holds"
     REGRESSED = "regressed"
+    CHANGED = "changed"
     INCONCLUSIVE = "inconclusive"
     UNJUDGED = "cannot judge"
 
@@ -269,6 +273,7 @@ class Demand:
     scenario: tuple[str, ...] = ANY  # conversations of all that match are judged together
     type: tuple[str, ...] = ()  # empty: all facts together
     place: str = ""  # in the file of rules
+    ruled: bool = True  # whether somebody asks it; else nothing may change, as there are no rules
 
     def fits(self, subject: Subject) -> bool:
         """Whether it is asked of a strategy under its model and summariser.
@@ -381,7 +386,7 @@ def same_kind(
 
 def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
     """What is asked without a file of rules: every figure is what it was."""
-    whole = [Demand(Rule(name, "exact")) for name in metrics]
+    whole = [Demand(Rule(name, "exact"), ruled=False) for name in metrics]
     if NEED not in metrics:
         return whole
-    return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,)) for type in types)]
+    return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,), ruled=False) for type in types)]
