@@ -134,8 +134,8 @@ def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
     """The commands that a transcript is read by are told so; this server is never open."""
     commands: list[list[str]] = []
 
-    def take(_page: str, steps: Sequence[Step], *_: object) -> None:
-        commands.extend(step.words(tmp_path, "keep_all") for step in steps)
+    def take(_page: str, steps: Sequence[Step], *_: object, **_more: object) -> None:
+        commands.extend(step.words(tmp_path, tmp_path / "log", "keep_all") for step in steps)
         raise OSError("no port")
 
     monkeypatch.setattr("compactlab.reports.serve.server.Server", take)

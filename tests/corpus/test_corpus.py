@@ -32,37 +32,6 @@ EXPECTED: dict[str, Json] = {
 }
 CLASSES = ("uncached", "read", "write_5m", "write_1h", "output")
 
-# What is not right yet, by its kind: K1 unknown records, K2 recorded money, K3 the identity of a
-# call, K4 the meaning of a count, K5 prices, K6 where logs are, K7 structure, K8 torn lines, K9
-# formats. Whoever mends a case takes it from its list; a case that passes and is listed fails.
-UNREAD: dict[str, tuple[str, ...]] = {
-    "K1": (
-        "own-codex-unknown-call",
-        "own-pi-unknown-entry",
-    ),
-    "K9": ("own-fmt-goose-database",),
-}
-UNBILLED: dict[str, tuple[str, ...]] = {
-    "K1": ("own-pi-unknown-entry",),
-    "K9": (
-        "own-fmt-codex-exec-cumulative",
-        "own-fmt-goose-database",
-    ),
-}
-NOT_FOUND: dict[str, tuple[str, ...]] = {}
-
-
-def cases(names: list[str], wrong: dict[str, tuple[str, ...]]) -> list[Any]:
-    """A test's parameters, of which those that are known to be wrong are expected to fail."""
-    kinds = {name: kind for kind, listed in wrong.items() for name in listed}
-    assert kinds.keys() <= set(names)
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=kinds[name]))
-        if name in kinds
-        else name
-        for name in names
-    ]
-
 
 def copied(name: str, to: Path) -> Path:
     """The files of a case, without what is expected of them; a database is made of its SQL."""
@@ -79,7 +48,7 @@ def copied(name: str, to: Path) -> Path:
     return to
 
 
-@pytest.mark.parametrize("name", cases(list(EXPECTED), UNREAD))
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_case_is_read(name: str, tmp_path: Path) -> None:
     expected = EXPECTED[name]
     folder = copied(name, tmp_path / "case")
@@ -172,7 +141,7 @@ def assert_passed_over(passed: list[tuple[str, int]], expected: dict[str, int] |
     assert counts == expected
 
 
-@pytest.mark.parametrize("name", cases(list(EXPECTED), UNBILLED))
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
     folder = copied(name, tmp_path / "case")
     done = called("audit", "--sums", "--json", folder)
@@ -187,9 +156,7 @@ def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
         assert {each["day"]: each["calls"] for each in spent["by_day"]} == days
 
 
-@pytest.mark.parametrize(
-    "name", cases([name for name, each in EXPECTED.items() if "home" in each], NOT_FOUND)
-)
+@pytest.mark.parametrize("name", [name for name, each in EXPECTED.items() if "home" in each])
 def test_a_home_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)

@@ -64,12 +64,14 @@ def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
 
 
 def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
-    """Three compactions, of which the log of one bills its summary."""
+    """Four compactions, of which the log of one bills its summary."""
     compacted = [
         make("as_recorded()", FEWER, "c0", cut=[1], side=0.25),
         make("as_recorded()", FEWER, "c1", cut=[1]),
         make("as_recorded()", FEWER, "c2", cut=[1, 2], seed=0),
         make("as_recorded()", FEWER, "c2", cut=[1, 2], seed=1),
+        # A summary after which nothing was taken away makes up for none of another conversation.
+        make("as_recorded()", PROMPTS, "c3", side=0.25),
     ]
     told = "The logs do not say what 3 of 4 compactions cost: as_recorded makes them for nothing."
     results = store(*compacted)

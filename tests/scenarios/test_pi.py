@@ -337,11 +337,11 @@ def test_what_is_only_unknown_is_passed_over_and_counted(transcript: Transcript)
     conversation = read(path)
     assert shape(conversation) == ["a", "d"]
     passed = {each.kind: (each.characters, each.tokens) for each in conversation.passed_over}
-    assert passed["entry of type 'observation'"] == (12, 40)
+    assert passed["record 'observation'"] == (12, 40)
     assert passed["message of role 'wizard'"][0] >= 11
     assert passed["field 'sideText' of a message"] == (4, 0)
     assert len(passed) == 4
-    with pytest.raises(InputError, match=":3: entry of type 'observation' is not known"):
+    with pytest.raises(InputError, match=":3: record 'observation' is not known"):
         read(path, strict=True)
 
 

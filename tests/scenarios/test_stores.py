@@ -264,6 +264,20 @@ def test_openclaw_s_sessions_and_its_archives_are_read(tmp_path: Path) -> None:
     assert list(transcripts.read(f"{path}#s0")) == [found["s0/g"], found["s0/h"]]
 
 
+def test_openclaw_s_packed_events_are_read(tmp_path: Path) -> None:
+    schema = OPENCLAW.replace("event_json TEXT NOT NULL,", "event_json TEXT, event_zstd BLOB,")
+    rows = openclaw_rows("s1", *openclaw_talk("s1", 9000), *openclaw_talk("s2", 4000))
+    for _, row in rows[2:4]:
+        event = json.dumps(row.pop("event_json")).encode()
+        row["event_zstd"] = zstandard.compress(event)
+    rows[4][1]["event_zstd"] = b"\x28\xb5\x2f\xfd torn"
+    del rows[4][1]["event_json"]
+    (found,) = read(made(tmp_path / "openclaw-agent.sqlite", schema, *rows)).values()
+    assert [message.text for message in found.messages] == ["Hello s1.", "Hi s1.", "Hello s2."]
+    assert [usage.cache_write for usage in usages(found) if usage] == [9000]
+    assert [(each.kind, each.count) for each in found.passed_over] == [("line that is not JSON", 1)]
+
+
 def test_an_archive_that_is_none_costs_itself_alone(tmp_path: Path) -> None:
     rows = openclaw_rows("s1", *openclaw_talk("s1", 9000))
     archive = {"session_id": "s0", "generation": "g", "reason": "deleted", "encoding": "zstd"}

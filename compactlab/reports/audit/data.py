@@ -84,7 +84,7 @@ def _weight(miss: Miss) -> tuple[bool, float, int]:
     return miss.dollars is not None, abs(miss.dollars or 0.0), abs(miss.tokens)
 
 
-# All of an audit for programs, down to every call: ``docs/formats.md`` says what the keys mean.
+# All of an audit for programs, down to every call: ``docs/audit.md`` says what the keys mean.
 
 
 def data(ledger: Ledger, most: int) -> dict[str, Any]:

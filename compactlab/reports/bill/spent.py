@@ -263,7 +263,7 @@ class Spending:
         return sorted(pairs, key=lambda pair: (-(pair[1].total or 0.0), pair[0].name))
 
     def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/formats.md`` says what the keys mean."""
+        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
         groups = {
             "purpose": self.by_purpose(),
             "day": self.by_day(),

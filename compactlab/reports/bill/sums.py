@@ -117,7 +117,7 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
     yield sentences([*estimates(spending.whole)])
     purposes = spending.by_purpose()
     if purposes.keys() != {ANSWER}:
-        yield _table("for", [(each.replace("_", " "), sum) for each, sum in purposes.items()])
+        yield _table("for", [(_purpose(each, sum), sum) for each, sum in purposes.items()])
     agents = spending.by_agent()
     if AGENTS[True] in agents:
         yield _table("agent", [*agents.items()])
@@ -139,6 +139,12 @@ def _table(title: str, groups: list[tuple[str, Spent]]) -> Table:
     return Table(
         (Column(title, words=True), *_SPENT), rows(_cells(each, sum) for each, sum in groups)
     )
+
+
+def _purpose(purpose: str, spent: Spent) -> str:
+    """What requests were for; of web searches, how many they were."""
+    searches = f" ({spent.searches:,})" if spent.searches else ""
+    return f"{purpose.replace('_', ' ')}{searches}"
 
 
 def _left(number: int, shown: int, what: str) -> Block:

@@ -325,7 +325,7 @@ def _plain_value(value: Any, owner: str) -> Any:
 FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)
 
 
-# A file of facts about a conversation that stands in another file (see docs/formats.md).
+# A file of facts about a conversation that stands in another file (see docs/facts.md).
 
 
 class Labelled(NamedTuple):

@@ -16,6 +16,8 @@ from compactlab.sim.core.json import LARGEST, TOO_LARGE
 
 NAME = "openclaw"
 
+_PACKED = "event_zstd"
+_LARGEST_EVENT = 4 * 2**20  # bytes, by OpenClaw's own limit
 _EVENTS, _ARCHIVES, _NODES = "transcript_events", "session_transcript_archives", "session_nodes"
 _OF_EVENTS = {"session_id", "seq", "event_json"}
 _OF_ARCHIVES = {"session_id", "generation", "encoding", "archive_blob"}
@@ -80,9 +82,25 @@ def _conversation(
 
 
 def _live(opened: Database, id: str) -> Iterator[tuple[int, bytes]]:
-    query = f"SELECT seq, event_json FROM {_EVENTS} WHERE session_id = ? ORDER BY seq"  # noqa: S608
-    for number, (_, event) in enumerate(opened.rows(query, id), 1):
-        yield number, event if isinstance(event, bytes) else b""
+    """The events of a session; since 2026.9.6 a long one is packed, in a column of its own."""
+    packed = _PACKED if _PACKED in opened.tables[_EVENTS] else "NULL"
+    query = (
+        f"SELECT event_json, {packed} FROM {_EVENTS} "  # noqa: S608
+        "WHERE session_id = ? ORDER BY seq"
+    )
+    for number, (event, blob) in enumerate(opened.rows(query, id), 1):
+        if event is None and isinstance(blob, bytes):
+            yield number, _unpacked(blob, opened)
+        else:
+            yield number, event if isinstance(event, bytes) else b""
+
+
+def _unpacked(blob: bytes, opened: Database) -> bytes:
+    """A packed event; nothing, which is counted as no JSON, if it cannot be unpacked."""
+    try:
+        return zstd.unpacked(io.BytesIO(blob), opened.path, _LARGEST_EVENT).read()
+    except InputError:
+        return b""
 
 
 def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int, bytes]]:

@@ -278,12 +278,10 @@ def _reader(first: list[Any]) -> Format | None:
 
 
 def _sniffs(reader: Format, first: list[Any]) -> bool:
-    try:
+    if not reader.package:
         return reader.sniff(first)
-    except (Exception, SystemExit):
-        if reader.package:
-            return False  # what does not know the file need not survive it
-        raise
+    # What does not know the file need not survive it.
+    return bool(isolated(lambda: bool(reader.sniff(first))).value)
 
 
 def _unknown(first: list[Any]) -> str:
