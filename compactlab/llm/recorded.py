@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator
@@ -21,7 +20,9 @@ LONGEST = 16 * 2**20
 """Bytes of one recorded answer; a longer line is refused."""
 
 _LOCK = ".lock"
-_Number = Annotated[int, msgspec.Meta(ge=0)]
+# As many tokens as a transcript may count, and as many dollars as a run may cost.
+_Number = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+_Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +55,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ended: str
     prompt: _Number
     output: _Number
-    usd: Annotated[float, msgspec.Meta(ge=0)] | None
+    usd: _Dollars | None
     served: str = ""
     date: str = ""
 
@@ -113,6 +114,7 @@ class Recording:
         line = msgspec.json.encode(answer) + b"\n"
         if len(line) > LONGEST:
             raise InputError(f"an answer of {len(line):,} bytes is not recorded", str(self.file))
+        self._answer(line, 0)  # what could not be read again would be in the way of all others
         with locked(self.file.parent):
             _append(self.file, line)
             return self._read().answers[answer.key]
@@ -162,8 +164,6 @@ class Recording:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             fault = f"is no recorded answer: {error}"
             raise InputError(fault, str(self.file), number) from None
-        if not math.isfinite(answer.usd or 0.0):
-            raise InputError("usd must be finite", str(self.file), number)
         return answer
 
 

@@ -6,8 +6,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from compactlab.sim.core.errors import UsageError
 
@@ -36,7 +36,7 @@ def replace_file(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a file to read it, and not what a link of its name leads to."""
     if path.is_symlink():
         raise OSError("it is a link")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, isnan
+from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -95,9 +95,6 @@ def _distinct_columns(connection: duckdb.DuckDBPyConnection, chosen: str) -> str
     )
 
 
-# What may be infinite: the calls to a break-even that never comes.
-_ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
-_MOST = 1e15
 _STATUS = ("ok", "failed", "unreadable")
 
 
@@ -112,12 +109,9 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         raise InputError(f"a damaged store of results ({fault})", str(store.folder))
     figures = {name: stored.columns[name] for name in metrics}
     for name, values in figures.items():
-        known = np.abs(values[~np.isnan(values)])
-        if name in _ENDLESS:
-            known = known[values[~np.isnan(values)] != inf]
-        if known.max(initial=0.0) > _MOST:
-            fault = f"{RUNS}: {name} is beyond all that could be measured"
-            raise InputError(f"a damaged store of results ({fault})", str(store.folder))
+        for row in _extremes(values):
+            if fault := METRICS[name].fault(float(values[row])):
+                raise store.damaged_row(stored.rows, row, fault)
     tables = {name: _stretches(store, stored, name) for name in TABLES}
     del heads["run"]
     runs = [
@@ -129,6 +123,14 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         for row in range(sum(stored.rows.values()))
     ]
     return sorted(_chosen(runs, manifest), key=_order(manifest))
+
+
+def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
+    """The rows of the least and of the largest value, of finite ones and of infinite ones."""
+    for rows in (np.flatnonzero(np.isfinite(values)), np.flatnonzero(np.isinf(values))):
+        if len(rows):
+            yield int(rows[values[rows].argmin()])
+            yield int(rows[values[rows].argmax()])
 
 
 class StoredMetrics(Mapping[str, float | None]):
@@ -235,8 +237,19 @@ class _Stored(Summed):
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._known:
             wanted = {n: TABLES[self._table].columns[n] for n in self._with(name)}
-            self._known |= self._store.read(self._table, wanted, self._rows).columns
+            read = self._store.read(self._table, wanted, self._rows)
+            self._known |= read.columns
+            self._check(wanted, read.rows)
         return self._known[name]
+
+    def _check(self, fresh: Collection[str], rows: Mapping[str, int]) -> None:
+        """See that no column exceeds the one that it is a part of."""
+        for part, whole in TABLES[self._table].parts.items():
+            if (part in fresh or whole in fresh) and {part, whole} <= self._known.keys():
+                wrong = np.flatnonzero(self._known[part] > self._known[whole])
+                if len(wrong):
+                    fault = f"{part} exceeds {whole}"
+                    raise self._store.damaged_row(rows, int(wrong[0]), fault, self._table)
 
     def _with(self, name: str) -> list[str]:
         """A column, and the figures behind it in the table that are read together with it."""

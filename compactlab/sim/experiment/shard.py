@@ -7,7 +7,7 @@ import gc
 import hashlib
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import CompactlabError
+from compactlab.sim.core.errors import CompactlabError, ModelError
 from compactlab.sim.core.isolation import TOO_LONG, described, isolated
 from compactlab.sim.core.tokens import (
     Counts,
@@ -34,7 +34,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.tables import TABLES, storable
 from compactlab.sim.experiment.used import used_in
-from compactlab.sim.metrics import RunData, figures
+from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.options import RECORDED
@@ -170,6 +170,7 @@ def run_one(
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
             rows = {name: filled for name, filled in rows.items() if len(filled)}
             measured = figures(data, setting.metrics)
+            _check(measured)
             used = used_in([*readings, *controls.values()], run.condition)
             return replace(run, metrics=measured, rows=rows, used=used)
     except CompactlabError as error:
@@ -181,6 +182,13 @@ def run_one(
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=described(error))
+
+
+def _check(measured: Mapping[str, float | None]) -> None:
+    """See that what is stored can be read again: a price or a count may be beyond all measure."""
+    for name, value in measured.items():
+        if value is not None and (fault := METRICS[name].fault(value)):
+            raise ModelError(fault)
 
 
 def _read(script: Conversation, strategy: Strategy, options: Setting, steps: list[Step]) -> RunData:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -142,8 +141,7 @@ class Experiment:
         for shard, (files, counts, used, done) in workers.do(work, todo):
             if used:  # before the runs that have used it: where these are, it is known
                 content = msgspec.json.encode(used)
-                name = hashlib.blake2b(content, digest_size=8).hexdigest()
-                store.remember(name, self.setting.key, content)
+                store.remember(_name_of(content), self.setting.key, content)
             store.put(shard.name, files)
             for source, counted in counts.items():
                 store.remember(source, self.setting.counter, counted)
@@ -199,8 +197,8 @@ class Experiment:
         before = store.manifest() if store.exists else {}
         engines = dict.fromkeys([*before.get("engines", []), manifest["engine"]])
         every: list[Used] = []
-        for content in store.remembered(self.setting.key).values():
-            with suppress(msgspec.DecodeError):  # damaged: then versions are compared
+        for name, content in store.remembered(self.setting.key).items():
+            if name == _name_of(content):  # else it is damaged: then versions are compared
                 every.append(msgspec.json.decode(content, type=Used))
         if all(before.get(name) == value for name, value in self.setting.provenance.items()):
             every.append(before.get("used", {}))
@@ -252,6 +250,11 @@ class Experiment:
             "conditions": [condition.key for condition in self.conditions],
             "seeds": sorted({source.seed for source in self.sources}),
         }
+
+
+def _name_of(used: bytes) -> str:
+    """By what a note of what runs have used is found again, and known for whole."""
+    return hashlib.blake2b(used, digest_size=8).hexdigest()
 
 
 def _with_shard(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:
