@@ -12,6 +12,8 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+from tests import surroundings
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
@@ -24,6 +26,10 @@ FAST = tomllib.loads((ROOT / "tests" / "fast.toml").read_text(encoding="utf-8"))
 # `make test-slow` draws all examples of a property test, anything else a fifth of them.
 EVERY = "COMPACTLAB_EXAMPLES"
 FEWEST = 10
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(surroundings)
 
 
 @pytest.hookimpl(optionalhook=True)

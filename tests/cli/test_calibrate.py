@@ -43,7 +43,8 @@ def test_a_model_is_written_and_serves_the_summariser(compactlab, logs, tmp_path
     spec = f"calibrated(profile={str(file)!r})"
     told = "coding_agent(turns=2, tokens=2000)"
     which = ("--conversations", told, "--strategies", "full_summary", "--window", 4000)
-    ran = compactlab("run", *which, "--summarizer", spec, "--metrics", "cost_usd")
+    which = (*which, "--metrics", "cost_usd", "--out", tmp_path / "out")
+    ran = compactlab("run", *which, "--summarizer", spec)
     assert ran.code == 0, ran.said
 
 

@@ -292,10 +292,12 @@ class Conversation:
         prompts = (message for message in self.messages if message.role == "user")
         lines = (line for m in prompts for part in m.parts for line in part.text.splitlines())
         line = next((line for line in lines if line.strip() and line.lstrip()[0] != "<"), "")
-        words = line.split()
+        # No more words than have room: a line may be a megabyte long.
+        words = line.split(maxsplit=_OPENING)
+        count = len(words)
         while len(" ".join(words)) > _OPENING:
             words.pop()
-        return " ".join(words) + ("…" if words and len(words) < len(line.split()) else "")
+        return " ".join(words) + ("…" if words and len(words) < count else "")
 
     @cached_property
     def digest(self) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.facts.ledger import Ledger
+from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.facts.wording import Wording
 
 # Parts that may hold a piece of the log as it was said; the others only speak about it.
@@ -86,7 +86,7 @@ class Witness:
         """The facts that a note in memory holds, as they were said or intact."""
         text = Part("text", note.text, "memory", note.sources)
         shown = self._part(text)
-        quoted = Evidence(verbatim=self._quoted(text, self._origins(note.sources)))
+        quoted = Evidence(verbatim=self._quoted(text))
         return self.ledger.held(quoted.verbatim | shown.parts) | shown.intact
 
     def _part(self, part: Part) -> Evidence:
@@ -99,47 +99,45 @@ class Witness:
         return evidence
 
     def _shown(self, part: Part) -> Evidence:
-        origins = self._origins(part.sources)
+        facts = self._facts(part)
         called = self._called(part)
-        if not origins:
+        if not facts:
             return Evidence(handle=called) if called else NOTHING
-        facts = dict.fromkeys(number for number, _, _ in origins)
         if part.kind == "opaque":
-            return Evidence(opaque=self.ledger.mask(facts))
-        quoted = self._quoted(part, origins) if part.kind in QUOTING else 0
+            return Evidence(opaque=facts)
+        quoted = self._quoted(part) if part.kind in QUOTING else 0
         handle = called | self.pointed(part) | self._stubbed(part, facts)
         # What stands there as it was said is not asked whether it says so in other words.
-        shown = {number for number, bit, _ in origins if bit & quoted}
-        stated = self._stated(part.text, [number for number in facts if number not in shown])
-        parts = self._parts_said(part.text, origins, quoted) if self.ledger.wholes else 0
+        stated = self._stated(part.text, facts & ~self.ledger.touched(quoted))
+        parts = self._parts_said(part, quoted) if self.ledger.wholes else 0
         if part.type == "thinking":
             return stated._replace(thought=quoted, parts=parts, handle=handle)
         return stated._replace(verbatim=quoted, parts=parts, handle=handle)
 
-    def _parts_said(self, text: str, origins: Iterable[tuple[int, int, Source]], done: int) -> int:
+    def _parts_said(self, part: Part, done: int) -> int:
         """The origins of facts of several parts that a text says in its own words."""
-        bits, wording = 0, Wording(text, self.ledger.shared_ends)
-        for number, bit, source in origins:
-            if number in self.ledger.wholes and not bit & (done | bits):
-                said = " ".join(self.texts(source))
-                bits |= bit * wording.holds(self.ledger.facts[number], said)
+        bits, wording = 0, Wording(part.text, self.ledger.shared_ends)
+        for id in self._messages(part.sources):
+            for number, place, source in self.ledger.origins.get(id, ()):
+                if number in self.ledger.wholes and not (done | bits) >> place & 1:
+                    said = " ".join(self.texts(source))
+                    bits |= wording.holds(self.ledger.facts[number], said) << place
         return bits
 
-    def _stated(self, text: str, facts: Iterable[int]) -> Evidence:
+    def _stated(self, text: str, facts: int) -> Evidence:
         """What a text says of facts in its own words; each text is asked once a conversation."""
-        numbers = tuple(facts)
-        if not numbers:
+        if not facts:
             return Evidence()
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        known = self.ledger.said.get((digest, numbers))
+        known = self.ledger.said.get((digest, facts))
         if known is None:
-            known = self.ledger.said[digest, numbers] = self._judged(text, numbers)
+            known = self.ledger.said[digest, facts] = self._judged(text, facts)
         return Evidence(*known)
 
-    def _judged(self, text: str, facts: Iterable[int]) -> Evidence:
+    def _judged(self, text: str, facts: int) -> Evidence:
         wording = Wording(text, self.ledger.shared_ends)
         key = stated = intact = ordered = wrong = 0
-        for number in facts:
+        for number in numbers(facts & self.ledger.sayable(wording.words)):
             spoken = wording.says(self.ledger.facts[number])
             if spoken.key:
                 bit = 1 << number
@@ -151,21 +149,27 @@ class Witness:
                 wrong |= bit * (spoken.wrong and number not in self.ledger.wholes)
         return Evidence(0, key, stated, intact, ordered, wrong)
 
-    def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:
-        """The origins in the messages that a part stands for."""
-        ids = dict.fromkeys(
+    def _messages(self, sources: Iterable[Source]) -> Iterable[str]:
+        """The ids of the messages that a part stands for."""
+        return dict.fromkeys(
             origin.id for source in sources for origin in (self.created.get(source.id) or (source,))
         )
-        known = self.ledger.origins
-        return [origin for id in ids for origin in known.get(id, ())]
 
-    def _quoted(self, part: Part, origins: Iterable[tuple[int, int, Source]]) -> int:
+    def _facts(self, part: Part) -> int:
+        """The facts that those messages state."""
+        facts = 0
+        for id in self._messages(part.sources):
+            facts |= self.ledger.stating.get(id, 0)
+        return facts
+
+    def _quoted(self, part: Part) -> int:
         """The origins of which a part holds every character."""
         bits = 0
-        for _, bit, source in origins:
-            texts = [] if bits & bit else self.texts(source)
-            if any(texts) and all(text in part.text for text in texts):
-                bits |= bit
+        for id in self._messages(part.sources):
+            for source, its in self.ledger.pieces.get(id, {}).items():
+                texts = self.texts(source) if its & ~bits else []
+                if any(texts) and all(text in part.text for text in texts):
+                    bits |= its
         return bits
 
     def texts(self, source: Source) -> list[str]:
@@ -181,19 +185,17 @@ class Witness:
         text = self.stored.get(part.handle, "") if part.handle else ""
         if not text:
             return 0
-        origins = self._origins(part.sources)
-        whole = Part("text", text, "recovered", part.sources)
-        held = self.ledger.held(self._quoted(whole, origins))
-        return held | self._stated(text, (number for number, _, _ in origins)).intact
+        held = self.ledger.held(self._quoted(Part("text", text, "recovered", part.sources)))
+        return held | self._stated(text, self._facts(part)).intact
 
-    def _stubbed(self, part: Part, facts: Iterable[int]) -> int:
+    def _stubbed(self, part: Part, facts: int) -> int:
         """The facts that the call of a tool would fetch again whose result was cut or cleared.
 
         The call itself stands before its result, or the provider would refuse the prompt.
         """
         if part.type != "tool_result" or not part.call_id:
             return 0
-        return self.ledger.mask(facts) & self.ledger.fetched.get(part.call_id, 0)
+        return facts & self.ledger.fetched.get(part.call_id, 0)
 
     def _called(self, part: Part) -> int:
         """The facts that a call in a part would fetch, if it is there with all its arguments."""

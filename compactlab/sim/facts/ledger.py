@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
-from compactlab.sim.facts.occurrences import normal, path_ends
+from compactlab.sim.facts.occurrences import anchors, normal, path_ends
 
 # What a script states, takes back and needs, and when: the same for all replays of it.
 
@@ -23,10 +23,12 @@ def numbers(mask: int) -> Iterator[int]:
     >>> list(numbers(0b1101))
     [0, 2, 3]
     """
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+    # Digit by digit: to take bits away one by one copies the mask for each of them.
+    digits = bin(mask)[:1:-1]
+    place = digits.find("1")
+    while place >= 0:
+        yield place
+        place = digits.find("1", place + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,37 +144,70 @@ class Ledger:
 
     @cached_property
     def origins(self) -> dict[str, list[tuple[int, int, Source]]]:
-        """By message: the facts that it states, by number, the bit of the origin, and the piece."""
+        """By message: the facts that it states, by number, the place of the origin's bit, and the
+        piece.
+        """  # noqa: D205
         places: dict[str, list[tuple[int, int, Source]]] = defaultdict(list)
         for number, fact in enumerate(self.facts):
             first = self.wholes[number][0] if number in self.wholes else None
-            for place, source in enumerate(fact.origin):
-                bit = 1 << (number if first is None else first + place)
-                places[source.id].append((number, bit, source))
+            for index, source in enumerate(fact.origin):
+                place = number if first is None else first + index
+                places[source.id].append((number, place, source))
         return dict(places)
+
+    @cached_property
+    def pieces(self) -> dict[str, dict[Source, int]]:
+        """By message: the bits of the origins in each piece of it."""
+        found = {}
+        for id, origins in self.origins.items():
+            places: dict[Source, list[int]] = defaultdict(list)
+            for _, place, source in origins:
+                places[source].append(place)
+            found[id] = {source: self.mask(places[source]) for source in places}
+        return found
+
+    @cached_property
+    def stating(self) -> dict[str, int]:
+        """By message: the facts that it states."""
+        return {id: self.mask(n for n, _, _ in found) for id, found in self.origins.items()}
 
     @cached_property
     def verbatim(self) -> dict[str, int]:
         """By message: the bits of the origins that it holds when it is left as it was said."""
-        masks: dict[str, int] = {}
-        for id, origins in self.origins.items():
-            bits = 0
-            for _, bit, _ in origins:
-                bits |= bit
-            masks[id] = bits
-        return masks
+        return {id: self.mask(p for _, p, _ in found) for id, found in self.origins.items()}
 
     @cached_property
     def thought(self) -> dict[str, int]:
         """By message: those of its bits that only its thinking states."""
         masks: dict[str, int] = defaultdict(int)
-        for id, origins in self.origins.items():
+        for id, pieces in self.pieces.items():
             parts = self.messages[id].parts if id in self.messages else ()
-            for _, bit, source in origins:
+            for source, bits in pieces.items():
                 stating = parts if source.part < 0 else parts[source.part : source.part + 1]
                 if stating and all(part.type == "thinking" for part in stating):
-                    masks[id] |= bit
+                    masks[id] |= bits
         return dict(masks)
+
+    @cached_property
+    def _anchors(self) -> tuple[dict[str, list[int]], int]:
+        """Facts by a word without which no text says them, and those that any text may say."""
+        words: dict[int, list[list[str]]] = {}
+        for number, fact in enumerate(self.facts):
+            found = [anchors(normal(value)) for value in (fact.value, *fact.variants)]
+            if all(found) and not (fact.key or fact.aliases or fact.polarity != "is"):
+                words[number] = found
+        # The rarest of a value: that it is of example.org says little.
+        often = Counter(word for found in words.values() for each in found for word in each)
+        anchored: dict[str, list[int]] = defaultdict(list)
+        for number, found in words.items():
+            for word in {min(each, key=often.__getitem__) for each in found}:
+                anchored[word].append(number)
+        return anchored, self.mask(n for n in range(len(self.facts)) if n not in words)
+
+    def sayable(self, words: Set[str]) -> int:
+        """The facts that a text of these words may say; all others it does not."""
+        anchored, others = self._anchors
+        return others | self.mask(n for word in anchored.keys() & words for n in anchored[word])
 
     @cached_property
     def messages(self) -> dict[str, Message]:
@@ -180,7 +215,7 @@ class Ledger:
         return {message.id: message for message in self.conversation.messages}
 
     @cached_property
-    def said(self) -> dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]]:
+    def said(self) -> dict[tuple[bytes, int], tuple[int, ...]]:
         """The evidence in texts, by their digests and the facts: read once for all replays."""
         return {}
 
@@ -204,10 +239,11 @@ class Ledger:
     @staticmethod
     def mask(numbers: Iterable[int]) -> int:
         """A set of facts of their numbers."""
-        bits = 0
-        for number in numbers:
-            bits |= 1 << number
-        return bits
+        found = list(numbers)
+        bits = bytearray(max(found, default=0) // 8 + 1)
+        for number in found:
+            bits[number >> 3] |= 1 << (number & 7)
+        return int.from_bytes(bits, "little")
 
     def held(self, bits: int) -> int:
         """The facts of which the bits of enough origins are set."""
@@ -215,6 +251,14 @@ class Ledger:
         for number, (place, length) in self.wholes.items():
             all_of_them = (1 << length) - 1
             if bits >> place & all_of_them == all_of_them:
+                facts |= 1 << number
+        return facts
+
+    def touched(self, bits: int) -> int:
+        """The facts of which the bit of any origin is set."""
+        facts = bits & ((1 << len(self.facts)) - 1)
+        for number, (place, length) in self.wholes.items():
+            if bits >> place & ((1 << length) - 1):
                 facts |= 1 << number
         return facts
 

@@ -12,6 +12,7 @@ _THOUSANDS = re.compile(r"(?<=\d)[,_'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _HERE = re.compile(r"(?<![\w.])\./")
 _BLANKS = re.compile(r"\s+")
 _ROOT = re.compile(r"/|~/|[a-z]:/")
+_WORDS = re.compile(r"\w+")
 # What may not stand right before and right after a value: it would be another one. A full stop or
 # a hyphen ends a value only where no word goes on behind it.
 _BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
@@ -59,6 +60,24 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
         if not (begins or goes_on):
             yield place
         place = text.find(phrase, place + 1)
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text as :func:`anchors` has them."""
+    return set(_WORDS.findall(text))
+
+
+def anchors(phrase: str) -> list[str]:
+    """The words that stand by themselves in every text in which a phrase does, or an end of a path.
+
+    Examples
+    --------
+    >>> [anchors(phrase) for phrase in ("eu-west-3", "src/my_file.py", "_private", "->")]
+    [['eu', 'west', '3'], ['src', 'my_file', 'py'], [], []]
+    """
+    last = "/".join(phrase.strip("/").split("/")[-2:])
+    # At an edge that is no letter, a longer word may go on.
+    return [word for word in _WORDS.findall(last) if word[0] != "_" != word[-1]]
 
 
 @lru_cache(maxsize=65536)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.cues import ORDERS
 from compactlab.sim.facts.line import Line
-from compactlab.sim.facts.occurrences import normal, occurrences, path_ends
+from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
 from compactlab.sim.facts.quantities import root
 from compactlab.sim.facts.sought import (
     PARTICLES,
@@ -100,6 +100,11 @@ class Wording:
     def __init__(self, text: str, shared: Collection[str] = ()) -> None:
         self._reading = _reading(text)
         self._shared = shared
+
+    @property
+    def words(self) -> set[str]:
+        """The words in it, as it is compared."""
+        return words_of(self._reading.text)
 
     def says(self, fact: Fact) -> Spoken:  # noqa: PLR0911
         """What the text says of a fact."""

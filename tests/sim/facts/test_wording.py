@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.line import WINDOW
-from compactlab.sim.facts.occurrences import normal, occurrences
+from compactlab.sim.facts.occurrences import anchors, normal, occurrences
 from compactlab.sim.facts.wording import Spoken, Wording
 
 
@@ -159,3 +161,36 @@ def test_the_last_word_of_a_key_alone_says_nothing_unless_the_value_stands_with_
 def test_what_is_normal_stays_as_it_is() -> None:
     for text in ("Open  ./SRC/main.py", "1,500 or 1\u2019500", r"a\nb", "\u2028x\u00a0y"):
         assert normal(normal(text)) == normal(text)
+
+
+PIECES = (
+    "a",
+    "b3",
+    "_",
+    "-",
+    "/",
+    ".",
+    " ",
+    "ab",
+    "src/",
+    "a.py",
+    "~",
+    "\u00e9",
+    "\u0301",
+    "'",
+    "1,500",
+)
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=5), st.lists(st.sampled_from(PIECES), max_size=12)
+)
+@settings(max_examples=2000)
+def test_no_text_says_a_value_without_the_words_that_it_is_looked_for_by(
+    value: list[str], text: list[str]
+) -> None:
+    fact = Fact("f", "entity", "", "".join(value))
+    for said in (*text, *value), (*text, " ", *value), (*value, *text):
+        wording = Wording("".join(said))
+        if wording.says(fact).key:
+            assert wording.words.issuperset(anchors(normal(fact.value)))
