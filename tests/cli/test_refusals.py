@@ -117,8 +117,10 @@ def test_a_transcript_that_cannot_be_read_costs_no_earlier_results(compactlab, b
     assert compactlab("run", *SMALL, "--out", out).code == 0
     before = files(out)
     broken = bad(tmp_path / "bad.jsonl")
-    asked = ("run", "--strict", "--conversations", broken, "--model", "claude-opus-4-5")
-    done = compactlab(*asked, *SMALL[2:], "--out", out)
+    done = compactlab(
+        *("run", "--strict", "--conversations", broken, "--model", "claude-opus-4-5"),
+        *(*SMALL[2:], "--out", out),
+    )
     assert done.code == 2
     assert f"{broken}:3: not JSON" in done.err
     assert files(out) == before

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compactlab.sim.core.conversation import EDIT
 from compactlab.sim.core.errors import InputError, RefusedError
 from tests.scenarios.test_claude_code import (
     Record,
@@ -59,7 +60,7 @@ def test_cleared_results_have_a_stub_in_their_place(transcript: Transcript) -> N
     conversation = read(path)
     assert shape(conversation) == ["u1", "m", "t3", "n", "u5", "compaction", "o"]
     (edit,) = conversation.compactions
-    assert (edit.trigger, edit.tokens_before, edit.kept_from) == ("auto", 0, "n")
+    assert (edit.trigger, edit.tokens_before, edit.kept_from) == (EDIT, 0, "n")
     assert [message.id for message in edit.inserted] == ["u1", "m", "t3-cleared"]
     stub = edit.inserted[2].parts[0]
     assert (stub.kind, stub.text) == ("stub", "[Old tool result content cleared]")
