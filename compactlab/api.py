@@ -15,8 +15,10 @@ from compactlab.llm.asker import Asker, Mode
 from compactlab.naming import (
     answered_by,
     asker_of,
+    bounds_of,
     check_specs,
     churn_of,
+    distance_of,
     loop_of,
     metrics_of,
     models_of,
@@ -173,6 +175,7 @@ def run(
     answers: str | Path | None = None,
     ask: Mode = "replay",
     budget: float | None = None,
+    distance: int = 0,
 ) -> Results:
     """Replay strategies over conversations and measure them.
 
@@ -224,11 +227,16 @@ def run(
         Folder of recorded answers of language models; whether what it lacks is asked for and
         recorded (``record``), fails its runs (``replay``), or no model is allowed at all
         (``refuse``); and dollars that all answers in the folder may cost together.
+    distance
+        At which reports tell recall: of facts last stated so many tokens ago or earlier. By default
+        20,000, from a window of 200,000 tokens on 40,000, and from a million on 80,000.
 
     Returns
     -------
     Results
-        ``results.frame()`` is a pandas DataFrame with one row a run.
+        ``results.frame()`` is a pandas DataFrame with one row a run. ``keep_all``, ``keep_none``
+        and, of recordings, ``as_recorded`` are replayed, too: those that are not named are in
+        ``results.bounds``.
 
     Raises
     ------
@@ -240,7 +248,7 @@ def run(
     planned = Plan(
         conversations, strategies, models, summarizer, window, seeds, strict, models_file,
         churn, loop, metrics, tables, controls, redact, isolate,
-        asker_of(answers, ask, budget, models_file),
+        asker_of(answers, ask, budget, models_file), distance, bounds=True,
     ).experiment()  # fmt: skip
     workers = Workers(jobs, dask, warnings.warn)
     progress = progress or _show_printed
@@ -355,6 +363,8 @@ class Plan:
     redact: bool = False
     isolate: bool = True
     asker: Asker | None = None
+    distance: int = 0
+    bounds: bool = False
 
     def experiment(self) -> Experiment:
         """Put the experiment together, without running it."""
@@ -393,7 +403,14 @@ class Plan:
             isolate=self.isolate,
         )
         each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
-        return Experiment(tuple(each.values()), strategies, names, setting, skipped, writers)
+        recorded = any(source.stem for source in inputs) or any(
+            each.recorded for each in given if isinstance(each, Conversation)
+        )
+        bounds = bounds_of(strategies, recorded=recorded) if self.bounds else ()
+        return Experiment(
+            tuple(each.values()), strategies, names, setting, skipped, writers, bounds,
+            distance_of(self.distance),
+        )  # fmt: skip
 
 
 def tune(

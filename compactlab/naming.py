@@ -20,6 +20,7 @@ from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
+from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.metrics.names import metrics_named
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.models.pricing import known_models
@@ -173,6 +174,35 @@ def loop_of(loop: ClosedLoop | str | None) -> ClosedLoop | None:
     if name != "closed":
         raise UsageError(f"a loop is 'open' or 'closed', not {loop!r}")
     return build(ClosedLoop, arguments)
+
+
+# What measures the strategies: what a prompt loses where nothing is touched, and where nothing is
+# kept; of recordings, what was done.
+_BOUNDS, _OF_RECORDINGS = ("keep_all", "keep_none"), "as_recorded"
+
+
+def bounds_of(strategies: Iterable[Strategy], *, recorded: bool) -> tuple[Strategy, ...]:
+    """The bounds that are replayed beside strategies: those that are none of them.
+
+    Examples
+    --------
+    >>> [each.label for each in bounds_of([find_strategy("keep_all")], recorded=True)]
+    ['keep_none', 'as_recorded']
+    """
+    named = {strategy.spec.partition("(")[0] for strategy in strategies if not strategy.parts[1:]}
+    names = (*_BOUNDS, *[_OF_RECORDINGS] * recorded)
+    return tuple(find_strategy(name) for name in names if name not in named)
+
+
+def distance_of(tokens: int) -> int:
+    """A distance at which recall is measured, in tokens; 0 for the one that fits the window.
+
+    Raises a UsageError for any other.
+    """
+    if tokens and tokens not in LONG:
+        known = ", ".join(f"{each:,}" for each in LONG)
+        raise UsageError(f"a distance is one of {known} tokens, not {tokens:,}")
+    return tokens
 
 
 def metrics_of(names: Iterable[str]) -> tuple[str, ...]:

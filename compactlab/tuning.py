@@ -293,8 +293,8 @@ class Seeker:
 
     def _settle(self, tuned: Tuned | None) -> None:
         """Keep the best value of a field, and go on to the next one."""
-        if tuned and tuned.advised is not None:
-            self.fixed = dict(tuned.tried[tuned.advised].values)
+        if tuned and tuned.candidate is not None:
+            self.fixed = dict(tuned.tried[tuned.candidate].values)
         self.axis, self.begun = self.axis + 1, False
         self.done = self.axis == len(self.search.over)
 
@@ -445,7 +445,7 @@ class Tuner:
         """Whether the summaries of what is chosen say more than summaries without content."""
         if not self.search.controls or not tuned.acts:
             return tuned
-        places = dict.fromkeys([tuned.own, tuned.advised])
+        places = dict.fromkeys([tuned.own, tuned.candidate])
         specs = [tuned.tried[place].spec for place in places if place is not None]
         setting = replace(self.planned.setting, loop=None, controls=controls())
         experiment = replace(

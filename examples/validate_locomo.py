@@ -269,7 +269,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     found = figures(conversations)
-    dropped = sum(conversation.skipped for conversation in conversations)
+    dropped = sum(each.count for talk in conversations for each in talk.passed_over)
     print(
         f"LoCoMo: {found[0].asked.total():,} questions with evidence in {len(conversations)} "
         f"conversations; {dropped} pieces of evidence lead to no turn"

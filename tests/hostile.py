@@ -18,7 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from compactlab.scenarios.readers import native
-from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.conversation import Conversation, Fact, Need, PassedOver, SideRequest
 from compactlab.sim.core.message import Call, Message, Source, Usage, verbatim
 
 # What a script would do; it stands in all that could run one.
@@ -88,7 +88,18 @@ def conversation(text: str, number: int, reply: str = "ok") -> Conversation:
         ]
     fact = Fact(text, "tool_detail", text, f"{number}-value", (Source(f"{text}u1"),))
     need = Need(text, f"{text}a14", text)
-    return Conversation(text, "native", tuple(events), facts=(fact,), needs=(need,))
+    beside = SideRequest(text, Call("claude-sonnet-4-5", Usage(9), id=text), searches=1)
+    return Conversation(
+        text,
+        "native",
+        tuple(events),
+        facts=(fact,),
+        needs=(need,),
+        project=text,
+        parent=text,
+        side_requests=(beside,),
+        passed_over=(PassedOver(text, 1, 9, 3),),
+    )
 
 
 def files(folder: Path) -> None:

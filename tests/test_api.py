@@ -158,6 +158,19 @@ def test_a_folder_stands_for_its_transcripts(tmp_path: Path) -> None:
     assert results.manifest["skipped_files"] == 1
 
 
+def test_what_is_not_understood_is_passed_over_unless_told_otherwise(tmp_path: Path) -> None:
+    talk = tmp_path / "talk.jsonl"
+    lines = ['{"role": "user", "content": "go"}', '{"role": "assistant", "content": "ok"}', "{"]
+    talk.write_text("\n".join(lines))
+    results = api.run(talk, ["keep_all"], ["gpt-5@none"])
+    assert [run.passed_over for run in results.runs] == ["1 x line that is not JSON (1 character)"]
+    refused = api.run(talk, ["keep_all"], ["gpt-5@none"], strict=True)
+    assert [run.status for run in refused.runs] == ["unreadable"]
+    assert len(api.explain(talk, "keep_all", "gpt-5@none").entries) == 1
+    with pytest.raises(InputError, match=r"talk\.jsonl:3: not JSON"):
+        api.explain(talk, "keep_all", "gpt-5@none", strict=True)
+
+
 def test_seeds_make_so_many_conversations(made: Conversation) -> None:
     results = api.run([SMALL, made], ["keep_all"], seeds=2)
     assert sorted((run.conversation, run.seed) for run in results.runs) == [

@@ -66,6 +66,7 @@ HEAVY: Mapping[str, set[str]] = {
     "openai": set(),
     "pandas": set(),
     "rich": set(),
+    "zstandard": set(),
 }
 
 LINKS = ("sim", "strategies", "scenarios", "reports")

@@ -15,6 +15,7 @@ import pytest
 import compactlab
 from compactlab.privacy import Redactor
 from compactlab.reports.analysis.distributions import student_quantiles
+from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.tokens import encoding
@@ -121,3 +122,12 @@ def test_each_is_tried_here_and_told_of_in_the_documents() -> None:
     assert [name for name in names if name.replace("-", "_") not in tried] == []
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `([\w-]+)` \|", page, re.M)) == sorted(names)
+
+
+def test_zstandard_unpacks_a_log(tmp_path: Path) -> None:
+    import zstandard
+
+    path = tmp_path / "log.jsonl.zst"
+    message = b'{"role": "user", "content": "hi"}\n'
+    path.write_bytes(zstandard.compress(message) + zstandard.compress(message))  # in two frames
+    assert [line for _, line in Lines(path)] == [message, message]

@@ -19,6 +19,8 @@ from compactlab.cli.group import cli
 from compactlab.cli.run import run
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.engine.profile import BUILT_IN
+from compactlab.scenarios.readers.homes import HOMES
+from compactlab.scenarios.readers.refused import REFUSED
 from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.manifest import FORMAT
@@ -62,12 +64,12 @@ def test_the_table_of_causes_is_that_of_the_code(root: Path) -> None:
 
 
 def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path) -> None:
-    shown, *_ = re.findall(r"```toml\n(.*?)```", experiments(root), re.DOTALL)
+    shown, *_ = re.findall(r"```toml\n(.*?)```", written_in(root, "experiments"), re.DOTALL)
     file = tmp_path / "experiment.toml"
     file.write_text(shown, encoding="utf-8")
-    (own,) = re.findall(r"```text\n(\[providers.*?)```", formats(root), re.DOTALL)
+    (own,) = re.findall(r"```text\n(\[providers.*?)```", written_in(root, "models"), re.DOTALL)
     (tmp_path / "own-models.toml").write_text(own, encoding="utf-8")
-    (measured,) = re.findall(r"```json\n(.*?)```", formats(root), re.DOTALL)
+    (measured,) = re.findall(r"```json\n(.*?)```", written_in(root, "audit"), re.DOTALL)
     (tmp_path / "churn.json").write_text(measured, encoding="utf-8")
     settings = ExperimentSettings.load(file, {})
     assert settings.model_fields_set == set(ExperimentSettings.model_fields)
@@ -93,7 +95,7 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
 
 
 def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> None:
-    page = experiments(root)
+    page = written_in(root, "experiments")
     options = {option for parameter in run.params for option in parameter.opts}
     told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(--[\w-]+)` \|", page, re.MULTILINE))
     assert set(told) == set(ExperimentSettings.model_fields)
@@ -101,7 +103,7 @@ def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> 
 
 
 def test_the_page_of_the_store_is_what_make_docs_writes(root: Path) -> None:
-    page = store(root)
+    page = written_in(root, "store")
     written = run_path(str(root / "examples" / "store_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
     tables = {"runs": HEAD} | {name: table.columns for name, table in TABLES.items()}
@@ -113,7 +115,7 @@ def test_the_page_of_the_store_is_what_make_docs_writes(root: Path) -> None:
 
 
 def test_every_key_of_the_manifest_is_told(root: Path, sweep: Path) -> None:
-    section = store(root).partition("## The manifest")[2].partition("\n## ")[0]
+    section = written_in(root, "store").partition("## The manifest")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     told = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(told) == sorted(json.loads((sweep / "manifest.json").read_text("utf-8")))
@@ -148,29 +150,60 @@ def test_what_is_shown_of_reading_a_store_can_be_run(
     assert len(asked) >= 2
 
 
-def test_every_format_has_its_row_and_its_section(root: Path) -> None:
-    page, names = formats(root), {each.name for each in FORMATS}
-    told = re.findall(r"^\| `([\w-]+)` \|", page.partition("## What holds")[0], re.MULTILINE)
-    assert sorted(told) == sorted(names)
-    headings = " ".join(re.findall(r"^## (.*)", page, re.MULTILINE))
-    assert names <= set(headings.split())
+# What is said of each format, and in which order.
+ROWS = [
+    "kept",
+    "read",
+    "billed",
+    "counts, since",
+    "compaction, edits",
+    "passed over",
+    "left out",
+    "source",
+]
+
+
+def test_every_format_has_its_table_with_the_same_rows(root: Path) -> None:
+    sections = re.split(r"^## ", written_in(root, "formats"), flags=re.MULTILINE)
+    tables = {}
+    for section in sections:
+        name, _, text = section.partition("\n")
+        if rows := re.findall(r"^\| ([a-z, ]+) \| \S.* \|$", text, re.MULTILINE):
+            tables[name] = rows
+    del tables["Refused by name"]
+    assert tables == {each.name: ROWS for each in FORMATS}
+
+
+def test_every_client_that_is_refused_is_named_with_what_helps(root: Path) -> None:
+    section = written_in(root, "formats").partition("## Refused by name")[2]
+    rows = " ".join(re.findall(r"^\| (.+) \| .+ \|$", section, re.MULTILINE))
+    assert {one.client for one in REFUSED if one.client not in rows} == set()
+
+
+def test_where_each_client_keeps_its_logs_is_told(root: Path) -> None:
+    kept = " ".join(re.findall(r"^\| kept \| (.*) \|$", written_in(root, "formats"), re.MULTILINE))
+    named = {variable for home in HOMES for variable in home.variables}
+    assert {name for name in named if name not in kept} == set()
+    folders = {folder for home in HOMES for folder in home.usual if folder.startswith("~/")}
+    assert {name for name in folders if name not in kept} == set()
+
+
+def test_what_holds_for_all_formats_is_short(root: Path) -> None:
+    section = (
+        written_in(root, "formats").partition("## What holds for all")[2].partition("\n## ")[0]
+    )
+    assert 100 < len(section.split()) <= 500
 
 
 def test_every_built_in_profile_is_named(root: Path) -> None:
-    (named,) = re.findall(r"built-in one by its name \((.*?)\)", formats(root), re.DOTALL)
+    (named,) = re.findall(
+        r"built-in one by its name \((.*?)\)", written_in(root, "scenarios"), re.DOTALL
+    )
     assert tuple(re.findall(r"`(\w+)`", named)) == BUILT_IN
 
 
-def experiments(root: Path) -> str:
-    return (root / "docs" / "experiments.md").read_text("utf-8")
-
-
-def store(root: Path) -> str:
-    return (root / "docs" / "store.md").read_text("utf-8")
-
-
-def formats(root: Path) -> str:
-    return (root / "docs" / "formats.md").read_text("utf-8")
+def written_in(root: Path, name: str) -> str:
+    return (root / "docs" / f"{name}.md").read_text("utf-8")
 
 
 def test_every_strategy_has_its_row(root: Path) -> None:

@@ -167,12 +167,16 @@ def test_an_account_of_a_session_is_harmless(recordings: Path, name: str) -> Non
 
 def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
     page = tmp_path / "audit.html"
-    code, told, complained = call("audit", recordings, "--html", page)
-    assert code == 1, complained
-    hostile.quiet(told)
-    hostile.quiet(complained)
-    hostile.inert(page.read_text("utf-8"))
-    hostile.strict(call("audit", recordings, "--json")[1])
+    for more, expected in (((), 0), (("--strict",), 1), (("--sums",), 0)):
+        html = () if more else ("--html", page)
+        code, told, complained = call("audit", recordings, *html, *more)
+        assert code == expected, complained
+        hostile.quiet(told)
+        hostile.quiet(complained)
+        hostile.strict(call("audit", recordings, "--json", *more)[1])
+    text = hostile.inert(page.read_text("utf-8"))
+    assert "Not understood and passed over" in text
+    assert hostile.HOSTILE["script"] in text
 
 
 def test_what_transcripts_are_is_said_quietly(recordings: Path) -> None:

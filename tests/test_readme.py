@@ -14,7 +14,7 @@ GIVEN = (
     "Python 3.11",
     "last 20 messages",
     "20,000 tokens",
-    "exit code 0 is a pass, 1 a regression, 2 that",
+    "exit code 0 is a pass, 1 a regression or a change, 2 that",
 )
 UNSEEN = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 

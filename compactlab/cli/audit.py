@@ -28,7 +28,7 @@ from compactlab.cli.options import (
     strict_option,
 )
 from compactlab.sim.core.conversation import added
-from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError, unknown
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
@@ -55,7 +55,7 @@ class Auditor:
     project
         The folder whose sessions count, or its name; "" for all.
     zone
-        The time zone of days.
+        The time zone of days; None for that of the machine.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Auditor:
         strict: bool = False,
         since: float = 0.0,
         project: str = "",
-        zone: tzinfo = UTC,
+        zone: tzinfo | None = UTC,
     ) -> None:
         self._catalogue, self._strict, self._since = catalogue, strict, since
         self._project, self._zone = project, zone
@@ -150,12 +150,12 @@ class Auditor:
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
         """What can be read of what was named."""
-        from compactlab.scenarios.catalogue import sources
+        from compactlab.scenarios.catalogue import is_there, sources
 
         good = []
         for path in paths:
             try:
-                if not Path(path).exists():
+                if not is_there(path):
                     raise InputError("there is no such file or folder", path)
                 if not Path(path).is_dir():
                     sources([path])
@@ -188,6 +188,9 @@ class Auditor:
                 for each in conversation.passed_over:
                     known = self._unread.get(each.kind)
                     self._unread[each.kind] = added(known, each) if known else each
+                # A database is one source, and may hold a thousand sessions.
+                forget_blocks()
+                forget_counts()
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:
@@ -233,7 +236,14 @@ def _seldom_collected() -> Iterator[None]:
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Count only calls from this day on (UTC), e.g. 2026-11-01.",
+    help="Count only calls from this day on, e.g. 2026-11-01.",
+)
+@click.option(
+    "--tz",
+    default="UTC",
+    show_default=True,
+    metavar="ZONE",
+    help="Time zone of days, e.g. Europe/Berlin; local is that of this machine.",
 )
 @click.option(
     "--project",
@@ -265,6 +275,7 @@ def audit(
     *,
     client: str | None,
     since: datetime | None,
+    tz: str,
     project: str,
     sums: bool,
     models_file: str | None,
@@ -289,34 +300,60 @@ def audit(
     gives every cache-miss token a cause, and measures how often the client changed its prompt
     unasked (churn).
     """  # noqa: D301
+    from compactlab.reports.bill import sums as bill
     from compactlab.sim.models.pricing import known_models
 
     for name in filter(None, (html, churn_out)):
         if sums:
             raise UsageError("--sums explains nothing: leave out --html and --churn-out")
         _check(Path(name))
-    start = since.replace(tzinfo=UTC).timestamp() if since else 0.0
-    auditor = Auditor(known_models(models_file), strict, start, project)
+    zone = _zone(tz)
+    auditor = Auditor(known_models(models_file), strict, _start(since, zone), project, zone)
     places = named_or_usual(paths, client)
-    if sums:
-        from compactlab.reports.bill.sums import sums as document
-
-        found = shown(auditor.sums(places))
-        _tell(document(found), as_json=as_json)
+    ledger = None if sums else shown(auditor.ledger(places))
+    if ledger is None or not ledger.entries:
+        found = shown(auditor.sums(places)) if ledger is None else ledger.sums
+        _tell(bill.sums(found), as_json=as_json)
+        if html:
+            _write_page(bill.page(found), Path(html))
+        if churn_out:
+            raise UsageError("no churn was measured: of no call it is known how its model caches")
         _end(found.failures, auditor)
         return
     from compactlab.reports.audit.report import page, report
 
-    ledger = shown(auditor.ledger(places))
     _tell(report(ledger, worst), as_json=as_json)
     if html:
-        from compactlab.reports.charts.palette import COLOURS
-        from compactlab.reports.render import html as pages
-
-        write_aside(Path(html), pages.write(page(ledger, worst), COLOURS).encode())
+        _write_page(page(ledger, worst), Path(html))
     if churn_out:
         _write_churn(ledger, Path(churn_out))
     _end(ledger.failures, auditor)
+
+
+def _zone(name: str) -> tzinfo | None:
+    """A time zone by its IANA name; ``local`` is that of the machine, which is None."""
+    if name in ("UTC", "local"):
+        return UTC if name == "UTC" else None
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        known = available_timezones()
+    if known:
+        raise UsageError(f"--tz: {unknown('time zone', name, [*known, 'local'])}")
+    raise UsageError(
+        "--tz: this machine has no database of time zones: install the package tzdata, or name UTC "
+        "or local"
+    )
+
+
+def _start(since: datetime | None, zone: tzinfo | None) -> float:
+    """The beginning of a day in a time zone, in seconds since 1970."""
+    try:
+        return since.replace(tzinfo=zone).timestamp() if since else 0.0
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"--since {str(since)[:10]}: this machine cannot tell so early") from None
 
 
 def _tell(document: Document, *, as_json: bool) -> None:
@@ -326,6 +363,13 @@ def _tell(document: Document, *, as_json: bool) -> None:
         print_json(json.write(document, indent=1))
     else:
         say(terminal.write(document), styled=True)
+
+
+def _write_page(document: Document, path: Path) -> None:
+    from compactlab.reports.charts.palette import COLOURS
+    from compactlab.reports.render import html
+
+    write_aside(path, html.write(document, COLOURS).encode())
 
 
 def _end(failures: tuple[str, ...], auditor: Auditor) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown_results
-from compactlab.cli.options import Renaming, format_option, redact
+from compactlab.cli.options import Renaming, at_distance, distance_option, format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.compare.match import Match
+    from compactlab.sim.experiment.results import Results
 
 _MANIFEST = "manifest.json"
 
@@ -35,10 +36,17 @@ _MANIFEST = "manifest.json"
     help="Compare stores although they differ in this entry of their manifests (prices, tokenizer, "
     "window, loop, churn, own_models), and report the difference. Repeatable.",
 )
+@distance_option
 @format_option("table", "md", "json")
 @redact
 def compare(
-    store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str
+    store: str,
+    others: tuple[str, ...],
+    *,
+    names: tuple[str, ...],
+    despite: tuple[str, ...],
+    distance: int | None,
+    form: str,
 ) -> None:
     """Compare strategies of STORE, or stores, with the first.
 
@@ -52,7 +60,7 @@ def compare(
     from compactlab.reports.compare.report import report
     from compactlab.reports.render.write import WRITERS
 
-    text = WRITERS[form](report(*_matches(store, others, names, despite)))
+    text = WRITERS[form](report(*_matches(store, others, names, despite, distance)))
     if form == "json":
         print_json(text)
     else:
@@ -60,12 +68,19 @@ def compare(
 
 
 def _matches(
-    store: str, others: Sequence[str], names: Sequence[str], despite: Sequence[str]
+    store: str,
+    others: Sequence[str],
+    names: Sequence[str],
+    despite: Sequence[str],
+    distance: int | None,
 ) -> tuple[list[Match], list[str]]:
     from compactlab.reports.compare.match import between, refuse_unlike, within
     from compactlab.sim.experiment.results import Results
 
-    first = shown_results(Results.load(Path(store)))
+    def opened(folder: str) -> Results:
+        return at_distance(shown_results(Results.load(Path(folder))), distance)
+
+    first = opened(store)
     folders = [(Path(other) / _MANIFEST).exists() for other in others]
     if not any(folders):
         if names or despite:
@@ -76,7 +91,7 @@ def _matches(
     if not all(folders):
         odd = others[folders.index(False)]
         raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategies")
-    loaded = [shown_results(Results.load(Path(other))) for other in others]
+    loaded = [opened(other) for other in others]
     one, *rest = zip(_titles([store, *others]), [first, *loaded], strict=True)
     differing = [text for other in rest for text in refuse_unlike(one, other, despite)]
     matches, unpaired = between(one, rest, names, windows="window" not in despite)

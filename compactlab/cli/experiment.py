@@ -33,6 +33,7 @@ from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_ap
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.naming import (
     churn_of,
+    distance_of,
     loop_of,
     metrics_of,
     models_of,
@@ -360,6 +361,13 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     window: int | None = Field(
         default=None, ge=1, description="Narrows the context window to so many tokens."
     )
+    distance: int = Field(
+        default=0,
+        ge=0,
+        description="At which distance reports tell recall: of facts last stated so many tokens "
+        "ago or earlier. Without it: 20000, from a window of 200,000 tokens on 40000, and from a "
+        "million on 80000.",
+    )
     seeds: int = Field(
         default=1,
         ge=1,
@@ -479,6 +487,9 @@ def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) 
                     find(each)
 
     check("loop", loop_of)
+    if isinstance(distance := data.get("distance"), int):
+        with faults.at(("distance",)):
+            distance_of(distance)
     check("churn", churn_of)
     check("metrics", lambda name: metrics_of([name]))
     check("tables", lambda name: tables_of([name], []))

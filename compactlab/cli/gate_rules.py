@@ -12,7 +12,7 @@ from compactlab.reports.gate.rules import Demand, Rule, gains_only
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.names import current
+from compactlab.sim.metrics.names import RENAMED, current
 
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
 _TYPES = get_args(FactType)
@@ -27,8 +27,11 @@ def read_rules(path: Path) -> list[Demand]:
     data = parsed(path, "rules")
     faults = Faults()
     for key in data:
-        if key not in ("rules", "rule"):
-            faults.add((key,), unknown("key", key, ("rules", "rule")))
+        if key in ("rules", "rule"):
+            continue
+        stray = key in METRICS or key in RENAMED["columns"]
+        wrong = "a rule: put it under [rules]" if stray else unknown("key", key, ("rules", "rule"))
+        faults.add((key,), wrong)
     demands = _table(data["rules"], ("rules",), faults, ()) if "rules" in data else []
     tables = data.get("rule", [])
     if isinstance(tables, list):
@@ -48,7 +51,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     if not isinstance(table, dict):
         faults.add(place, f"must be a table, not {quoted(table)}")
         return []
-    chosen = {
+    chosen: dict[str, Any] = {
         key: _patterns(table[key], (*place, key), faults) for key in selectors if key in table
     }
     if chosen.get("type"):

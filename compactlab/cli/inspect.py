@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown
-from compactlab.cli.options import finish, nothing_found, own_models, redact, strict_option
+from compactlab.cli.options import (
+    client_option,
+    finish,
+    named_or_usual,
+    nothing_found,
+    own_models,
+    redact,
+    strict_option,
+)
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -20,21 +28,31 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@client_option
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 @strict_option
 @own_models
 @redact
-def inspect(paths: tuple[str, ...], as_json: bool, strict: bool, models_file: str | None) -> None:
+def inspect(
+    paths: Sequence[str],
+    *,
+    client: str | None,
+    as_json: bool,
+    strict: bool,
+    models_file: str | None,
+) -> None:
     """Describe transcripts: format, calls, compactions, cost.
 
     Calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost. A
-    scenario's spec may stand for a path.
+    scenario's spec may stand for a path. Without PATH, the folders of the clients that are here are
+    read.
     """
     from compactlab.reports.explain.anatomy import anatomy
     from compactlab.sim.models.pricing import known_models
 
     catalogue = known_models(models_file)
+    paths = named_or_usual(paths, client)
     readable, skipped, errors = _sources(paths, strict)
     if not readable and not errors:
         raise UsageError(f"there is nothing to inspect: {nothing_found(paths, skipped)}")

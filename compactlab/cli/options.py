@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
-from compactlab.scenarios.readers.homes import CLIENTS, places
+from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
+
+if TYPE_CHECKING:
+    from compactlab.sim.experiment.results import Results
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
@@ -25,6 +29,16 @@ class Count(click.IntRange):
         if not _is(int, value):
             self.fail(f"{value!r} is not a whole number: write digits, without a unit", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Distance(Count):
+    """A distance at which recall is measured."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take what was typed."""
+        from compactlab.naming import distance_of
+
+        return distance_of(super().convert(value, param, ctx))
 
 
 class Seconds(click.FloatRange):
@@ -62,6 +76,22 @@ strict_option = click.option(
 window_option = click.option(
     "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
 )
+distance_option = click.option(
+    "--distance",
+    type=Distance(1),
+    metavar="TOKENS",
+    help="Tell recall of facts last stated so many tokens ago or earlier.  [default: 20000; 40000 "
+    "from a window of 200,000 tokens on, 80000 from a million on]",
+)
+
+
+def at_distance(results: Results, distance: int | None) -> Results:
+    """Results of which reports tell recall at a distance; None for that of the store."""
+    if distance is None:
+        return results
+    return replace(results, manifest={**results.manifest, "distance": distance})
+
+
 churn_option = click.option(
     "--churn",
     type=click.Path(),
@@ -157,14 +187,13 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
         raise UsageError("--client picks among the usual folders: give it or a PATH, not both")
     if paths:
         return list(paths)
-    usual = [*places(client or "")]
-    here = [(name, folder) for name, folder in usual if folder.is_dir()]
-    if not here:
-        tried = listed([str(folder) for _, folder in usual])
+    usual = here(client or "")
+    if not usual:
+        tried = listed([str(folder) for _, folder in places(client or "")])
         raise UsageError(f"name a PATH: none of the usual folders is here ({tried})")
-    for name, folder in here:
+    for name, folder in usual:
         say(f"reading {folder} ({name})", err=True)
-    return [str(folder) for _, folder in here]
+    return [str(folder) for _, folder in usual]
 
 
 # Messages on files that were not found, skipped, or wrong.
@@ -178,8 +207,18 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
     >>> nothing_found(["sessions", "more"], 2)
     'no transcript was found in sessions and more, only 2 files of unknown format'
     """
-    nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{nowhere}, only {counted(skipped, 'file')} of unknown format" if skipped else nowhere
+    named = list(map(str, names))
+    nowhere = f"no transcript was found in {listed(named)}"
+    only = f", only {counted(skipped, 'file')} of unknown format" if skipped else ""
+    return f"{nowhere}{only}{not_read(named)}"
+
+
+def not_read(names: Iterable[str]) -> str:
+    """Say which clients' files are there that are not read; nothing if there are none."""
+    from compactlab.scenarios.readers.transcript import strangers
+
+    clients = strangers(names)
+    return f" (not read: {listed(clients)})" if clients else ""
 
 
 def finish(

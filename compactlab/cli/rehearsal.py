@@ -246,6 +246,7 @@ def _what(planned: Experiment, folder: str) -> None:
     for title, names in (
         ("conversation", [source.name for source in planned.sources]),
         ("strategy", [strategy.label for strategy in planned.strategies]),
+        ("bound", [bound.label for bound in planned.bounds]),
     ):
         say(counted(len(names), title))
         for name in names[:_LISTED]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown, shown_results
-from compactlab.cli.options import format_option, redact
+from compactlab.cli.options import at_distance, distance_option, format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Instead, write all charts into this folder, as SVG and PNG.",
 )
+@distance_option
 @redact
 def report(
     folder: str,
@@ -47,12 +48,13 @@ def report(
     baseline: str | None,
     conversation: str | None,
     charts: str | None,
+    distance: int | None,
 ) -> None:
     """Show the results of the store in FOLDER."""
     from compactlab.sim.experiment.results import Results
 
     _check(form, conversation, brief=brief or baseline is not None, charts=charts)
-    results = shown_results(Results.load(Path(folder)))
+    results = at_distance(shown_results(Results.load(Path(folder))), distance)
     if charts:
         _draw(results, Path(charts))
     elif form == "html":

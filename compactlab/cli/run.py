@@ -22,6 +22,7 @@ from compactlab.cli.options import (
     ask_option,
     budget_option,
     churn_option,
+    distance_option,
     nothing_found,
     own_models,
     redact,
@@ -114,6 +115,7 @@ Examples:
     help="Compute only this metric or family of metrics, see compactlab list metrics. "
     "Repeatable.  [default: all]",
 )
+@distance_option
 @click.option("--seeds", type=Count(1), help="Number of seeds of each conversation.  [default: 1]")
 @click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
 @click.option(
@@ -238,7 +240,7 @@ def _planned(settings: ExperimentSettings, asker: Asker | None) -> Experiment:
 
     names = [field.name for field in fields(Plan) if hasattr(settings, field.name)]
     asked = {name: getattr(settings, name) for name in names}
-    asked |= {"redact": redactor() is not None, "asker": asker}
+    asked |= {"redact": redactor() is not None, "asker": asker, "bounds": True}
     planned = Plan(**asked).experiment()
     if not planned.sources:
         paths = [each if isinstance(each, str) else each.name for each in settings.conversations]

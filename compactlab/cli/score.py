@@ -51,7 +51,7 @@ def score(
     --facts; without either, they are inferred from what its actions use later. COMPACTED is a file
     of messages of any format, or of plain text. If its parts name messages of the original (native
     format), they are believed; otherwise compactlab looks up where the words come from, and the
-    output says so. docs/formats.md explains both.
+    output says so. docs/facts.md explains both.
     """
     from compactlab.api import score as scored_of
     from compactlab.reports.render.write import WRITERS

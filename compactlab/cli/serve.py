@@ -6,22 +6,27 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from compactlab.cli import STOPPED
-from compactlab.cli.disclosing import redactor, say
+from compactlab.cli.disclosing import redactor, say, shown
 from compactlab.cli.options import Count, own_models, redact, strict_option
-from compactlab.sim.core.errors import UsageError
+from compactlab.reports.render.text import clean
+from compactlab.sim.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.serve.jobs import Step
     from compactlab.reports.serve.server import Server
 
 _MB = 1_000_000
+# Logs that the page lists, and files that are looked at for them, the newest first.
+_LISTED, _LOOKED_AT = 100, 2_000
 # How a shell says that a command ended by SIGTERM.
 _TERMINATED = 143
 
@@ -43,11 +48,14 @@ _TERMINATED = 143
     help="The largest transcript that is read.",
 )
 @click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
+@click.option(
+    "--logs", is_flag=True, help="List the newest logs of the clients that are here on the page."
+)
 @own_models
 @strict_option
 @redact
 def serve(
-    port: int, limit: int, jobs: int | None, models_file: str | None, *, strict: bool
+    port: int, limit: int, jobs: int | None, models_file: str | None, *, logs: bool, strict: bool
 ) -> None:
     """Open a page that explains a transcript dropped on it.
 
@@ -59,6 +67,10 @@ def serve(
     \b
     compactlab serve                          print the address, and wait
     compactlab serve --port 8123 --redact     at a fixed port; secrets are hidden in the pages
+    compactlab serve --logs                   choose among the logs of this machine, too
+
+    With --logs the page lists the newest logs of the clients that are here, and can ask for those
+    alone, by their numbers.
     """  # noqa: D301
     from compactlab.reports.serve.page import page
     from compactlab.reports.serve.server import Server
@@ -67,8 +79,12 @@ def serve(
     options = [*(["--redact"] if redactor() else []), *(["--strict"] if strict else [])]
     options += ["--models", str(Path(models_file).absolute())] if models_file else []
     names = [*CLIENTS]
+    found = newest(limit * _MB) if logs else []
+    listed = shown([_described(*each) for each in found])
     try:
-        server = Server(page(names, limit * _MB), steps(options, jobs), names, port, limit * _MB)
+        whole = page(names, limit * _MB, listed)
+        paths = [path for _, path in found]
+        server = Server(whole, steps(options, jobs), names, port, limit * _MB, logs=paths)
     except OSError as error:
         raise UsageError(f"cannot listen on port {port}: {error.strerror or error}") from None
     with _ending(server):
@@ -78,17 +94,49 @@ def serve(
         server.serve_forever()
 
 
+def newest(largest: int) -> list[tuple[str, Path]]:
+    """The newest transcripts of the clients that are here, by the names of the clients."""
+    from compactlab.scenarios.readers.folders import files_below
+    from compactlab.scenarios.readers.homes import here
+    from compactlab.scenarios.readers.transcript import read
+
+    files: list[tuple[float, str, Path]] = []
+    for client, place in here():
+        for file in files_below(place) if place.is_dir() else [place]:
+            with suppress(OSError):
+                stat = file.lstat()
+                if S_ISREG(stat.st_mode) and 0 < stat.st_size <= largest:
+                    files.append((stat.st_mtime, client, file))
+    found: list[tuple[str, Path]] = []
+    for _, client, file in sorted(files, reverse=True)[:_LOOKED_AT]:
+        with suppress(InputError):
+            read(file)
+            found.append((client, file.absolute()))
+        if len(found) == _LISTED:
+            break
+    return found
+
+
+def _described(client: str, file: Path) -> str:
+    stat = file.stat()
+    when = datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
+    home = str(Path.home())
+    name = str(file)
+    name = f"~{name.removeprefix(home)}" if name.startswith(f"{home}{os.sep}") else name
+    return clean(f"{client}, {when}, {stat.st_size / _MB:,.1f} MB: {name}")
+
+
 def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
     """What is done with a transcript: other commands, as they are."""
     from compactlab.cli.tune import PAGE
-    from compactlab.reports.serve.jobs import TRANSCRIPT, Step
+    from compactlab.reports.serve.jobs import Step
 
-    def audit(folder: Path, _chosen: str) -> list[str]:
-        return ["audit", str(folder / TRANSCRIPT), "--html", str(folder / "audit.html"), *options]
+    def audit(folder: Path, transcript: Path, _chosen: str) -> list[str]:
+        return ["audit", str(transcript), "--html", str(folder / "audit.html"), *options]
 
-    def tune(folder: Path, chosen: str) -> list[str]:
+    def tune(folder: Path, transcript: Path, chosen: str) -> list[str]:
         # Of one session nothing can be said about whether summaries say anything.
-        words = ["tune", str(folder / TRANSCRIPT), "--strategies", chosen, "--no-controls"]
+        words = ["tune", str(transcript), "--strategies", chosen, "--no-controls"]
         workers = str(jobs or os.cpu_count() or 1)
         return [*words, "--jobs", workers, "--out", str(folder / "tuned"), *options]
 

@@ -17,6 +17,8 @@ from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import complain, print_json, redactor, say, shown, write_file
 from compactlab.cli.options import (
     Count,
+    Distance,
+    Renaming,
     Seconds,
     client_option,
     named_or_usual,
@@ -41,7 +43,7 @@ PAGE, DATA = "tune.html", "tune.json"
 _CLIENT = "claude_code"
 
 
-@click.command()
+@click.command(cls=Renaming, former={"--lag": "--distance"})
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @client_option
 @click.option(
@@ -68,11 +70,12 @@ _CLIENT = "claude_code"
     help="Where facts are labelled: the share of needs at the lag that a setting must meet.",
 )
 @click.option(
-    "--lag",
-    type=Count(1),
+    "--distance",
+    "lag",
+    type=Distance(1),
     metavar="TOKENS",
     help="Needs count if the fact was last stated so many tokens ago, or earlier.  "
-    "[default: 20,000 or more, by window and tail]",
+    "[default: 20000; 40000 from a window of 200,000 tokens on, 80000 from a million on]",
 )
 @click.option(
     "--margin",

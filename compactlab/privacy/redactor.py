@@ -168,6 +168,19 @@ class Redactor:
             at = finding.stop
         return self._memory.hidden("".join([*pieces, text[at:]]) if pieces else text)
 
+    def excerpt(self, text: str) -> str:
+        """A text that was cut out of another one: every secret that was met is hidden in it.
+
+        What is given to a name such as ``password`` may be too short to be known again elsewhere,
+        and here nothing beside it tells.
+        """
+        known = {s: (kind, n) for kind, held in self._numbers.items() for s, n in held.items() if s}
+        if known and text:
+            longest = sorted(known, key=lambda secret: (-len(secret), secret))
+            every = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)")
+            text = every.sub(lambda m: "[redacted {} {}]".format(*known[m[0]]), text)
+        return self.text(text)
+
     def learn(self, text: str) -> None:
         """Number the secrets of a text, so that they are known when they are met again."""
         for finding in findings(text):

@@ -26,6 +26,7 @@ from compactlab.scenarios.plain import (
     SupportChat,
 )
 from compactlab.scenarios.readers import transcript
+from compactlab.scenarios.readers.database import is_database
 from compactlab.scenarios.readers.folders import files_like
 from compactlab.scenarios.readers.transcript import find, format_of, read_as
 from compactlab.scenarios.repetitions import Repetitions
@@ -157,9 +158,9 @@ def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
 
 
 def is_there(name: str | Path) -> bool:
-    """Whether a name is that of a file or a directory."""
+    """Whether a name is that of a file or a directory, or of a session in a file."""
     try:
-        return Path(name).exists()
+        return transcript.named(name)[0].exists()
     except (OSError, ValueError):  # too long, or no text that could be a path
         return False
 
@@ -255,7 +256,11 @@ def content_of_file(file: Path, *, strict: bool) -> str:
         form = format_of(file)
         package = form.package if form else ""
         code += [package.rpartition(", ")[2]] if package else []
-    return f"{_digest(file)} {digest_of_modules(code)} {package} {strict}"
+    whole, session = transcript.named(file)
+    # What was written last to a database stands beside it.
+    log = Path(f"{whole}-wal") if is_database(whole) else None
+    digests = f"{_digest(whole)} {session} {_digest(log) if log and log.exists() else ''}"
+    return f"{digests} {digest_of_modules(code)} {package} {strict}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:
@@ -268,7 +273,7 @@ def content_of_scenario(scenario: Scenario) -> str:
 def size_of_file(file: Path) -> int:
     """Bytes of a transcript; 0 if it is not there."""
     try:
-        return file.stat().st_size
+        return transcript.named(file)[0].stat().st_size
     except OSError:
         return 0
 

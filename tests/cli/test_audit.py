@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
+import zoneinfo
 from pathlib import Path
 
 import pytest
 
 from compactlab.reports.render.text import NONE
 from compactlab.sim.replay.client import read_churn
-from tests.recordings import CALM, claude_code, codex, pi, written
+from tests.recordings import CALM, START, claude_code, codex, pi, written
 
 # 126,700 tokens written at 3.75 dollars a million, 123,000 read at 0.30.
 BILL = 0.475125 + 0.0369
@@ -122,12 +124,15 @@ def test_a_log_without_usage_is_passed_over_and_alone_ends_with_2(compactlab, lo
 
 def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp_path):
     file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
-    alone = compactlab("audit", file)
-    assert alone.code == 2
-    assert "write made-up-1 into a file with prices and name it with --models" in alone.err
     done = compactlab("audit", logs, file)
     assert done.code == 0
-    assert "Calls of unknown models are not audited: made-up-1 (6 calls)" in done.out
+    assert "No price is known for made-up-1 (6 calls)" in done.out
+    assert "Billed, but not explained, as it is not known how their models cache: made-up-1 (6" in (
+        done.out
+    )
+    told = json.loads(compactlab("audit", "--json", logs, file).out)
+    assert told["calls_not_explained"] == told["models_without_price"] == {"made-up-1": 6}
+    assert told["spent"]["calls"] == told["all"]["recorded_sizes"]["calls"] + 6
     models = tmp_path / "models.toml"
     models.write_text(
         '[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n'
@@ -154,17 +159,48 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp
     assert told["all"]["sessions_without_price"] == 1
 
 
-def test_a_truncated_file_costs_itself_alone(compactlab, logs):
-    file = claude_code(logs / "torn.jsonl")
-    file.write_text(file.read_text("utf-8")[:-40])
-    done = compactlab("audit", logs)
+def torn(file: Path) -> Path:
+    """A transcript of which the writing of the last line broke off."""
+    *whole, last = claude_code(file).read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join(whole) + last[:60])
+    return file
+
+
+def test_of_a_truncated_file_what_is_whole_is_audited(compactlab, logs):
+    torn(logs / "torn.jsonl")
+    for more in ((), ("--lenient",)):
+        done = compactlab("audit", *more, logs)
+        assert (done.code, done.err) == (0, "")
+        assert "of input in 4 sessions" in done.out
+        assert "Not understood and passed over: 1 x line that is not JSON (" in done.out
+    (passed,) = json.loads(compactlab("audit", "--json", logs).out)["not_understood"]
+    assert (passed["kind"], passed["count"]) == ("line that is not JSON", 1)
+
+
+def test_strictly_a_truncated_file_costs_itself_alone(compactlab, logs):
+    file = torn(logs / "torn.jsonl")
+    done = compactlab("audit", "--strict", logs)
     assert done.code == 1
     assert f"{file}:12: not JSON" in done.err
     assert "of input in 3 sessions" in done.out
-    kindly = compactlab("audit", "--lenient", logs)
-    assert (kindly.code, kindly.err) == (0, "")
-    assert "Skipped: 1 line that cannot be read." in kindly.out
-    assert compactlab("audit", file).code == 2
+    assert compactlab("audit", "--strict", file).code == 2
+
+
+def test_what_counts_tokens_and_is_not_understood_makes_the_bill_a_lower_bound(
+    compactlab, tmp_path
+):
+    file = claude_code(tmp_path / "idle.jsonl")
+    record = {"type": "dream", "uuid": "d", "parentUuid": None, "usage": {"input_tokens": 70}}
+    file.write_text(json.dumps(record) + "\n" + file.read_text("utf-8"))
+    spent = json.loads(compactlab("audit", "--json", file).out)["spent"]
+    assert (spent["at_least"], spent["tokens_passed_over"], spent["unpriced_calls"]) == (
+        True,
+        70,
+        0,
+    )
+    done = compactlab("audit", "--sums", file)
+    assert done.out.startswith("6 calls of 1 session: at least $0.51")
+    assert "The bill lacks the 70 tokens that it counts." in done.out
 
 
 def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
@@ -181,9 +217,47 @@ def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
     counts = [each["calls_counted_elsewhere"] for each in told["sessions"]]
     assert counts == [0, 3]
     assert told["all"]["recorded_sizes"]["calls"] == 6
+    assert told["spent"]["calls"] == 6
     written(tmp_path / "same.jsonl", resumed)
     again = compactlab("audit", tmp_path).out
     assert "Skipped: 1 session whose calls are all in other files." in again
+
+
+def session(path: Path, *calls: tuple[str, float, bool]) -> Path:
+    """A session of ours: of each call its id, its time, and whether it is of the parent."""
+    said = [{"type": "conversation", "version": 1, "id": path.stem}]
+    for number, (id, at, inherited) in enumerate(calls):
+        text = {"parts": [{"type": "text", "text": "well"}], "time": START + at}
+        usage = {"cache_write_5m": 4_000 * (number + 1), "output": 9}
+        call = {"model": "claude-sonnet-4-5", "usage": usage, "id": id, "inherited": inherited}
+        said.append({"type": "message", "id": f"u{number}", "role": "user", **text})
+        answer = {"type": "message", "id": f"a{number}", "role": "assistant", **text}
+        said.append({**answer, "call": call})
+    return written(path, said)
+
+
+def test_a_call_counts_once_in_its_original_and_on_its_day(compactlab, tmp_path):
+    """A fork repeats a call of the first of March on the second, and is read first."""
+    fork = session(tmp_path / "a-fork.jsonl", ("msg_1", 90_000, True), ("msg_2", 90_060, False))
+    session(tmp_path / "z-parent.jsonl", ("msg_1", 0, False))
+    spent = json.loads(compactlab("audit", "--json", tmp_path).out)["spent"]
+    assert {each["day"]: each["calls"] for each in spent["by_day"]} == {
+        "2026-03-01": 1,
+        "2026-03-02": 1,
+    }
+    assert {each["session"]: each["calls"] for each in spent["by_session"]} == {
+        "a-fork": 1,
+        "z-parent": 1,
+    }
+    assert spent["inherited_calls"] == 0
+    alone = json.loads(compactlab("audit", "--json", fork).out)["spent"]
+    assert {each["day"]: each["calls"] for each in alone["by_day"]} == {
+        "undated": 1,
+        "2026-03-02": 1,
+    }
+    assert alone["inherited_calls"] == 1
+    out = compactlab("audit", fork).out
+    assert "The bill includes 1 request ($" in out
 
 
 def test_churn_is_written_for_each_client(compactlab, tmp_path, logs):
@@ -243,9 +317,11 @@ def test_what_a_log_names_has_no_power_over_the_terminal(compactlab, tmp_path, l
 
 
 def test_every_key_of_the_json_is_told(compactlab, root, logs):
-    page = (root / "docs" / "formats.md").read_text("utf-8")
-    told = set(re.findall(r"`(\w+)`", page[page.index("# The audit") :]))
-    assert keys(json.loads(compactlab("audit", "--json", logs).out)) <= told
+    told = set(re.findall(r"`(\w+)`", (root / "docs" / "audit.md").read_text("utf-8")))
+    for more in ((), ("--sums",)):
+        assert keys(json.loads(compactlab("audit", "--json", *more, logs).out)) <= told
+    figures = json.loads(compactlab("inspect", "--json", logs).out)
+    assert keys([each["spent"] for each in figures]) <= told
 
 
 def keys(value: object, skip: bool = False) -> set[str]:
@@ -256,8 +332,7 @@ def keys(value: object, skip: bool = False) -> set[str]:
         return set()
     found = set() if skip else set(value)
     for key, inside in value.items():
-        named = key in ("clients", "models_not_known", "models_without_price", "passed_over")
-        named = named or key == "calls_of_models_not_known"
+        named = key in ("clients", "calls_not_explained", "models_without_price", "passed_over")
         named = named or (key == "expected" and isinstance(inside, dict))
         found |= keys(inside, named)
     return found
@@ -341,6 +416,9 @@ def test_since_a_day_only_calls_of_that_day_on_are_counted(compactlab, tmp_path)
     )
     assert len(whole) == 3
     assert later == whole[1:]  # and what came before is still known: the cache had expired
+    told = json.loads(compactlab("audit", "--json", file, "--since", "2026-03-02").out)
+    assert told["sessions"][0]["calls_counted_elsewhere"] == 0  # too old is no copy
+    assert told["spent"]["calls"] == 2
     none = compactlab("audit", file, "--since", "2026-03-03")
     assert (none.code, none.out) == (2, "")
     assert "from before the day that was named" in none.err
@@ -409,7 +487,6 @@ def test_codex_tells_who_asked_for_an_agent(compactlab, tmp_path):
 
 def test_sums_count_tokens_of_models_that_nobody_knows(compactlab, tmp_path):
     claude_code(tmp_path / "calm.jsonl", CALM, model="new-model-9")
-    assert compactlab("audit", tmp_path).code == 2
     done = compactlab("audit", "--sums", "--json", tmp_path)
     assert done.code == 0
     (row,) = json.loads(done.out)["spent"]["by_model"]
@@ -426,3 +503,134 @@ def test_sums_count_each_call_once_and_from_a_day_on(compactlab, tmp_path):
     )
     assert (both["spent"]["calls"], later["spent"]["calls"]) == (2, 1)
     assert both["passed_over"] == {"counted_elsewhere": 1}
+
+
+# Where nothing can be explained
+
+
+PRICED = "mistral-large-latest"  # stands in the price list; how it caches is not known
+
+
+def test_what_has_a_price_and_no_policy_is_billed_and_named(compactlab, logs, tmp_path):
+    file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
+    told = json.loads(compactlab("audit", "--json", logs, file).out)
+    (name,) = told["calls_not_explained"]
+    assert "mistral" in name
+    assert told["calls_not_explained"] == {name: 3}
+    assert told["models_without_price"] == {}
+    (row,) = [each for each in told["spent"]["by_model"] if each["model"] == name]
+    assert (row["calls"], row["unpriced_calls"]) == (3, 0)
+    assert row["total_usd"] > 0
+    assert told["all"]["recorded_sizes"]["calls"] == 12  # those of the other sessions
+
+
+def test_where_nothing_can_be_explained_an_audit_says_what_was_spent(compactlab, tmp_path):
+    file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
+    done = compactlab("audit", file, "--html", tmp_path / "page.html")
+    assert (done.code, done.err) == (0, f"wrote {tmp_path / 'page.html'}\n")
+    assert done.out.startswith("3 calls of 1 session: $")
+    assert "Billed, but not explained" in done.out
+    assert "Why did tokens miss" not in done.out
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "What did these sessions cost?" in page
+    assert "Billed, but not explained" in page
+    told, sums = (
+        json.loads(compactlab("audit", "--json", *more, file).out) for more in ((), ("--sums",))
+    )
+    assert told["spent"] == sums["spent"]
+    assert [*told["calls_not_explained"].values()] == [3]
+    assert sums["calls_not_explained"] == {}  # nothing was to be explained
+
+
+def test_where_nothing_can_be_explained_no_churn_is_written(compactlab, tmp_path):
+    file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
+    done = compactlab("audit", file, "--churn-out", tmp_path / "churn.json")
+    assert done.code == 2
+    assert "no churn was measured" in done.err
+    assert not (tmp_path / "churn.json").exists()
+
+
+# Time zones
+
+
+LATE = [(0, 0, 40_000, True), (13.5 * 3_600, 0, 41_000, True)]  # 10:00 and 23:30, UTC
+
+
+def days(done) -> dict[str, int]:
+    return {each["day"]: each["calls"] for each in json.loads(done.out)["spent"]["by_day"]}
+
+
+def test_days_are_those_of_a_zone(compactlab, tmp_path, monkeypatch):
+    pytest.importorskip("tzdata")
+    file = claude_code(tmp_path / "late.jsonl", LATE)
+    two = {"2026-03-01": 1, "2026-03-02": 1}
+    assert days(compactlab("audit", "--json", file)) == {"2026-03-01": 2}
+    for more in ((), ("--sums",)):
+        done = compactlab("audit", "--json", *more, "--tz", "Europe/Berlin", file)
+        assert days(done) == two
+        assert json.loads(done.out)["spent"]["time_zone"] == "Europe/Berlin"
+    assert "day (Europe/Berlin)" in compactlab("audit", "--tz", "Europe/Berlin", file).out
+    assert days(compactlab("audit", "--json", "--tz", "America/New_York", file)) == {
+        "2026-03-01": 2
+    }
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system's zone cannot be set")
+def test_days_may_be_those_of_the_machine(compactlab, tmp_path, monkeypatch):
+    file = claude_code(tmp_path / "late.jsonl", LATE)
+    monkeypatch.setenv("TZ", "XYZ-2")
+    time.tzset()
+    try:
+        assert days(compactlab("audit", "--json", "--tz", "local", file)) == {
+            "2026-03-01": 1,
+            "2026-03-02": 1,
+        }
+        assert days(compactlab("audit", "--json", file)) == {"2026-03-01": 2}
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_since_is_of_the_same_zone(compactlab, tmp_path):
+    pytest.importorskip("tzdata")
+    file = claude_code(tmp_path / "late.jsonl", LATE)
+    since = ("audit", "--sums", "--json", "--since", "2026-03-02", file)
+    assert compactlab(*since).code == 2
+    assert days(compactlab(*since, "--tz", "Europe/Berlin")) == {"2026-03-02": 1}
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokio", "Europe", "../../etc/passwd", "", "\x1b[31m"])
+def test_a_zone_that_is_none_is_refused(compactlab, tmp_path, zone):
+    done = compactlab("audit", "--tz", zone, claude_code(tmp_path / "idle.jsonl"))
+    assert (done.code, done.out) == (2, "")
+    assert "unknown time zone" in done.err
+    assert ("did you mean Asia/Tokyo" in done.err) == (zone == "Asia/Tokio")
+    assert "\x1b" not in done.err
+
+
+def test_where_no_zones_are_known_the_error_says_what_to_install(compactlab, tmp_path, monkeypatch):
+    def none(name: str = "") -> set[str]:
+        if name:
+            raise zoneinfo.ZoneInfoNotFoundError(name)
+        return set()
+
+    monkeypatch.setattr(zoneinfo, "ZoneInfo", none)
+    monkeypatch.setattr(zoneinfo, "available_timezones", none)
+    file = claude_code(tmp_path / "idle.jsonl")
+    done = compactlab("audit", "--tz", "Asia/Tokyo", file)
+    assert done.code == 2
+    assert "install the package tzdata, or name UTC or local" in done.err
+    assert compactlab("audit", "--tz", "UTC", file).code == 0
+
+
+def test_no_secret_of_a_log_is_told_in_another_zone(compactlab, tmp_path):
+    """What hides secrets goes through all that is told, the zone with it."""
+    pytest.importorskip("tzdata")
+    file = claude_code(tmp_path / "idle.jsonl")
+    placed(file, "/home/somebody@example.com/site")
+    for more in ((), ("--sums",)):
+        asked = ("audit", "--json", *more, "--tz", "Asia/Tokyo", file)
+        told, hidden = (compactlab(*asked, *redact).out for redact in ((), ("--redact",)))
+        assert "somebody@example.com" in told
+        assert "somebody@example.com" not in hidden
+        assert json.loads(hidden)["spent"]["time_zone"] == "Asia/Tokyo"

@@ -119,9 +119,12 @@ def test_a_broken_file_costs_itself(compactlab, logs, bad, tmp_path):
     folder.mkdir()
     (folder / "good.jsonl").write_bytes((logs / "one" / "s0.jsonl").read_bytes())
     broken = bad(folder / "bad.jsonl")
-    done = compactlab("calibrate", folder)
+    done = compactlab("calibrate", "--strict", folder)
     assert (done.code, f"{broken}:3" in done.err) == (1, True)
-    assert compactlab("calibrate", folder / "good.jsonl", broken).code == 2
+    assert compactlab("calibrate", "--strict", folder / "good.jsonl", broken).code == 2
+    for more in ((), ("--lenient",)):
+        done = compactlab("calibrate", *more, folder)
+        assert (done.code, str(broken) in done.err) == (0, False)
 
 
 def test_an_experiment_file_finds_the_model_beside_it(compactlab, logs, tmp_path):

@@ -116,7 +116,7 @@ WRONG = [
     'strategies = ["sliding_window(keep=' + "(" * 300 + '"]',
     'summarizer = "\\u0000"',
     'summarizer = "lexrank(units=-1)"',
-    "lenient = 1",
+    "strict = 1",
     "[out]\na = 1",
 ]
 
@@ -275,7 +275,7 @@ window = inf
 seeds = 1.5
 jobs = 0
 out = 1979-05-27
-lenient = 1
+strict = 1
 timeout = 0
 fail_fast = "no"
 tables = 9223372036854775808
@@ -297,7 +297,7 @@ PLACES = [
     "seeds: ",
     "jobs: ",
     "out: must be text, a number, true or false, not '1979-05-27'",
-    "lenient: ",
+    "strict: ",
     "timeout: ",
     "fail_fast: ",
     "tables: is too large a number",

@@ -43,14 +43,14 @@ def dollars(*factors: float) -> float:
 )
 def test_inspect_bills_each_call_at_its_speed(compactlab, tmp_path, speeds, factors):
     (figures,) = json.loads(compactlab("inspect", "--json", session(tmp_path / "s", *speeds)).out)
-    assert figures["cost_usd"] == pytest.approx(dollars(*factors))
-    assert figures["unpriced"] == 0
+    assert figures["spent"]["total_usd"] == pytest.approx(dollars(*factors))
+    assert figures["spent"]["unpriced_calls"] == 0
 
 
 def test_the_models_that_no_longer_have_it_are_billed_as_they_were(compactlab, tmp_path):
     path = session(tmp_path / "s", *["fast"] * 3, model="claude-opus-4-6")
     (figures,) = json.loads(compactlab("inspect", "--json", path).out)
-    assert figures["cost_usd"] == pytest.approx(dollars(6, 6, 6))
+    assert figures["spent"]["total_usd"] == pytest.approx(dollars(6, 6, 6))
 
 
 def test_a_speed_without_a_price_is_told_and_not_guessed(compactlab, tmp_path):
@@ -59,7 +59,7 @@ def test_a_speed_without_a_price_is_told_and_not_guessed(compactlab, tmp_path):
     assert "models             claude-opus-5 2, claude-opus-5+turbo 1" in out
     assert "(1 call without a price)" in out
     told = json.loads(compactlab("audit", "--json", path).out)
-    assert told["models_not_known"] == {"claude-opus-5+turbo": 1}
+    assert told["calls_not_explained"] == {"claude-opus-5+turbo": 1}
     run = ("run", "--conversations", path, "--strategies", "keep_all", "-o", tmp_path / "out")
     done = compactlab(*run)
     assert done.code != 0

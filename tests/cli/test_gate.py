@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -165,8 +166,12 @@ def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tm
     assert cli("gate", dear, "--baseline", baseline, *options).code == 1
     [suite] = list(JUnitXml.fromfile(str(files["junit"])))
     assert (suite.failures, suite.errors) == (1, 0)
-    assert files["markdown"].read_text("utf-8").startswith("### Gate: regressed: 1 regressed of ")
-    assert json.loads(files["json"].read_text("utf-8"))["counts"]["regressed"] == 1
+    assert (
+        files["markdown"]
+        .read_text("utf-8")
+        .startswith("### Gate: changed: 1 changed (1 worse) of ")
+    )
+    assert json.loads(files["json"].read_text("utf-8"))["counts"]["changed"] == 1
     assert not [file for file in tmp_path.iterdir() if file.name.endswith(".tmp")]
 
 
@@ -196,7 +201,7 @@ def test_what_can_be_written_is_if_something_else_cannot(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(nowhere / "summary.md"))
     told = ("--github", "--junit", nowhere / "gate.xml", "--markdown", files["markdown"])
     dear = planted(cost_usd=lambda was: was * 2)
-    for folder, word in ((dear, "regressed"), (tmp_path / "none", "cannot judge")):
+    for folder, word in ((dear, "changed"), (tmp_path / "none", "cannot judge")):
         for file in files.values():
             file.write_text("of an earlier gate")
         done = cli("gate", folder, "--baseline", baseline, *told, "--json", files["json"])
@@ -232,7 +237,7 @@ def test_a_log_that_is_full_is_no_regression_and_none_is_hidden(
 ):
     """What was asked for in files is written all the same, over what an earlier gate has left."""
     file = tmp_path / "gate.json"
-    for change, word in ((lambda was: was, "holds"), (lambda was: was * 2, "regressed")):
+    for change, word in ((lambda was: was, "holds"), (lambda was: was * 2, "changed")):
         words = ["gate", planted(cost_usd=change), "--baseline", baseline, "--json", file]
         file.write_text("of an earlier gate")
         with Path("/dev/full").open("w") as full:
@@ -267,8 +272,8 @@ def test_github_gets_annotations_and_the_step_its_summary(
     done = cli("gate", dear, "--baseline", baseline)
     assert done.code == 1
     [command] = [line for line in done.out.splitlines() if line.startswith("::")]
-    assert command.startswith("::error title=gate%3A cost_usd exact regressed::")
-    assert summary.read_text("utf-8").startswith("before\n### Gate: regressed")
+    assert command.startswith("::error title=gate%3A cost_usd changed%3A worse::")
+    assert summary.read_text("utf-8").startswith("before\n### Gate: changed")
     silent = cli("gate", dear, "--baseline", baseline, "--no-github")
     assert "::" not in silent.out
 
@@ -314,6 +319,52 @@ strategy = 3
 
 [extra]
 """
+
+
+def test_a_rule_outside_of_its_table_is_told_where_it_belongs(cli, store, baseline, tmp_path):
+    """README shows the line alone."""
+    file = rules(tmp_path, 'cost_usd = "+2%"\nrecall_20k = "-0.02"\n')
+    done = cli("gate", store, "--baseline", baseline, "--rules", file)
+    assert done.code == 2
+    assert done.err.count("put it under [rules]") == 2
+
+
+def test_the_command_that_shows_a_lost_fact_runs_as_it_is_printed(cli, tmp_path):
+    store = tmp_path / "now"
+    session = "coding_agent(turns=2, tokens=2000)"
+    compactlab.run(session, "sliding_window(keep=2)", out=store, tables=["facts"], metrics=GATED)
+    kept = Results.load(store)
+    for run in kept.runs:
+        run.metrics = {**run.metrics, "amnesia_need": 0.0}
+    kept.save(tmp_path / "before")
+    assert cli("baseline", tmp_path / "before", "-o", tmp_path / "kept.json").code == 0
+    told = tmp_path / "gate.json"
+    done = cli("gate", store, "--baseline", tmp_path / "kept.json", "--json", told)
+    assert done.code == 1
+    found = json.loads(told.read_text("utf-8"))["findings"]
+    [lost] = [finding["lost"] for finding in found if "lost" in finding]
+    assert lost["facts"][0]["fact"] in done.out
+    assert lost["explain"] in done.out
+    shown = cli(*shlex.split(lost["explain"])[1:])
+    assert (shown.code, "keep=2" in shown.out) == (0, True)
+
+
+ABSURD = {"amnesia_need": 5, "cost_usd": "inf", "overflows": 10**30, "calls": 1e308}
+ABSURD |= {"tokens_output": 10**400, "structural_validity": -1}
+
+
+@pytest.mark.parametrize("metric", ABSURD)
+def test_a_baseline_whose_figures_cannot_be_lets_nothing_pass(
+    metric, cli, store, baseline, tmp_path
+):
+    data = json.loads(baseline.read_text("utf-8"))
+    data["runs"][-1]["figures"][metric] = ABSURD[metric]
+    baseline.write_text(json.dumps(data), "utf-8")
+    file = rules(tmp_path, '[rules]\ncost_usd = "+2%"\namnesia_need = "+0.02"\noverflows = "+0"\n')
+    where = f"runs[{len(data['runs']) - 1}] ("
+    for command in (("gate", store, "--rules", file), ("report", store)):
+        done = cli(*command, "--baseline", baseline)
+        assert (done.code, where in done.said, f"{metric} must be" in done.said) == (2, True, True)
 
 
 def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_path):
@@ -401,7 +452,7 @@ def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):
             assert cli("baseline", folder, "-o", kept).code == 0
         done = cli("gate", folder, "--baseline", kept)
         assert done.code == code, done.said
-    assert "REGRESSED  cost_usd exact, " in done.out
+    assert "CHANGED better  cost_usd, " in done.out
 
 
 @pytest.fixture(scope="module")

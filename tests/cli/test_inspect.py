@@ -30,7 +30,8 @@ def test_all_figures_come_as_json(compactlab, chat, tmp_path):
     assert (figures["conversation"], figures["format"]) == ("talk", "openai-chat")
     assert (figures["calls"], figures["turns"], figures["messages"]) == (4, 3, 8)
     assert figures["tokens_by_tool"].keys() == {"read"}
-    assert figures["usage"] == {} or set(figures["usage"].values()) == {0}
+    assert (figures["spent"]["calls"], figures["spent"]["by_purpose"]) == (0, [])
+    assert figures["passed_over"] == []
 
 
 def test_a_scenario_may_stand_for_a_path(compactlab):
@@ -51,19 +52,29 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
 def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_path):
     chat(tmp_path / "talks" / "a.jsonl")
     file = bad(tmp_path / "talks" / "b.jsonl")
-    done = compactlab("inspect", "--json", tmp_path / "talks")
+    done = compactlab("inspect", "--json", "--strict", tmp_path / "talks")
     assert (done.code, len(json.loads(done.out))) == (1, 1)
     assert f"{file}:3: not JSON" in done.err
 
 
 def test_a_bad_transcript_alone_ends_with_2(compactlab, bad, tmp_path):
-    assert compactlab("inspect", bad(tmp_path / "bad.jsonl")).code == 2
+    assert compactlab("inspect", "--strict", bad(tmp_path / "bad.jsonl")).code == 2
 
 
-def test_its_broken_lines_may_be_passed_over(compactlab, bad, tmp_path):
-    done = compactlab("inspect", "--lenient", bad(tmp_path / "bad.jsonl"))
+@pytest.mark.parametrize("more", [(), ("--lenient",)])
+def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad, tmp_path, more):
+    file = bad(tmp_path / "bad.jsonl")
+    done = compactlab("inspect", *more, file)
     assert done.code == 0
-    assert "lines skipped      1" in done.out
+    assert "passed over        1 x line that is not JSON (27 characters)" in done.out
+    (figures,) = json.loads(compactlab("inspect", "--json", *more, file).out)
+    (passed,) = figures["passed_over"]
+    assert passed == {
+        "kind": "line that is not JSON",
+        "count": 1,
+        "characters": 27,
+        "tokens": 0,
+    }
 
 
 @pytest.mark.parametrize("name", ["no/such.jsonl", "keep_all"])
@@ -77,7 +88,7 @@ def test_a_bad_file_among_named_ones_costs_itself_alone(compactlab, chat, bad, t
     one, two = chat(tmp_path / "one.jsonl"), chat(tmp_path / "two.jsonl")
     (tmp_path / "notes.txt").write_text("nothing")
     for wrong in (tmp_path / "notes.txt", tmp_path / "missing", bad(tmp_path / "bad.jsonl")):
-        done = compactlab("inspect", one, wrong, two)
+        done = compactlab("inspect", "--strict", one, wrong, two)
         assert done.code == 2
         assert [line for line in done.out.splitlines() if line[:1].strip()] == ["one", "two"]
         assert str(wrong) in done.err
@@ -103,17 +114,43 @@ def part(text):
 def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
     path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5), ("of-tomorrow", 1000, 5))
     out = compactlab("inspect", path).out
-    assert "$0.03 (1 call without a price)" in out
+    assert "at least $0.03 (1 call without a price)" in out
     (figures,) = json.loads(compactlab("inspect", "--json", path).out)
-    assert (figures["unpriced"], round(figures["cost_usd"], 4)) == (1, 0.0255)
+    spent = figures["spent"]
+    assert (spent["unpriced_calls"], round(spent["total_usd"], 4)) == (1, 0.0255)
+    assert spent["at_least"] is True
     assert "no price" in compactlab("inspect", recorded(tmp_path, ("of-tomorrow", 9, 5))).out
 
 
-def test_an_output_that_was_logged_too_early_is_told(compactlab, tmp_path):
-    done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 3, 500)))
-    assert "recorded output    3, which is too low, and so is the cost" in done.out
+def test_an_output_that_was_logged_too_early_is_counted_by_its_text(compactlab, tmp_path):
+    path = recorded(tmp_path, ("claude-opus-4-5", 3, 500))
+    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    output, estimated = (
+        figures["spent"][f"{key}_tokens"] for key in ("output", "estimated_output")
+    )
+    assert output == estimated + 3 > 500
+    told = f"{output:,}, of which {estimated:,} are estimated: the log recorded 3, as it counted"
+    assert f"recorded output    {told}" in compactlab("inspect", path).out
     done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 700, 500)))
-    assert "too low" not in done.out
+    assert "recorded output    700\n" in done.out
+
+
+def test_the_bill_is_that_of_the_audit_with_what_requests_were_for(compactlab, tmp_path):
+    """A recording with a compaction, an advisor's answer, and a record that nobody knows."""
+    path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5))
+    call = {"model": "claude-opus-4-5", "usage": {"uncached": 1000, "output": 400}}
+    head, *records = map(json.loads, path.read_text().splitlines())
+    head["side_requests"] = [{"purpose": "advisor", "call": call, "time": 1_760_000_000.0}]
+    records.append({"type": "compaction", "inserted": [], "call": call})
+    records.append({"type": "poem", "usage": {"input_tokens": 9}, "text": "o rose"})
+    path.write_text("".join(json.dumps(record) + "\n" for record in (head, *records)))
+    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    audited = json.loads(compactlab("audit", "--sums", "--json", path).out)["spent"]
+    assert figures["spent"]["by_purpose"] == audited["by_purpose"]
+    assert {key: audited[key] for key in figures["spent"]} == figures["spent"]
+    out = compactlab("inspect", path).out
+    cost = next(line for line in out.splitlines() if line.startswith("  cost "))
+    assert "at least $0.06 (answer $0.03, advisor $0.01, compaction $0.01)" in cost
 
 
 def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):

@@ -99,7 +99,7 @@ def test_help_loads_nothing_heavy(arguments):
 def test_it_runs_as_a_module(compactlab, process, tmp_path, chat, bad):
     talk = chat(tmp_path / "talk.jsonl")
     assert compactlab("inspect", talk).code == 0
-    assert process("inspect", bad(tmp_path / "bad.jsonl")).code == 2
+    assert process("inspect", "--strict", bad(tmp_path / "bad.jsonl")).code == 2
     assert compactlab("run", "--conversations", talk, "--strategies", "nobody").code == 2
 
 

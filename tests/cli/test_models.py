@@ -193,7 +193,7 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
         "id": "a",
         "role": "assistant",
         "parts": [{"type": "text", "text": "done"}],
-        "call": {"model": "mine-1", "usage": {"uncached": 1_000_000}},
+        "call": {"model": "mine-1", "usage": {"uncached": 1_000_000, "output": 2}},
     }
     rows = [
         {"type": "conversation", "version": 1, "id": "talk"},
@@ -204,8 +204,10 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (plain,) = json.loads(compactlab("inspect", file, "--json").out)
     (told,) = json.loads(compactlab("inspect", file, "--models", own, "--json").out)
-    assert (plain["cost_usd"], plain["unpriced"]) == (None, 1)
-    assert (told["cost_usd"], told["unpriced"]) == (100.0, 0)
+    bills = [each["spent"] for each in (plain, told)]
+    assert [(bill["total_usd"], bill["unpriced_calls"]) for bill in bills] == [
+        (None, 1), (100.001, 0),
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- of the price list

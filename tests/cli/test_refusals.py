@@ -118,7 +118,8 @@ def test_a_transcript_that_cannot_be_read_costs_no_earlier_results(compactlab, b
     before = files(out)
     broken = bad(tmp_path / "bad.jsonl")
     done = compactlab(
-        "run", "--conversations", broken, "--model", "claude-opus-4-5", *SMALL[2:], "--out", out
+        *("run", "--strict", "--conversations", broken, "--model", "claude-opus-4-5"),
+        *(*SMALL[2:], "--out", out),
     )
     assert done.code == 2
     assert f"{broken}:3: not JSON" in done.err

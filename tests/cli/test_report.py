@@ -35,7 +35,7 @@ def test_without_a_format_it_is_the_table(compactlab, store):
 
 def test_the_json_holds_metrics_memory_and_runs(compactlab, store):
     data = json.loads(compactlab("report", store, "--format", "json").out)
-    assert set(data) == {"metrics", "memory", "parameters", "runs"}
+    assert set(data) == {"metrics", "memory", "parameters", "passed_over", "runs", "bounds"}
     assert set(data["metrics"]) == set(METRICS)
     stored = Results.load(store).runs
     assert [run["strategy"] for run in data["runs"]] == [run.strategy for run in stored]

@@ -116,7 +116,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(run, chat, tmp_path):
     lines = done.out.splitlines()
     assert "2 conversations" in lines
     assert {"  one", "  two", "  keep_all", "  keep_none"} <= set(lines)
-    assert "4 runs, if every source holds one conversation" in lines
+    assert "6 runs, if every source holds one conversation" in lines
 
 
 def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_path, monkeypatch):
@@ -124,7 +124,8 @@ def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_pat
     for talk in ("one", "two"):
         chat(tmp_path / "talks" / f"{talk}.jsonl")
     bad(tmp_path / "talks" / "three.jsonl")
-    done = run("--dry-run", what=tmp_path / "talks", strategies=("keep_all", "sliding_window"))
+    both = ("keep_all", "sliding_window")
+    done = run("--dry-run", "--strict", what=tmp_path / "talks", strategies=both)
     assert done.code == 0
     told = done.out[done.out.index("tried: ") :].splitlines()
     # A file that cannot be read is one failure; a model that is not known fails each run.
@@ -233,22 +234,24 @@ def test_a_model_that_cannot_be_replayed_fails_its_rows(run, tmp_path, model, ad
 
 def test_a_malformed_transcript_is_named_with_its_line(run, bad, tmp_path):
     file = bad(tmp_path / "bad.jsonl")
-    done = run(what=file)
+    done = run("--strict", what=file)
     assert done.code == 2
     assert f"{file}:3: not JSON" in done.err
     assert not list((tmp_path / "out").glob("*"))
 
 
-def test_its_broken_lines_may_be_passed_over(run, bad, tmp_path):
-    done = run("--lenient", "--model", "claude-sonnet-4-5", what=bad(tmp_path / "bad.jsonl"))
+@pytest.mark.parametrize("more", [(), ("--lenient",)])
+def test_its_broken_lines_are_passed_over_unless_told_otherwise(run, bad, tmp_path, more):
+    done = run(*more, "--model", "claude-sonnet-4-5", what=bad(tmp_path / "bad.jsonl"))
     assert done.code == 0
+    assert "Passed over: in bad 1 x line that is not JSON (27 characters)." in done.out
 
 
 def test_one_bad_transcript_among_good_ones_costs_its_own_row(run, chat, bad, tmp_path):
     for name in ("a", "c"):
         chat(tmp_path / "talks" / f"{name}.jsonl")
     file = bad(tmp_path / "talks" / "b.jsonl")
-    done = run("--model", "claude-sonnet-4-5", what=tmp_path / "talks")
+    done = run("--strict", "--model", "claude-sonnet-4-5", what=tmp_path / "talks")
     assert done.code == 1
     assert f"{file}:3: not JSON" in done.err
     runs = Results.load(tmp_path / "out").runs
@@ -274,13 +277,14 @@ def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_pat
     chat(tmp_path / "talks" / "a.jsonl")
     (tmp_path / "talks" / "notes.txt").write_text("no transcript")
     options = ("--model", "claude-sonnet-4-5")
-    done = run("--lenient", *options, what=tmp_path / "talks", jobs=jobs)
+    done = run(*options, what=tmp_path / "talks", jobs=jobs)
     assert done.code == 0
-    told = "2 lines that cannot be read (b 1 and c 1) and 1 file of no known format in folders"
+    torn = "1 x line that is not JSON (27 characters)"
+    told = f"in b {torn} and in c {torn} and 1 file of no known format in folders"
     assert f"Passed over: {told}." in done.out
-    assert told in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert torn in (tmp_path / "out" / "report.html").read_text("utf-8")
     runs = Results.load(tmp_path / "out").runs
-    assert {run.conversation: run.skipped for run in runs} == {"a": 0, "b": 1, "c": 1}
+    assert {run.conversation: run.passed_over for run in runs} == {"a": "", "b": torn, "c": torn}
     dry = run("--dry-run", *options, what=tmp_path / "talks")
     assert "skipped: 1 file of unknown format" in dry.out
 
@@ -360,7 +364,7 @@ def test_a_conversation_that_has_changed_keeps_its_name(run, chat, tmp_path):
         results = Results.load(tmp_path / "out")
         assert [each.conversation for each in results.runs] == ["talk"]
         assert results.query("SELECT conversation FROM runs")["conversation"].tolist() == ["talk"]
-    assert results.query("SELECT count(*) AS n FROM all_runs")["n"].tolist() == [2]
+    assert results.query("SELECT count(*) AS n FROM all_runs WHERE NOT bound")["n"].tolist() == [2]
 
 
 # ------------------------------------------------------------------------------------ the workers

@@ -16,13 +16,12 @@ Run = Callable[..., Any]
 
 def example(root: Path, folder: Path) -> tuple[list[Path], str]:
     """The files of the example in the documents, and what is said to come of them."""
-    page = (root / "docs" / "formats.md").read_text("utf-8")
-    (section,) = re.findall(r"^# Facts and compacted.*?(?=^# )", page, re.DOTALL | re.MULTILINE)
-    blocks = re.findall(r"```jsonl\n(.*?)```", section, re.DOTALL)
+    page = (root / "docs" / "facts.md").read_text("utf-8")
+    blocks = re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL)
     files = [folder / name for name in ("original.jsonl", "facts.jsonl", "compacted.jsonl")]
     for file, text in zip(files, blocks, strict=True):
         file.write_text(text, encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     return files, shown
 
 

@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import compactlab as package
+from compactlab.reports.serve.jobs import Step
 from compactlab.scenarios.readers import native
 from tests.cli.conftest import called
 from tests.hostile import HOSTILE, conversation, whole
@@ -57,9 +58,9 @@ def session(path: Path) -> Path:
 class Serving:
     """The command in a process of its own, with a folder for what is temporary."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
         self.folder = folder
-        environment = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(folder)}
+        environment = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(folder), **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "compactlab", "serve", "--jobs", "1", *options],
             stdout=subprocess.PIPE,
@@ -87,10 +88,10 @@ class Serving:
 def serving(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
     started: list[Serving] = []
 
-    def start(*options: str) -> Serving:
+    def start(*options: str, **variables: str) -> Serving:
         folder = tmp_path / "temporary"
         folder.mkdir()
-        started.append(Serving(folder, *options))
+        started.append(Serving(folder, *options, **variables))
         return started[-1]
 
     yield start
@@ -124,6 +125,23 @@ def test_a_port_that_is_taken_is_told() -> None:
         done = called("serve", "--port", port)
     assert done.code == 2
     assert f"cannot listen on port {port}: " in done.err
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",), ("--redact", "--strict")])
+def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands that a transcript is read by are told so; this server is never open."""
+    commands: list[list[str]] = []
+
+    def take(_page: str, steps: Sequence[Step], *_: object, **_more: object) -> None:
+        commands.extend(step.words(tmp_path, tmp_path / "log", "keep_all") for step in steps)
+        raise OSError("no port")
+
+    monkeypatch.setattr("compactlab.reports.serve.server.Server", take)
+    assert called("serve", *options).code == 2
+    assert [tuple(word for word in words if word in options) for words in commands] == [options] * 2
+    assert all(("--strict" in words) == ("--strict" in options) for words in commands)
 
 
 def test_the_help_has_an_example() -> None:
@@ -181,6 +199,30 @@ def finished(page: Page) -> str:
     """What is said of each step when all have ended."""
     page.get_by_text("The transcript is deleted.").wait_for()
     return page.locator(".steps").inner_text()
+
+
+@in_browser
+def test_a_log_of_this_machine_is_chosen_and_stays(
+    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    folder = home / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    log = session(folder / "session.jsonl")
+    (folder / "notes.txt").write_text("no transcript")
+    server = serving("--logs", HOME=str(home), CLAUDE_CONFIG_DIR="")
+    page = opened(server)
+    (listed,) = page.get_by_role("combobox", name="log").locator("option").all_inner_texts()
+    assert listed.startswith("1. claude-code, ")
+    assert listed.endswith("MB: ~/.claude/projects/p/session.jsonl")
+    page.get_by_role("button", name="Take it").click()
+    page.get_by_text("Save what you want to keep").wait_for()
+    assert page.locator(".steps").inner_text() == (
+        "Bill, causes and thrash: done\nBest trigger: done"
+    )
+    assert not page.get_by_text("The transcript is deleted.").is_visible()
+    assert log.exists()
+    assert server.left == []
 
 
 @in_browser

@@ -36,6 +36,7 @@ CALLS = TABLES["calls"].filled({"call": [1, 2], "cache_read": [10, 20], "model":
 FACTS = TABLES["facts"].filled({"fact": ["f"], "type": ["id"], "needs": [2], "needs_met": [1]})
 VIEWS = TABLES["views"].filled({"call": [2, 2], "facts": [["f"], []], "states": [["lost"], []]})
 EXAMPLES = int(os.environ.get("COMPACTLAB_ATTACKS", "15"))
+pytestmark = pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.UnverifiedWarning")
 KEYS = ["0" * 16, "1" * 16]
 WRITES = "COPY (SELECT 'import os') TO 'conftest.py' (HEADER false, QUOTE '')"
 PAYLOADS = [
@@ -58,7 +59,7 @@ def results() -> Results:
         Run(
             talk, "pi", f"{name}()", "claude-sonnet-4-5", 0, 0, digest=KEYS[n], label=name,
             source=talk, source_key=KEYS[n], condition=KEYS[m], summarizer="lead",
-            metrics=dict.fromkeys(METRICS, float(n + m + 1)),
+            metrics=dict.fromkeys(METRICS, (n + m + 1) / 8),
             rows={"calls": CALLS, "facts": FACTS, "views": VIEWS}, labels="declared",
         )
         for n, talk in enumerate(["one", "two"])
@@ -99,7 +100,10 @@ class Room:
         """The whole store again, in an otherwise empty folder that is worked in."""
         for entry in self.folder.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        return Path(shutil.copytree(self.whole, self.store))
+        shutil.copytree(self.whole, self.store)
+        # Digests notice damage, not a stranger: who changes a file can write them anew, or none.
+        shutil.rmtree(self.store / "digests")
+        return self.store
 
     def attack(self, *command: object) -> Any:
         """Run a command; it shows figures or says what is wrong, and writes nothing."""
@@ -289,6 +293,18 @@ def test_rows_that_are_not_there_are_not_counted(count: int, room: Room) -> None
     assert room.attack("report", room.store).code == 2
 
 
+DIGEST = f"{'0' * 64}  runs/{SAVED}.parquet\n"
+
+
+@pytest.mark.parametrize("text", ["", "x", DIGEST, DIGEST[:-1], DIGEST * 2, DIGEST * 10_000,
+                                  DIGEST.replace("runs", "../etc"), "\N{ROCKET}"])  # fmt: skip
+def test_digests_that_are_none_are_refused(text: str, room: Room) -> None:
+    room.refresh()
+    Store(room.store).digests_of(SAVED).parent.mkdir()
+    Store(room.store).digests_of(SAVED).write_text(text, "utf-8")
+    assert room.attack("report", room.store).code == 2
+
+
 def test_rows_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
     """A few kilobytes that would fill the memory."""
     room.refresh()
@@ -406,7 +422,7 @@ def test_a_link_in_a_store_leads_nowhere(where: str, room: Room) -> None:
     assert not list((room.folder / "both").rglob("*.parquet"))
 
 
-@pytest.mark.parametrize("where", ["runs", "calls", ".counts", ".lock"])
+@pytest.mark.parametrize("where", ["runs", "calls", "digests", ".counts", ".lock"])
 def test_nothing_is_written_or_removed_through_a_link(where: str, room: Room) -> None:
     room.refresh()
     other = room.folder / "other"

@@ -97,7 +97,7 @@ def test_sessions_that_never_grow_large_are_told(compactlab, tmp_path):
         (("--over", "trigger=-5"), "trigger"),
         (("-s", "keep_all"), "unknown field 'trigger'"),
         (("-s", "codex", "-s", "codex"), "is named 2 times"),
-        (("--lag", 12), "a lag is one of 1000"),
+        (("--distance", 12), "a distance is one of 1,000"),
         (("-s", "token_budget + pair_repair"), "only a single built-in strategy"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_gate_is_red_with_its_reason_once_something_has_changed(user: User) ->
     red = user.types("gate", "changed", "--baseline", "baseline.json")
     assert red.code == 1, red.said
     assert "sliding_window(keep=2)" in red.said
-    assert "regressed" in red.said.lower()
+    assert "changed" in red.said.lower()
 
 
 def test_so_is_the_action(tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_so_is_the_action(tmp_path: Path) -> None:
     assert user.types("baseline", "compactlab-out", "-o", "baseline.json").code == 0
     (runner.work / "experiment.toml").write_text(EXPERIMENT.replace("keep=4", "keep=2"))
     assert runner.play(experiment="experiment.toml", store="again") == 1
-    assert "### Gate: regressed" in runner.summary
+    assert "### Gate: changed" in runner.summary

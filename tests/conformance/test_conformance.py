@@ -1,9 +1,9 @@
 """What the real programs answered, and what this project answers to the same question.
 
 The vectors are read from the folders that `--vectors` names, by default those of `shared` beside
-the checkout. Every file is a test that goes over all of its cases and names those that differ; a
-case that is excluded, or a file whose function is not built here, is one that is skipped and says
-so.
+the checkout, and from `recorded` here, which the script beside it wrote. Every file is a test that
+goes over all of its cases and names those that differ; a case that is excluded, or a file whose
+function is not built here, is one that is skipped and says so.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tests.conformance.not_built import NOT_BUILT
 from tests.conformance.vectors import Case, differences, function_of, read
 from tests.conftest import SHARED
 
+OURS = Path(__file__).parent / "recorded"
 DEFAULT = [SHARED / "vectors", SHARED / "vectors-more"]
 ANSWERS = answers()
 EXCLUDED = excluded()
@@ -33,7 +34,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = {"vectors", "unanswered"} & set(metafunc.fixturenames)
     if not wanted:
         return
-    folders: list[Path] = metafunc.config.getoption("vectors") or DEFAULT
+    folders: list[Path] = [OURS, *(metafunc.config.getoption("vectors") or DEFAULT)]
     files = {path: folder for folder in folders for path in sorted(folder.rglob("*.json"))}
     if not files:
         named = " and ".join(map(str, folders))

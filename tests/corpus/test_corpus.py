@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from compactlab.scenarios.readers import transcript
-from compactlab.scenarios.readers.homes import HOMES
+from compactlab.scenarios.readers.homes import VARIABLES
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part
@@ -32,133 +32,6 @@ EXPECTED: dict[str, Json] = {
 }
 CLASSES = ("uncached", "read", "write_5m", "write_1h", "output")
 
-# What is not right yet, by its kind: K1 unknown records, K2 recorded money, K3 the identity of a
-# call, K4 the meaning of a count, K5 prices, K6 where logs are, K7 structure, K8 torn lines, K9
-# formats. Whoever mends a case takes it from its list; a case that passes and is listed fails.
-UNREAD: dict[str, tuple[str, ...]] = {
-    "K1": (
-        "own-cc-unknown-text",
-        "own-codex-unknown-call",
-        "own-pi-unknown-entry",
-    ),
-    "K2": ("own-pi-usage-entries",),
-    "K3": ("own-cc-redacted-ids",),
-    "K6": (
-        "codex-zst",
-        "own-hermes-database",
-        "own-openclaw-database",
-        "own-opencode-database",
-    ),
-    "K7": (
-        "cc-preserved-messages",
-        "cc-replay-after-subagent-compaction",
-        "own-cc-preserved-gap",
-        "own-pi-context-edit-latest-wins",
-        "own-pi-context-edit-omit",
-    ),
-    "K9": (
-        "fmt-aider",
-        "fmt-chatgpt-export",
-        "fmt-claude-ai-export",
-        "fmt-claude-stream-json",
-        "fmt-goose",
-        "fmt-inspect-json",
-        "fmt-langfuse-export",
-        "fmt-langsmith-run",
-        "fmt-openai-responses-log",
-        "fmt-openhands",
-        "fmt-vercel-ui-messages",
-        "fmt-vscode-copilot",
-        "own-fmt-aider-two-chats",
-        "own-fmt-goose-database",
-        "own-fmt-inspect-events",
-        "own-fmt-langfuse-cache",
-        "own-fmt-langsmith-cache",
-        "own-fmt-openhands-accumulated",
-        "own-fmt-stream-json-subagent",
-    ),
-}
-UNBILLED: dict[str, tuple[str, ...]] = {
-    "K1": (
-        "own-cc-unknown-text",
-        "own-pi-unknown-entry",
-    ),
-    "K2": (
-        "cc-web-search",
-        "fmt-mini-swe-agent",
-        "opencode-compaction-usage",
-        "own-cc-advisor-and-search",
-        "own-pi-usage-entries",
-        "pi-compaction-usage",
-    ),
-    "K3": (
-        "cc-requestid-on-some-lines",
-        "own-cc-redacted-ids",
-        "own-cc-unfinished-copy",
-        "own-opencode-fork",
-    ),
-    "K4": (
-        "cc-inference-geo-us",
-        "opencode-reasoning",
-        "own-cc-geo-without-multiplier",
-        "own-pi-cache-write-1h",
-    ),
-    "K5": ("pi-response-model",),
-    "K6": (
-        "codex-zst",
-        "own-hermes-database",
-        "own-openclaw-database",
-        "own-opencode-database",
-    ),
-    "K9": (
-        "fmt-aider",
-        "fmt-chatgpt-export",
-        "fmt-claude-ai-export",
-        "fmt-claude-stream-json",
-        "fmt-goose",
-        "fmt-inspect-json",
-        "fmt-langfuse-export",
-        "fmt-langsmith-run",
-        "fmt-openai-responses-log",
-        "fmt-openhands",
-        "fmt-vercel-ui-messages",
-        "fmt-vscode-copilot",
-        "own-fmt-aider-two-chats",
-        "own-fmt-cline",
-        "own-fmt-codex-exec-cumulative",
-        "own-fmt-goose-database",
-        "own-fmt-inspect-events",
-        "own-fmt-langfuse-cache",
-        "own-fmt-langsmith-cache",
-        "own-fmt-mini-swe-agent-cache",
-        "own-fmt-openhands-accumulated",
-        "own-fmt-stream-json-subagent",
-    ),
-    "zone": ("tz-day-boundary",),
-}
-NOT_FOUND: dict[str, tuple[str, ...]] = {
-    "K6": (
-        "codex-zst",
-        "openclaw-folder",
-        "own-codex-archived",
-        "own-hermes-database",
-        "own-openclaw-database",
-        "own-opencode-database",
-    ),
-}
-
-
-def cases(names: list[str], wrong: dict[str, tuple[str, ...]]) -> list[Any]:
-    """A test's parameters, of which those that are known to be wrong are expected to fail."""
-    kinds = {name: kind for kind, listed in wrong.items() for name in listed}
-    assert kinds.keys() <= set(names)
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=kinds[name]))
-        if name in kinds
-        else name
-        for name in names
-    ]
-
 
 def copied(name: str, to: Path) -> Path:
     """The files of a case, without what is expected of them; a database is made of its SQL."""
@@ -175,7 +48,7 @@ def copied(name: str, to: Path) -> Path:
     return to
 
 
-@pytest.mark.parametrize("name", cases(list(EXPECTED), UNREAD))
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_case_is_read(name: str, tmp_path: Path) -> None:
     expected = EXPECTED[name]
     folder = copied(name, tmp_path / "case")
@@ -268,7 +141,7 @@ def assert_passed_over(passed: list[tuple[str, int]], expected: dict[str, int] |
     assert counts == expected
 
 
-@pytest.mark.parametrize("name", cases(list(EXPECTED), UNBILLED))
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
     folder = copied(name, tmp_path / "case")
     done = called("audit", "--sums", "--json", folder)
@@ -283,12 +156,10 @@ def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
         assert {each["day"]: each["calls"] for each in spent["by_day"]} == days
 
 
-@pytest.mark.parametrize(
-    "name", cases([name for name, each in EXPECTED.items() if "home" in each], NOT_FOUND)
-)
+@pytest.mark.parametrize("name", [name for name, each in EXPECTED.items() if "home" in each])
 def test_a_home_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for home in HOMES:
-        monkeypatch.delenv(home.variable, raising=False)
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     folder = tmp_path / EXPECTED[name]["home"]
     folder.parent.mkdir(parents=True, exist_ok=True)

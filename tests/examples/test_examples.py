@@ -67,7 +67,7 @@ def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path
     assert said == "wrote logs/session.jsonl\n"
     told = run("-m", "compactlab", "inspect", "logs", cwd=tmp_path)
     assert "claude-code" in told
-    assert "lines skipped      0" in told
+    assert "passed over        nothing" in told
     audit = run("-m", "compactlab", "audit", "logs", cwd=tmp_path)
     assert "claude-sonnet-4-5" in audit
     assert "ttl_expired" in audit

@@ -72,6 +72,8 @@ GOOD = msgspec.json.encode(answer(1)).decode()
         (GOOD.replace("0.25", "-1"), "`float` >= 0"),
         (GOOD.replace("0.25", "1e999"), "is no recorded answer"),
         (GOOD.replace(":10,", ":-10,"), "`int` >= 0"),
+        (GOOD.replace(":10,", f":1{'0' * 400},"), "$.prompt"),
+        (GOOD.replace("0.25", "2.5e23"), "$.usd"),
         (GOOD.replace("}", ',"more":1}'), "unknown field `more`"),
         (GOOD.replace("0001", "00zz"), "$.key"),
         ("[" * 100_000, "is no recorded answer"),
@@ -85,6 +87,15 @@ def test_a_bad_line_is_named(line: str, fault: str, tmp_path: Path) -> None:
         Recording(file).get("")
     assert str(caught.value).startswith(f"{file}:2: ")
     assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"prompt": -5}, {"output": 10**18}, {"usd": 2.5e23}])
+def test_what_could_not_be_read_again_is_not_added(wrong: dict[str, float], tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "m.jsonl")
+    recording.add(answer(1))
+    with pytest.raises(InputError):
+        recording.add(msgspec.structs.replace(answer(2), **wrong))
+    assert (len(recording), recording.spent) == (1, 0.25)
 
 
 @given(st.binary(max_size=60), st.integers(0, len(GOOD)))

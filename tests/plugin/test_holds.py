@@ -42,10 +42,10 @@ def test_it_remembers(compaction):
     assert told == [
         "AssertionError: sliding_window(keep=2) under claude-sonnet-4-5 does not hold over "
         "1 conversation:",
-        "amnesia_need <= 0.05: 1 share",
+        "amnesia_need <= 0.05: 100%",
         "holds: overflows == 0",
         "forgotten: 1 need of 1, of 1 fact:",
-        "decision 'deploy target': 'eu-west-3', said in message 1 (u1), needed at call 4 (lag <1k) "
+        "decision deploy target: eu-west-3, said in message 1 (u1), needed at call 4 (lag <1k) "
         "and gone",
     ]
     assert cost.startswith("it cost 0.000")
@@ -84,7 +84,7 @@ def test_memory(compaction):
     compaction.holds(amnesia_need="+0.5", overflows="== 0", than="keep_all")
 """)
     result.assert_outcomes(passed=3, failed=1)
-    assert "amnesia_need +0.5: 0 → 1 share; allowed up to 0.5" in said
+    assert "amnesia_need +0.5: 0% → 100% (+100 points; allowed +50)" in said
     assert "holds: overflows == 0" in said
     assert "(keep_all: 0.000" in said
 
@@ -105,7 +105,7 @@ def test_goals(compaction):
 """.replace("pytestmark.append", "pytestmark = [pytestmark]; pytestmark.append")
     )
     result.assert_outcomes(failed=3)
-    assert "amnesia_need of decision == 0: 1 share" in said
+    assert "amnesia_need of decision == 0: 100%" in said
     assert "of a type of fact there is only amnesia_need" in said
     assert "amnesia_need == 0 (cannot judge)" in said
 
@@ -132,7 +132,7 @@ def test_kept(compaction):
     result.assert_outcomes(passed=1, failed=2)
     why = "it has no value: no call needs a fact at so long a lag"
     assert f"recall_20k >= 0.9 (cannot judge): {why}" in said
-    assert "recall_20k >= 0.9: 0 share" in said
+    assert "recall_20k >= 0.9: 0%" in said
     assert "needed at call 4 (lag ≥20k) and gone" in said
 
 
@@ -178,7 +178,7 @@ def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> No
     assert stored.read_text() != text
     result, said = agent(HELD)
     result.assert_outcomes(failed=1)
-    assert "amnesia_need +0.02: 0.5 → 1 share (+100.0%); allowed up to 0.52" in said
+    assert "amnesia_need +0.02: 50% → 100% (+50 points; allowed +2)" in said
     assert "holds: cost_usd exact" in said
 
 
@@ -193,7 +193,7 @@ def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> No
         ),
         (
             lambda path: path.write_text(path.read_text().replace("keep=2", "keep=3")),
-            "amnesia_need +0.02 (cannot judge): 1 share; it is not in the baseline",
+            "amnesia_need +0.02 (cannot judge): 100%; it is not in the baseline",
         ),
     ],
     ids=["gone", "no baseline", "of another window", "without the strategy"],

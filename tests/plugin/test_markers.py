@@ -17,7 +17,9 @@ from compactlab.testing.tested import Replays
 Agent = Callable[..., tuple[pytest.RunResult, str]]
 
 WRONG = {
-    "strateg='keep_all'": "unknown setting 'strateg'; did you mean strategy?",
+    "strateg='keep_all'": "unknown setting 'strateg'; did you mean strategy or strict?",
+    "strategy='keep_all', strict='yes'": "strict must be True or False, not 'yes'",
+    "strategy='keep_all', lenient=True": "unknown setting 'lenient'",
     "strategy='keep_al'": "unknown strategy 'keep_al'; did you mean keep_all",
     "strategy=5": "strategy must be a strategy or its spec, not 5",
     "strategy='sliding_window(kep=3)'": "kep",
@@ -49,6 +51,28 @@ def test_a_wrong_setting_names_the_test_and_what_was_meant(agent: Agent) -> None
         name = f"test_agent.py::test_{number}: marker compaction: "
         (line,) = [line for line in said.splitlines() if line.startswith(name)]
         assert told in line
+
+
+def test_what_is_not_understood_is_passed_over_unless_told_otherwise(agent: Agent) -> None:
+    """The tests' own repository has a session; this one has a record that nobody knows."""
+    result, said = agent("""
+from pathlib import Path
+
+import pytest
+
+session = Path("sessions", "deploy.jsonl")
+session.write_text(session.read_text() + '{"type": "poem", "text": "o rose"}')
+
+@pytest.mark.compaction(strategy="keep_all")
+def test_a(compaction):
+    compaction.holds(amnesia_need="== 0")
+
+@pytest.mark.compaction(strategy="keep_all", strict=True)
+def test_b(compaction):
+    compaction.holds(amnesia_need="== 0")
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    assert "deploy.jsonl:12: unknown type of line 'poem'" in said
 
 
 def test_the_marker_without_the_fixture_is_refused(agent: Agent) -> None:

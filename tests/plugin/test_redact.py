@@ -80,9 +80,10 @@ def test_nothing_of_a_secret_is_said_if_it_is_told(
     result.assert_outcomes(failed=4, passed=1, errors=1)
     assert not [word for word in SAID if word in said]
     assert "forgotten: 3 needs of 3, of 3 facts:" in said
-    assert "deploy: decision 'deploy target': 'eu-west-3', said in message 1 (u1)" in said
-    assert "t [redacted Mail Address 1]: decision 'deploy target': '[redacted]', said in" in said
-    assert "word: decision 'deploy target': '[redacted]', said in message 1 (u1)" in said
+    assert "deploy: decision deploy target: eu-west-3, said in message 1 (u1)" in said
+    mail, place = "[redacted Mail Address 1]", "decision deploy target: [redacted"
+    assert f"t {mail}: {place} OpenAI Token 1], said in" in said
+    assert f"word: {place} Secret Keyword 1], said in message 1 (u1)" in said
 
 
 def test_a_wrong_setting_is_told_without_it(secret: Agent) -> None:

@@ -129,6 +129,7 @@ def make(
             "calls": len(prompts),
             "rewrites": len(cut),
             "compactions": len(cut),
+            "summaries": int(side > 0),
             "overflows": over,
             "over_window": over / len(prompts),
             "verbatim_recency": 0.5 if cut else None,

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import flips
-from compactlab.reports.analysis.comparison import comparisons, told_apart
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run

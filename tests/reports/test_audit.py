@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.audit import Audited, audit
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
 from compactlab.reports.audit.charts import largest_error, timeline
 from compactlab.reports.audit.data import worst
@@ -21,34 +20,35 @@ from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, terminal
 from compactlab.reports.render.text import NONE
-from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.conversation import PassedOver
 from tests.recordings import CALM, IDLE, Recorded, claude_code, codex, pi
+from tests.reports.audited import entry as of
+from tests.reports.audited import ledger as audits
+from tests.reports.audited import loaded
 
 Check = Callable[[str, str], None]
 
 
-def audited(path: Path) -> Audited:
-    (conversation,) = read(path)
-    found = audit(conversation)
-    assert found is not None
-    return found
-
-
 def entry(path: Path) -> AuditedFile:
-    return AuditedFile(path.name, audited(path))
+    return of(loaded(path))
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     """Four sessions of three clients, and something passed over."""
-    entries = [
-        entry(claude_code(tmp_path / "idle.jsonl")),
-        entry(claude_code(tmp_path / "calm.jsonl", CALM)),
-        entry(pi(tmp_path / "talk.jsonl")),
-        entry(codex(tmp_path / "rollout.jsonl")),
+    logs = [
+        claude_code(tmp_path / "idle.jsonl"),
+        claude_code(tmp_path / "calm.jsonl", CALM),
+        pi(tmp_path / "talk.jsonl"),
+        codex(tmp_path / "rollout.jsonl"),
     ]
-    return Ledger.of(entries, {"no_usage": 2, "unreadable_lines": 1}, ["torn.jsonl:3: not JSON"])
+    return audits(
+        map(loaded, logs),
+        passed_over={"no_usage": 2},
+        failures=("torn.jsonl:3: not JSON",),
+        not_understood=(PassedOver("line that is not JSON", 1, 40), PassedOver("field 'x'", 2)),
+    )
 
 
 def test_the_table_is_what_it_was(ledger: Ledger, golden: Check) -> None:
@@ -77,12 +77,12 @@ def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
 
 
 def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
-    found = entry(claude_code(tmp_path / "x.jsonl"))
-    tally = replace(found.audited.recorded, name="<b>bold</b>")
-    bad = AuditedFile("<i>file</i>", replace(found.audited, recorded=tally))
-    shown = html.write(page(Ledger.of([bad]), 3), COLOURS)
+    log = loaded(claude_code(tmp_path / "x.jsonl"), id="<b>bold</b>", source="<i>file</i>")
+    poem = PassedOver("record '<u>poem</u>'", 1, 9)
+    shown = html.write(page(audits([log], not_understood=(poem,)), 3), COLOURS)
     assert "<b>bold" not in shown
     assert "<i>file" not in shown
+    assert "<u>poem" not in shown
     assert "&lt;b&gt;bold" in shown
 
 
@@ -180,7 +180,7 @@ def test_the_worst_calls_are_those_that_sorting_finds(
 
 def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) -> None:
     # Expired: 41,500 tokens to write again at 3.75 dollars a million, where reading costs 0.30.
-    finding = audited(claude_code(tmp_path / "idle.jsonl")).findings[3]
+    finding = entry(claude_code(tmp_path / "idle.jsonl")).audited.findings[3]
     (old, dollars, avoidable_cost), (new, *_) = charged(finding)
     assert (old.cause, old.tokens, new.cause, new.tokens) == ("ttl_expired", 41_500, "append", 500)
     assert dollars == pytest.approx(41_500 * 3.75e-6)
@@ -189,8 +189,8 @@ def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) ->
 
 def test_from_ten_sessions_on_bills_are_told_with_their_chance(tmp_path: Path) -> None:
     logs = [CALM, CALM, IDLE, IDLE, *[CALM] * 6]
-    entries = [entry(claude_code(tmp_path / f"{n}.jsonl", log)) for n, log in enumerate(logs)]
-    few, many = Ledger.of(entries[:9]), Ledger.of(entries)
+    read = [loaded(claude_code(tmp_path / f"{n}.jsonl", log)) for n, log in enumerate(logs)]
+    few, many = audits(read[:9]), audits(read)
     assert len(few.bills) == 4  # of nine, the others of these are five
     assert len(many.bills) == 10
     assert all(each.low <= each.expected <= each.high for each in many.bills.values())

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from compactlab.reports.audit.avoidable import advice, avoidable, helps, longer
+from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.sim.cache.causes import CAUSES
 from tests.recordings import CALM, IDLE, Recorded, claude_code, codex
-from tests.reports.test_spent import entry
+from tests.reports import audited
+
+
+def entry(file: Path) -> AuditedFile:
+    return audited.entry(audited.loaded(file))
+
 
 WRITE, HOUR, READ = 3.75e-6, 6e-6, 0.3e-6  # Sonnet 4.5, dollars a token
 # After eleven minutes everything has expired.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.audit import audit
 from compactlab.reports.audit.compacted import Logged, compactions_of
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.audit.report import report
@@ -21,7 +19,7 @@ from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.metrics import thrash
 from compactlab.sim.models.model import find_model
-from compactlab.sim.replay.recording import Key
+from tests.reports.audited import audited, entry, ledger
 
 MODEL = "gpt-5"
 
@@ -53,13 +51,11 @@ class Log:
     def conversation(self) -> Conversation:
         return Conversation(self.name, "codex", tuple(self.events))
 
-    def found(self, since: float = 0.0) -> list[Logged]:
-        return compactions_of(self.conversation, find_model, since)
+    def found(self) -> list[Logged]:
+        return compactions_of(self.conversation, find_model)
 
     def entry(self) -> AuditedFile:
-        audited = audit(self.conversation, find_model)
-        assert audited is not None
-        return AuditedFile(f"{self.name}.jsonl", audited)
+        return entry(self.conversation)
 
 
 def test_what_was_before_and_after_is_that_of_the_calls_beside_it() -> None:
@@ -96,25 +92,28 @@ def test_what_was_read_again_belongs_to_its_compaction() -> None:
     log = Log().calls(100, file="a").compacted().calls(50, file="b").compacted()
     first, second = log.calls(60, file="a").found()
     assert first.rereads.followed == second.rereads.followed == 1
-    assert log.found(since=log.now) == []
 
 
 def test_one_that_another_file_has_is_not_counted_again() -> None:
+    """Of calls that stand elsewhere nothing is left, nor of the compactions in front of them."""
     log = Log().calls(900).compacted().calls(300).compacted().calls(200)
-    first, second = (
-        audit(log.conversation, find_model),
-        audit(log.conversation, find_model, counted=[*_keys(log)][:2]),
-    )
-    assert first is not None
-    assert second is not None
-    assert [each.number for each in first.compactions] == [1, 2]
-    assert [each.number for each in second.compactions] == [2]
+    whole = audited(log.conversation)
+    assert [(each.number, each.answer) for each in whole.compactions] == [(1, "a2"), (2, "a4")]
+    rest = whole.only({"a4"})
+    assert rest is not None
+    assert ([each.number for each in rest.compactions], rest.repeated) == ([2], 2)
+    assert whole.only({"another"}) is None
 
 
-def _keys(log: Log) -> Iterator[Key]:
-    audited = audit(log.conversation, find_model)
-    assert audited is not None
-    return audited.keys
+def test_from_a_moment_on_what_came_before_is_neither_there_nor_a_copy() -> None:
+    log = Log().calls(900).compacted().calls(300).compacted().calls(200)
+    first, second, _ = (each.time for each in log.conversation.calls)
+    late = audited(log.conversation).only({"a4"}, since=second + 1)
+    assert late is not None
+    assert ([each.number for each in late.compactions], late.repeated) == ([2], 0)
+    copied = audited(log.conversation).only({"a4"}, since=first + 1)
+    assert copied is not None
+    assert copied.repeated == 1
 
 
 def spiral() -> Log:
@@ -162,20 +161,20 @@ def test_the_interval_is_the_smallest_of_all(sessions: list[list[int]]) -> None:
     assert found.interval == (min(apart) if apart else None)
 
 
-def table(ledger: Ledger) -> list[list[str]]:
-    tables = [block for block in compacted(ledger) if isinstance(block, Table)]
+def table(found: Ledger) -> list[list[str]]:
+    tables = [block for block in compacted(found) if isinstance(block, Table)]
     return [[str(cell) for cell in row.cells] for each in tables for row in each.rows]
 
 
 def test_a_client_has_a_row_if_it_compacted() -> None:
-    assert table(Ledger.of([Log().calls(100, 200).entry()])) == []
-    (row,) = table(Ledger.of([spiral().entry()]))
+    assert table(ledger([Log().calls(100, 200).conversation])) == []
+    (row,) = table(ledger([spiral().conversation]))
     assert row[1:5] == ["4", "50.00", "2", "5.0%"]
     assert row[-1] == "20"
 
 
 def test_the_audit_has_it_on_the_terminal_and_as_data() -> None:
-    document = report(Ledger.of([spiral().entry()]), 0)
+    document = report(ledger([spiral().conversation]), 0)
     data: Any = document.data() if document.data else {}
     assert data["compactions"]["shortest_interval_calls"] == 2
     assert data["clients"]["codex"]["compactions"] == data["compactions"]

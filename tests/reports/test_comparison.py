@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -146,8 +147,9 @@ def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -
         make("keep_all()", [(0, 100)]), make("oracle()", [(0, 50)]), sees_future=["oracle()"]
     )
     comparison = only(results)
-    assert "☆ sees future messages; no real strategy does." in legend([comparison])
-    assert verdict(comparison)[0].startswith("In this one conversation, no candidate strategy")
+    assert "☆ a bound that sees future messages; no real strategy does." in legend([comparison])
+    assert verdict(comparison)[0].startswith("There is no strategy to choose")
+    assert [row.label for row in comparison.beside] == ["oracle", "keep_all"]
 
 
 def test_idle_strategies_are_named(small: Results) -> None:
@@ -201,7 +203,7 @@ def test_every_metric_says_how_it_is_put_together() -> None:
 def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
     first, _, second, *_, last = verdict(only(small))
     assert first.startswith(
-        "Trade-off: no usable strategy recalls more than the cheapest, auto_compact"
+        "Trade-off: no usable strategy recalls more than the cheapest of 2 usable strategies, auto"
     )
     assert second.startswith("No strategy is recommended: other conversations may differ.")
     assert "too few for confidence intervals" in last

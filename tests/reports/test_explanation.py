@@ -29,6 +29,7 @@ FIGURES = {
     "cost_usd": 0.12,
     "side_cost_usd": 0.02,
     "summary_cost_usd": 0.02,
+    "recorded_usd": 0.13,
     "calls": 5.0,
     "compactions": 1.0,
     "break_even_calls": 4.2,

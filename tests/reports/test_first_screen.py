@@ -69,15 +69,16 @@ def test_the_first_screen_holds_verdict_table_and_chart(page: Page) -> None:
         assert box["y"] + box["height"] <= 800
     assert 3 <= page.locator(".front tbody tr").count() <= 8
     names = page.locator(".front tbody th").all_inner_texts()
-    assert any(name.startswith("keep_all") for name in names)
+    assert not any(name.startswith(("keep_all", "keep_none")) for name in names)
+    assert "keep_all" in page.locator(".front > div").inner_text().partition("Bounds:")[2]
 
 
 def test_all_else_is_closed_and_the_last_part_is_provenance(page: Page) -> None:
     titles = page.locator("details.part > summary strong").all_inner_texts()
-    assert titles[0] == "All 40 strategies"
+    assert titles[0] == "All 37 strategies"
     assert titles[-1] == "Provenance"
     assert page.locator("details[open]").count() == 0
-    page.locator("summary", has_text="All 40 strategies").click()
+    page.locator("summary", has_text="All 37 strategies").click()
     assert page.locator("#part-1-strategies tbody tr").count() == 40
 
 

@@ -323,7 +323,7 @@ def test_strategies_have_their_roles_and_compactions_their_places(make: Make, st
     (comparison,) = comparisons(results)
     blocks = list(section(results, comparison, strategy_colours(results), "part-1"))
     parts = {block.title: block.blocks for block in blocks if isinstance(block, Folded)}
-    first = parts["All 3 strategies"][0]
+    first = parts["All 2 strategies"][0]
     assert isinstance(first, Table)
     assert {named(row): row.roles for row in first.rows if row.roles} == {
         "good": ("reference", "Pareto front"),

@@ -54,6 +54,41 @@ def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal() -> None:
     assert "own usage" in brief(results)
 
 
+def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
+    results = over([1.25, 1.25])
+    for run in results.runs[:1]:
+        assert run.strategy == "as_recorded()"
+        run.metrics = {**run.metrics, "tokens_passed_over": 7}
+    told = next(line for line in verdict(only(results)) if "own usage" in line)
+    assert told.startswith("The logs' own usage costs at least 2.0")
+
+
+def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
+    """Four compactions, of which the log of one bills its summary."""
+    compacted = [
+        make("as_recorded()", FEWER, "c0", cut=[1], side=0.25),
+        make("as_recorded()", FEWER, "c1", cut=[1]),
+        make("as_recorded()", FEWER, "c2", cut=[1, 2], seed=0),
+        make("as_recorded()", FEWER, "c2", cut=[1, 2], seed=1),
+        # A summary after which nothing was taken away makes up for none of another conversation.
+        make("as_recorded()", PROMPTS, "c3", side=0.25),
+    ]
+    told = "The logs do not say what 3 of 4 compactions cost: as_recorded makes them for nothing."
+    results = store(*compacted)
+    assert told in verdict(only(results))
+    terminal = " ".join(brief(results).split())
+    assert "† as recorded; the logs do not bill 3 of 4 compactions" in terminal
+    assert "for nothing" not in terminal
+    paid = store(compacted[0], make("as_recorded()", PROMPTS, "c1"))
+    assert not any("for nothing" in line for line in verdict(only(paid)))
+
+
+def test_of_a_store_that_did_not_count_summaries_nothing_is_said() -> None:
+    run = make("as_recorded()", FEWER, cut=[1])
+    run.metrics = {name: each for name, each in run.metrics.items() if name != "summaries"}
+    assert not any("for nothing" in line for line in verdict(only(store(run))))
+
+
 def test_where_some_usage_is_not_known_nothing_is_said() -> None:
     results = over([1.0, 1.0])
     results.runs[0] = make("as_recorded()", PROMPTS, "c0")

@@ -103,10 +103,7 @@ def test_one_conversation_ends_in_a_choice(one: Callable[..., Results]) -> None:
     )
     assert "less than claude_code, recall 85.0% (claude_code: 90.0%)" in here
     assert none.startswith("No strategy is recommended: other conversations may differ.")
-    assert told == (
-        "Reference: claude_code, the provider's own client. keep_all (recall 100%) exceeds the "
-        "context window."
-    )
+    assert told == ("Reference: claude_code, the provider's own client.")
     assert last == "These figures describe this one conversation only; they do not generalise."
 
 
@@ -128,7 +125,8 @@ def test_what_recalls_enough_may_cost_more_or_not_be_there(
 
 def test_few_rows_are_all_shown(one: Callable[..., Results]) -> None:
     few = only(one(*(f"s{n}()" for n in range(7))))
-    assert [row for row, _ in shown(Advice(few))] == list(few.rows)
+    assert [row for row, _ in shown(Advice(few))] == list(few.strategies)
+    assert {row.label for row in few.beside} == {"keep_all", "keep_none"}
     many = Advice(only(one(*(f"s{n}()" for n in range(50)))))
     assert len(shown(many)) <= ROWS
 

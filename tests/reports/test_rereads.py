@@ -40,9 +40,9 @@ class Log:
         self.events.append(Compaction(time=60.0 * len(self.events)))
         return self
 
-    def found(self, since: float = 0.0) -> Rereads:
+    def found(self) -> Rereads:
         log = Conversation("s", "native", tuple(self.events))
-        return sum((each.rereads for each in compactions_of(log, find, since)), Rereads())
+        return sum((each.rereads for each in compactions_of(log, find)), Rereads())
 
 
 def find(name: str) -> Model:
@@ -72,7 +72,6 @@ def test_much_later_it_is_another_matter() -> None:
 def test_each_compaction_has_its_own_reads() -> None:
     log = Log().read("a").compacted().read("a").compacted().read("a", "b")
     assert log.found() == Rereads(2, 2, 3, 1_500, pytest.approx(1_500 * 1.25e-6), 1)
-    assert log.found(since=300.0).compactions == 1
 
 
 def test_without_a_price_there_are_no_dollars() -> None:

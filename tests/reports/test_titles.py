@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.reports.analysis.comparison import named_by_id, title_of
+from compactlab.reports.analysis.scope import named_by_id, title_of
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, verbatim

@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -28,13 +29,13 @@ def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) ->
     nothing = make("nothing()", [(0, 10), (0, 10), (0, 10)], need=0.0, sound=0.0)
     comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
     assert {row.label: marks(row) for row in comparison.rows}["nothing"] == "□"
-    assert "the cheapest, slide (" in verdict(comparison)[0]
+    assert "the cheapest of 1 usable strategy, slide (" in verdict(comparison)[0]
     assert any(
         note.startswith("Not usable") and "nothing (a provider would reject 100%" in note
         for note in notes(comparison)
     )
     alone = only(store(nothing))
-    assert marks(alone.rows[0]) == "□"
+    assert (marks(alone.rows[0]), alone.undecided) == ("?", True)
     assert "choose" not in " ".join(verdict(alone)).lower()
 
 

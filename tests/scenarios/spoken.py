@@ -24,6 +24,11 @@ def _claude(type: str, uuid: str, parent: str | None, **more: Any) -> Record:
     return {**line, "sessionId": "s", "isSidechain": False, **more}
 
 
+def _printed(type: str, uuid: str, message: Any) -> Record:
+    more = {"session_id": "s", "parent_tool_use_id": None}
+    return {"type": type, "uuid": uuid, "message": message, **more}
+
+
 def _pi(type: str, id: str, parent: str | None, **more: Any) -> Record:
     return {"type": type, "id": id, "parentId": parent, "timestamp": NOON, **more}
 
@@ -150,6 +155,31 @@ FILES: dict[str, list[Any]] = {
         _claude("user", "s", "b", isCompactSummary=True, message={"content": "w08"}),
         _claude("user", "v", "s", message={"role": "user", "content": [text("w09")]}),
         _claude("user", "w", None, isSidechain=True, agentId="g", message={"content": "w10"}),
+    ],
+    "claude-stream-json": [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "model": "x"},
+        _printed(
+            "assistant",
+            "a",
+            {
+                "id": "m",
+                "model": "claude-opus-5",
+                "content": [
+                    text("w01"),
+                    {"type": "tool_use", "id": "c", "name": "ls", "input": {"at": "w02"}},
+                ],
+                "usage": USED,
+            },
+        ),
+        _printed(
+            "user",
+            "t",
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c", "content": "w03"}],
+            },
+        ),
+        _printed("user", "v", {"role": "user", "content": "w04"}),
     ],
     "pi": [
         {"type": "session", "version": 3, "id": "s", "timestamp": NOON},
@@ -465,6 +495,276 @@ FILES: dict[str, list[Any]] = {
                     ]
                 }
             ]
+        }
+    ],
+    "mini-swe-agent": [
+        {
+            "trajectory_format": "mini-swe-agent-1.1",
+            "info": {"config": {"model": {"model_name": "x"}}},
+            "messages": [
+                {"role": "system", "content": "w01"},
+                {"role": "user", "content": "w02"},
+                {"role": "assistant", "content": "w03", "tool_calls": [_asks("w04")]},
+                {"role": "tool", "tool_call_id": "c1", "content": "w05"},
+                {
+                    "object": "response",
+                    "output": [
+                        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "w06"}]},
+                        {"type": "message", "content": [text("w07")]},
+                        {"type": "function_call", "call_id": "c2", **_function("w08")},
+                    ],
+                },
+                {"type": "function_call_output", "call_id": "c2", "output": "w09"},
+            ],
+        }
+    ],
+    "inspect": [
+        {
+            "eval": {"task": "sort", "model": "x"},
+            "samples": [
+                {
+                    "id": 1,
+                    "epoch": 1,
+                    "messages": [
+                        {"role": "system", "content": "w01"},
+                        {"role": "user", "content": [text("w02")]},
+                        {
+                            "role": "assistant",
+                            "content": [{"type": "reasoning", "reasoning": "w03"}, text("w04")],
+                            "tool_calls": [
+                                {"id": "c1", "function": "ls", "arguments": {"at": "w05"}}
+                            ],
+                        },
+                        {"role": "tool", "function": "ls", "tool_call_id": "c1", "content": "w06"},
+                    ],
+                },
+                {
+                    "id": 2,
+                    "events": [
+                        {
+                            "event": "model",
+                            "model": "x",
+                            "input": [{"role": "user", "content": "w07"}],
+                            "tools": [{"name": "w08"}],
+                            "output": {
+                                "choices": [{"message": {"role": "assistant", "content": "w09"}}]
+                            },
+                        }
+                    ],
+                },
+            ],
+        }
+    ],
+    "langfuse": [
+        {
+            "id": "t",
+            "observations": [
+                {
+                    "id": "o",
+                    "type": "GENERATION",
+                    "startTime": NOON,
+                    "model": "x",
+                    "input": {"messages": [{"role": "user", "content": "w01"}]},
+                    "output": {"role": "assistant", "content": "w02", "tool_calls": [_asks("w03")]},
+                },
+                {
+                    "id": "p",
+                    "type": "GENERATION",
+                    "startTime": NOON,
+                    "model": "x",
+                    "input": [
+                        {"role": "user", "content": "w01"},
+                        {"role": "assistant", "content": "w02", "tool_calls": [_asks("w03")]},
+                        {"role": "tool", "tool_call_id": "c1", "content": "w04"},
+                    ],
+                    "output": "w05",
+                },
+            ],
+        }
+    ],
+    "langsmith": [
+        {
+            "id": "r",
+            "run_type": "llm",
+            "start_time": NOON,
+            "inputs": {
+                "messages": [
+                    [
+                        {
+                            "lc": 1,
+                            "id": ["langchain", "SystemMessage"],
+                            "kwargs": {"content": "w01"},
+                        },
+                        {"type": "human", "content": "w02"},
+                    ]
+                ]
+            },
+            "outputs": {
+                "generations": [
+                    [
+                        {
+                            "message": {
+                                "id": ["langchain", "AIMessage"],
+                                "kwargs": {
+                                    "content": "w03",
+                                    "tool_calls": [
+                                        {"id": "c1", "name": "ls", "args": {"at": "w04"}}
+                                    ],
+                                },
+                            }
+                        }
+                    ]
+                ]
+            },
+        }
+    ],
+    "openhands": [
+        {"id": 0, "source": "agent", "action": "system", "args": {"content": "w01"}},
+        {"id": 1, "source": "user", "action": "message", "args": {"content": "w02"}},
+        {
+            "id": 2,
+            "source": "agent",
+            "action": "run",
+            "args": {"command": "w03", "thought": "w04"},
+        },
+        {"id": 3, "source": "agent", "observation": "run", "content": "w05", "cause": 2},
+        {
+            "id": 4,
+            "source": "agent",
+            "action": "condensation",
+            "args": {"forgotten_event_ids": [2, 3], "summary": "w06"},
+        },
+        {
+            "kind": "MessageEvent",
+            "id": "m",
+            "source": "agent",
+            "llm_message": {"role": "assistant", "content": [text("w07")]},
+            "llm_response_id": "r1",
+        },
+        {
+            "kind": "ActionEvent",
+            "id": "n",
+            "source": "agent",
+            "thought": [text("w08")],
+            "reasoning_content": "w09",
+            "tool_name": "ls",
+            "tool_call_id": "c1",
+            "tool_call": {"id": "c1", **_function("w10")},
+            "llm_response_id": "r2",
+        },
+        {
+            "kind": "ObservationEvent",
+            "id": "o",
+            "source": "environment",
+            "tool_name": "ls",
+            "tool_call_id": "c1",
+            "observation": {"content": [text("w11")]},
+        },
+    ],
+    "amp": [
+        {
+            "id": "T-1",
+            "created": 1767268800000,
+            "messages": [
+                {"role": "user", "messageId": 0, "content": [text("w01")]},
+                {
+                    "role": "assistant",
+                    "messageId": 1,
+                    "content": [
+                        {"type": "thinking", "thinking": "w02"},
+                        {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": "w03"}},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "messageId": 2,
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "toolUseID": "c1",
+                            "run": {"status": "done", "result": "w04"},
+                        }
+                    ],
+                },
+            ],
+        }
+    ],
+    "cline": [
+        [
+            {"role": "user", "content": [text("<task>w01</task>")], "ts": 1767268800000},
+            {
+                "role": "assistant",
+                "content": [{"type": "reasoning", "text": "w02"}, text("w03")],
+                "ts": 1767268801000,
+                "condenseParent": "s",
+            },
+            {
+                "role": "user",
+                "content": [text("w04")],
+                "isSummary": True,
+                "condenseId": "s",
+                "ts": 1767268802000,
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {
+                        "type": "tool-call",
+                        "toolCallId": "c1",
+                        "toolName": "ls",
+                        "input": {"at": "w05"},
+                    }
+                ],
+                "ts": 1767268803000,
+            },
+            {
+                "role": "tool",
+                "content": [
+                    {
+                        "type": "tool-result",
+                        "toolCallId": "c1",
+                        "output": {"type": "text", "value": "w06"},
+                    }
+                ],
+                "ts": 1767268804000,
+            },
+        ]
+    ],
+    "cline-session": [
+        {
+            "version": 1,
+            "sessionId": "s",
+            "agent": "lead",
+            "messages": [
+                {"id": "m1", "role": "user", "content": "w01", "ts": 1767268800000},
+                {
+                    "id": "m2",
+                    "role": "assistant",
+                    "content": [
+                        {"type": "thinking", "thinking": "w02"},
+                        {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": "w03"}},
+                    ],
+                    "modelInfo": {"id": "x"},
+                    "metrics": {"inputTokens": 9, "outputTokens": 2},
+                },
+                {
+                    "id": "m3",
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": "c1",
+                            "content": [{"type": "file", "path": "a", "content": "w04"}],
+                        }
+                    ],
+                },
+                {
+                    "id": "m4",
+                    "role": "user",
+                    "content": "w05",
+                    "metadata": {"kind": "compaction_summary", "tokensBefore": 90},
+                },
+            ],
         }
     ],
     "native": [

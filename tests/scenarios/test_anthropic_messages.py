@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.message import Usage
 
 TEXT = {"type": "text", "text": "wet"}
 CALL = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": "sky"}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "wet", "is_error": True}
+
+
+def passed_over(conversation: Conversation) -> int:
+    """How much of a file was not understood."""
+    return sum(one.count for one in conversation.passed_over)
 
 
 def read(path: Path, value: Any) -> Conversation:
@@ -131,6 +137,66 @@ def test_a_block_without_its_words_is_an_error_or_counted(
     lines = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block, CALL]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(InputError, match=f"rain.jsonl:2: .*{reason}"):
+        list(transcripts.read(path, strict=True))
+    (conversation,) = transcripts.read(path)
+    assert passed_over(conversation) == 1
+    user, answer = conversation.messages  # the rest of the message is whole
+    assert (user.text, [part.type for part in answer.parts]) == ("hi", ["tool_call"])
+
+
+# Threads, of which a body holds only what is new
+
+
+USAGE = {"input_tokens": 3, "cache_read_input_tokens": 40, "output_tokens": 5}
+
+
+def said_by_model(id: str, text: str) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return {"id": id, "type": "message", "role": "assistant", "model": "claude-x",
+            "content": content, "usage": USAGE}  # fmt: skip
+
+
+def asks(text: str, **thread: str) -> dict[str, Any]:
+    return {"model": "claude-x", "thread": thread, "messages": [{"role": "user", "content": text}]}
+
+
+THREAD = [
+    {**asks("hi", type="create"), "system": "You help."},
+    said_by_model("msg_1", "hello"),
+    asks("and now?", type="continue", previous_message_id="msg_1"),
+    said_by_model("msg_2", "rain"),
+]
+
+
+@pytest.mark.parametrize("as_lines", [True, False])
+def test_a_thread_is_joined_from_its_bodies_and_their_answers(
+    tmp_path: Path, as_lines: bool
+) -> None:
+    path = tmp_path / "rain.jsonl"
+    path.write_text("\n".join(map(json.dumps, THREAD)) if as_lines else json.dumps(THREAD))
+    (conversation,) = transcripts.read(path)
+    assert conversation.format == "anthropic-messages"
+    assert [m.text for m in conversation.messages] == ["hi", "hello", "and now?", "rain"]
+    assert [part.text for part in conversation.system] == ["You help."]
+    calls = [answer.call for answer in conversation.calls if answer.call]
+    assert [call.id for call in calls] == ["msg_1", "msg_2"]
+    assert [call.usage for call in calls] == [Usage(3, 40, output=5)] * 2
+
+
+def test_a_thread_that_is_continued_twice_goes_back(tmp_path: Path) -> None:
+    again = asks("or then?", type="continue", previous_message_id="msg_1")
+    path = tmp_path / "rain.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*THREAD, again, said_by_model("msg_3", "sun")])))
+    (conversation,) = transcripts.read(path)
+    assert [e.to for e in conversation.events if isinstance(e, Rewind)] == ["msg_1"]
+    assert [m.text for m in conversation.messages][-2:] == ["or then?", "sun"]
+
+
+@pytest.mark.parametrize("records", [THREAD[2:], THREAD[:1] + THREAD[2:]])
+def test_a_thread_without_its_beginning_is_refused(
+    tmp_path: Path, records: list[dict[str, Any]]
+) -> None:
+    path = tmp_path / "rain.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    with pytest.raises(RefusedError, match="a continued thread of Anthropic's Messages API"):
         list(transcripts.read(path))
-    (conversation,) = transcripts.read(path, lenient=True)
-    assert (len(conversation.messages), conversation.skipped) == (1, 1)

@@ -241,9 +241,9 @@ def test_what_is_wrong_is_named_with_its_line(
     transcript: Transcript, record: Record, reason: str
 ) -> None:
     with pytest.raises(InputError, match=rf"story\.jsonl:2: .*{reason}"):
-        list(transcripts.read(transcript(trajectory(step(1, "user", "hi")), record)))
+        list(transcripts.read(transcript(trajectory(step(1, "user", "hi")), record), strict=True))
 
 
 def test_a_trajectory_of_no_steps_is_no_conversation(transcript: Transcript) -> None:
     with pytest.raises(InputError, match="there is no conversation in it"):
-        list(transcripts.read(transcript(trajectory())))
+        list(transcripts.read(transcript(trajectory()), strict=True))

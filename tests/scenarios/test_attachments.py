@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compactlab.scenarios.readers.claude_code import attached_text
+from compactlab.scenarios.readers import claude_attachments
+from compactlab.scenarios.readers.jsonl import Lines
+
+
+def attached_text(attachment: dict[str, Any], rendered: Any = None) -> tuple[str, bool]:
+    return claude_attachments.attached_text(attachment, Lines(Path("story.jsonl")), rendered)
+
 
 SEEN: list[tuple[dict[str, Any], str]] = [
     ({"type": "hook_success", "content": "be kind", "stdout": "x"}, "be kind"),
@@ -36,6 +43,15 @@ def test_what_the_model_saw(attachment: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize("attachment", UNSEEN)
 def test_what_it_did_not_see(attachment: dict[str, Any]) -> None:
     assert attached_text(attachment) == ("", False)
+
+
+def test_what_was_rendered_is_what_the_model_saw() -> None:
+    rendered = [{"content": "<system-reminder>be kind</system-reminder>"}]
+    shown = "<system-reminder>be kind</system-reminder>"
+    assert attached_text({"type": "hook_success", "content": "x"}, rendered) == (shown, False)
+    assert attached_text({"type": "queued_command", "prompt": "stop"}, rendered) == ("stop", True)
+    noted = {"type": "queued_command", "prompt": "done", "origin": {"kind": "task-notification"}}
+    assert attached_text(noted, rendered) == (shown, False)
 
 
 def test_a_prompt_that_waited_was_typed() -> None:

@@ -67,8 +67,8 @@ def boundary(uuid: str, after: str, **about: Any) -> Record:
     )
 
 
-def read(path: Path, lenient: bool = False) -> Conversation:
-    (conversation,) = transcripts.read(path, lenient=lenient)
+def read(path: Path, strict: bool = False) -> Conversation:
+    (conversation,) = transcripts.read(path, strict=strict)
     assert conversation.format == "claude-code"
     return conversation
 
@@ -287,9 +287,11 @@ def test_wrong_types_are_named_or_counted(transcript: Transcript, wrong: Record)
         typed("u1", None, "hi"), {**said("a2", "u1", "m"), **wrong}, typed("u3", "a2", "hello?")
     )
     with pytest.raises(InputError, match=r"story\.jsonl:2: not as expected"):
-        read(path)
-    conversation = read(path, lenient=True)
-    assert (shape(conversation), conversation.skipped) == (["u1", "u3"], 1)
+        read(path, strict=True)
+    conversation = read(path)
+    assert shape(conversation) == ["u1", "u3"]
+    (passed,) = conversation.passed_over
+    assert (passed.kind.startswith("line: not as expected"), passed.count) == (True, 1)
 
 
 def test_a_file_without_messages_is_an_error(transcript: Transcript) -> None:
@@ -300,7 +302,6 @@ def test_a_file_without_messages_is_an_error(transcript: Transcript) -> None:
 @pytest.mark.parametrize(
     ("records", "reason"),
     [
-        ([typed("u1", "u1", "hi")], ":1: 'u1' hangs from 'u1'"),
         (
             [typed("u1", "a3", "hi"), said("a2", "u1", "m", text("x")), typed("a3", "a2", "y")],
             ":3: 'a3' hangs from 'a2', and that from 'a3': in a circle",
@@ -316,8 +317,20 @@ def test_what_cannot_be_a_session_is_named(
     transcript: Transcript, records: list[Record], reason: str
 ) -> None:
     with pytest.raises(InputError, match=reason):
-        read(transcript(*records))
-    assert read(transcript(*records, typed("u9", None, "hello?")), lenient=True).skipped == 1
+        read(transcript(*records), strict=True)
+    passed = read(transcript(*records, typed("u9", None, "hello?"))).passed_over
+    assert sum(each.count for each in passed) == 1
+
+
+def test_a_placeholder_for_all_ids_is_none_and_lines_follow_as_they_stand(
+    transcript: Transcript,
+) -> None:
+    lines = [typed("x", None, "hi"), said("x", "x", "m", text("hello")), typed("x", "x", "thanks")]
+    path = transcript(*lines)
+    assert [message.text for message in read(path).messages] == ["hi", "hello", "thanks"]
+    assert read(path).passed_over == ()
+    with pytest.raises(InputError, match=":2: line that was there before"):
+        read(path, strict=True)
 
 
 def test_a_line_may_hang_from_one_that_comes_later(transcript: Transcript) -> None:
@@ -325,7 +338,7 @@ def test_a_line_may_hang_from_one_that_comes_later(transcript: Transcript) -> No
     lines = [typed(f"u{n}", f"u{n + 1}", "hi") for n in range(count)]
     assert len(read(transcript(*lines)).messages) == count
     with pytest.raises(InputError, match=rf":{count + 1}: 'u{count}' hangs from 'u0'"):
-        read(transcript(*lines, typed(f"u{count}", "u0", "hi")))
+        read(transcript(*lines, typed(f"u{count}", "u0", "hi")), strict=True)
 
 
 def at_speed(uuid: str, parent: str, message: str, speed: object) -> Record:
@@ -379,4 +392,4 @@ def test_not_every_line_of_a_call_need_tell_its_speed(
 def test_what_can_be_no_speed_is_refused(transcript: Transcript, speed: str) -> None:
     path = transcript(typed("u1", None, "hi"), at_speed("a2", "u1", "m", speed))
     with pytest.raises(InputError, match=r"story\.jsonl:2: .* is no speed of a request"):
-        read(path)
+        read(path, strict=True)

@@ -127,13 +127,15 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     good, bad = snapshot([{"role": "user", "content": "hi"}]), snapshot([message])
     with pytest.raises(InputError, match=rf"story\.jsonl:2: .*{reason}"):
-        list(transcripts.read(transcript(good, bad)))
+        list(transcripts.read(transcript(good, bad), strict=True))
+    whole, *rest = transcripts.read(transcript(good, bad))
+    assert whole.messages[0].text == "hi"
+    assert sum(each.count for read in (whole, *rest) for each in read.passed_over) == 1
 
 
 def test_its_folder(tmp_path: Path) -> None:
-    assert [*places("hermes", {"HERMES_HOME": str(tmp_path)})] == [
-        ("hermes", tmp_path / "sessions")
-    ]
+    found = [path for _, path in places("hermes", {"HERMES_HOME": str(tmp_path)})]
+    assert found == [tmp_path / name for name in ("state.db", "profiles/*/state.db", "sessions")]
 
 
 def test_the_examples_are_read(shared: Path) -> None:

@@ -108,6 +108,14 @@ def test_a_crash_costs_its_file_alone(install: Install, poems: Path, crash: str)
     assert len(conversation.messages) == 2
 
 
+def test_nor_does_one_that_crashes_at_a_look(install: Install, poems: Path) -> None:
+    install()
+    code = poems.parents[1] / "site" / "poetry_logs.py"
+    code.write_text(code.read_text().replace("return isinstance", "os._exit(3)  # return"))
+    with pytest.raises(InputError, match="no transcript of a known format"):
+        transcript.read(poems)
+
+
 def test_a_built_in_name_wins(install: Install, poems: Path) -> None:
     install(name="codex")
     assert transcript.formats()["codex"].package == ""

@@ -13,9 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios.readers import native
+from compactlab.scenarios.readers import jsonl, native
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.sim.core.conversation import Compaction, Conversation, Fact, Need, Rewind
+from compactlab.sim.core.conversation import (
+    Compaction,
+    Conversation,
+    Fact,
+    Need,
+    PassedOver,
+    Rewind,
+    SideRequest,
+)
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage, verbatim
 
@@ -31,11 +39,20 @@ COUNT = st.integers(0, 10**9)
 TIME = st.floats(0, 4e9)
 KIND = st.sampled_from(["truncated", "stub", "summary", "recovered", "memory", "opaque"])
 USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)
-CALL = st.builds(Call, TEXT, st.none() | USAGE, st.sampled_from(["", "5m", "1h"]))
+LIFETIME = st.sampled_from(["", "5m", "1h"])
+KNOWN = {"id": TEXT, "inherited": st.booleans()}
+CALL = st.builds(Call, TEXT, st.none() | USAGE, LIFETIME, **KNOWN)
+BESIDE = st.lists(st.builds(SideRequest, TEXT, CALL, TIME, COUNT), max_size=2).map(tuple)
+PASSED = st.lists(st.builds(PassedOver, TEXT, COUNT, COUNT, COUNT), max_size=2).map(tuple)
 TYPE = st.sampled_from(["text", "thinking", "tool_call", "tool_result", "image"])
 SOURCE = st.builds(Source, TEXT, st.integers(-1, 5), COUNT, st.integers(-1, 99))
 MADE = st.builds(Part, TYPE, TEXT, KIND, st.lists(SOURCE, min_size=1).map(tuple), TEXT, size=COUNT)
 SYNTHETIC = st.builds(Part, TYPE, TEXT, st.just("synthetic"), st.just(()), handle=TEXT)
+
+
+def passed_over(conversation: Conversation) -> int:
+    """How much of a file was not understood."""
+    return sum(one.count for one in conversation.passed_over)
 
 
 def messages(id: str) -> st.SearchStrategy[Message]:
@@ -55,7 +72,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
         events.append(message)
         earlier = st.sampled_from(["", *(e.id for e in events if isinstance(e, Message))])
         inserted = st.lists(messages("s"), max_size=2).map(tuple)
-        compaction = st.builds(Compaction, inserted, earlier, TIME, TEXT, COUNT)
+        compaction = st.builds(Compaction, inserted, earlier, TIME, TEXT, COUNT, st.none() | CALL)
         events += draw(st.lists(st.builds(Rewind, earlier) | compaction, max_size=2))
     id = st.sampled_from(ids)
     origin = st.lists(st.builds(Source, id, st.sampled_from([-1, 0])), max_size=2).map(tuple)
@@ -66,7 +83,8 @@ def conversations(draw: st.DrawFn) -> Conversation:
     replies = [message.id for message in said if message.role == "assistant"]
     needs = tuple(Need("f1", at, draw(TEXT)) for at in replies)
     system = draw(st.lists(MADE | SYNTHETIC | messages("system").map(lambda m: m.parts[0])))
-    header = st.tuples(st.booleans(), TEXT, st.integers(-1, 99), COUNT)
+    origin_of = st.tuples(st.booleans(), TEXT, st.integers(-1, 99), TEXT, st.booleans(), TEXT)
+    header = st.tuples(origin_of, BESIDE, PASSED).map(lambda drawn: (*drawn[0], *drawn[1:]))
     labels = ((first, second), needs)
     return Conversation(
         draw(TEXT), draw(TEXT), tuple(events), tuple(system), *labels, *draw(header)
@@ -82,7 +100,7 @@ def test_what_is_written_is_read_again(
     with path.open("wb") as stream:
         native.write(first, stream)
         native.write(second, stream)
-    assert list(native.read(path)) == [first, second]
+    assert list(native.read(jsonl.Lines(path))) == [first, second]
     native.write(second, path)
     assert [c.digest for c in transcripts.read(path)] == [second.digest]
 
@@ -182,10 +200,10 @@ BAD = [
 def test_a_bad_line_is_named_or_counted(transcript: Transcript, bad: Record, reason: str) -> None:
     path = transcript(HEADER, said(), bad, said("u", role="user"))
     with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{re.escape(reason)}"):
-        list(transcripts.read(path))
-    (conversation,) = transcripts.read(path, lenient=True)
+        list(transcripts.read(path, strict=True))
+    (conversation,) = transcripts.read(path)
     assert [m.id for m in conversation.messages] == ["a", "u"]
-    assert (conversation.skipped, conversation.facts) == (1, ())
+    assert (passed_over(conversation), conversation.facts) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -194,12 +212,12 @@ def test_a_bad_line_is_named_or_counted(transcript: Transcript, bad: Record, rea
 def test_a_need_is_at_a_call(transcript: Transcript, at: str, reason: str) -> None:
     path = transcript(HEADER, said("u", role="user"), fact(), need(at=at))
     with pytest.raises(InputError, match=f":4: .*{reason}"):
-        list(transcripts.read(path))
+        list(transcripts.read(path, strict=True))
 
 
 def test_a_fact_is_known_once(transcript: Transcript) -> None:
     with pytest.raises(InputError, match=":4: there is a fact 'f' already"):
-        list(transcripts.read(transcript(HEADER, said(), fact(), fact())))
+        list(transcripts.read(transcript(HEADER, said(), fact(), fact()), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -213,17 +231,24 @@ def test_a_fact_is_known_once(transcript: Transcript) -> None:
             "unknown field 'tone'",
         ),
         ({**HEADER, "system": 5}, "not as expected"),
-        ({**HEADER, "skipped": 10**30}, "not as expected"),
-        ({**HEADER, "skipped": -1}, "not as expected"),
+        ({**HEADER, "skipped": 10**30}, "`count` must be from 0 to"),
+        ({**HEADER, "skipped": -1}, "`count` must be from 0 to"),
+        ({**HEADER, "passed_over": [{"kind": "x", "tokens": -1}]}, "`tokens` must be from 0 to"),
+        ({**HEADER, "side_requests": [{"purpose": "x", "call": {"modell": ""}}]}, "'modell'"),
         ({**HEADER, "seed": 2**63}, "not as expected"),
     ],
 )
 def test_a_bad_header_is_named(transcript: Transcript, header: Record, reason: str) -> None:
     path = transcript(header, said())
     with pytest.raises(InputError, match=rf"story\.jsonl:1: .*{reason}"):
+        list(transcripts.read(path, strict=True))
+    with pytest.raises(InputError, match=rf"story\.jsonl:1: .*{reason}"):
         list(transcripts.read(path))
-    with pytest.raises(InputError, match="no conversation in it"):
-        list(transcripts.read(path, lenient=True))
+
+
+def test_what_an_older_version_skipped_was_passed_over(transcript: Transcript) -> None:
+    (conversation,) = transcripts.read(transcript({**HEADER, "skipped": 3}, said()))
+    assert conversation.passed_over == (PassedOver("line that was skipped", 3),)
 
 
 def test_written_lines_leave_out_what_goes_without_saying() -> None:

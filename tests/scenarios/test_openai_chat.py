@@ -34,8 +34,13 @@ CHAT: list[dict[str, Any]] = [
 ]
 
 
-def read(path: Path, lenient: bool = False) -> list[Conversation]:
-    conversations = list(transcripts.read(path, lenient=lenient))
+def passed_over(conversation: Conversation) -> int:
+    """How much of a file was not understood."""
+    return sum(one.count for one in conversation.passed_over)
+
+
+def read(path: Path, strict: bool = False) -> list[Conversation]:
+    conversations = list(transcripts.read(path, strict=strict))
     assert {conversation.format for conversation in conversations} == {"openai-chat"}
     return conversations
 
@@ -145,15 +150,15 @@ def image(url: str) -> dict[str, Any]:
 def test_a_bad_message_is_named_or_counted(transcript: Transcript, bad: Any, reason: str) -> None:
     path = transcript(CHAT[1], bad)
     with pytest.raises(InputError, match=rf"story\.jsonl:2: .*{reason}"):
-        read(path)
-    assert [c.skipped for c in read(path, lenient=True)] == [1]
+        read(path, strict=True)
+    assert [passed_over(c) for c in read(path)] == [1]
 
 
 def test_one_bad_conversation_among_many(tmp_path: Path) -> None:
     path = document(tmp_path / "many.json", [CHAT, [{"role": "user", "content": 5}], CHAT])
     with pytest.raises(InputError, match=r"many\.json:1: not as expected"):
-        read(path)
-    assert [c.skipped for c in read(path, lenient=True)] == [0, 1]
+        read(path, strict=True)
+    assert [passed_over(c) for c in read(path)] == [0, 1]
 
 
 def test_what_is_said_has_several_names(transcript: Transcript) -> None:
@@ -177,6 +182,6 @@ def test_the_messages_of_cline_are_read_without_what_it_adds_to_them(
     asked = {"role": "user", "content": [{"type": "text", "text": "hi"}], "ts": 1767225600000}
     path = transcript([asked, {"role": "assistant", "content": answer, **added}])
     (conversation,) = transcripts.read(path)
-    assert conversation.format == "anthropic-messages"
+    assert conversation.format == "cline"
     assert [m.text for m in conversation.messages] == ["hi", "hm\nho"]
     assert [m.call.usage for m in conversation.messages if m.call] == [None]

@@ -62,8 +62,8 @@ def stored(root: Path, *messages: Record) -> Path:
     return session
 
 
-def read(path: Path) -> Conversation:
-    (conversation,) = transcripts.read(path)
+def read(path: Path, *, strict: bool = False) -> Conversation:
+    (conversation,) = transcripts.read(path, strict=strict)
     assert conversation.format == "opencode"
     return conversation
 
@@ -201,7 +201,7 @@ def test_no_id_and_no_link_leads_out_of_the_storage(tmp_path: Path) -> None:
         ({"type": "tool", "tool": "bash"}, "has no state"),
         (ran("c", output=None), "neither output nor error"),  # type: ignore[arg-type]
         (ran("c", new_output="b"), "holds something under 'new_output'"),
-        ({"type": "poem", "words": "abc"}, "holds something under 'words'"),
+        ({"type": "poem", "words": "abc"}, "part of type 'poem' is not known"),
         ({"type": "text", "text": "a", "new_text": "b"}, "holds something under 'new_text'"),
         ({"type": 5}, "Expected `str`"),
     ],
@@ -209,8 +209,11 @@ def test_no_id_and_no_link_leads_out_of_the_storage(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_with_its_file(tmp_path: Path, part: Record, reason: str) -> None:
     path = exported(tmp_path / "story.json", said("u1", "user", text("go"), part))
     with pytest.raises(InputError, match=reason) as error:
-        read(path)
+        read(path, strict=True)
     assert error.value.path == str(path)
+    passed = read(path)
+    assert passed.messages[0].text.startswith("go")
+    assert sum(each.count for each in passed.passed_over)
 
 
 def test_a_part_that_says_nothing_new_is_passed_over(tmp_path: Path) -> None:

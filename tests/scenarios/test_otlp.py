@@ -155,7 +155,7 @@ def test_spans_without_content_are_read_for_their_money_alone(transcript: Transc
 
 def test_without_content_and_usage_there_is_nothing(transcript: Transcript) -> None:
     with pytest.raises(InputError, match="no messages"):
-        list(transcripts.read(transcript(traces(span(1)))))
+        list(transcripts.read(transcript(traces(span(1))), strict=True))
 
 
 def test_what_goes_back_is_a_rewind_and_what_begins_anew_another_conversation(
@@ -221,10 +221,10 @@ def test_fields_of_later_versions_break_nothing(transcript: Transcript) -> None:
     moved = traces(span(2))
     moved["resourceSpans"][0]["traces"] = moved["resourceSpans"][0].pop("scopeSpans")
     with pytest.raises(InputError, match="scopeSpans"):
-        list(transcripts.read(transcript(moved)))
+        list(transcripts.read(transcript(moved), strict=True))
     hidden = {**traces(later), "more": [{"spans": [later]}]}
     with pytest.raises(InputError, match="spans or attributes under 'more'"):
-        list(transcripts.read(transcript(hidden)))
+        list(transcripts.read(transcript(hidden), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -243,4 +243,4 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     good = traces(span(1, **talk([HI], said("assistant", "ho"))))
     with pytest.raises(InputError, match=rf"story\.jsonl:2: .*{reason}"):
-        list(transcripts.read(transcript(good, traces(span(2, **told)))))
+        list(transcripts.read(transcript(good, traces(span(2, **told))), strict=True))

@@ -170,7 +170,7 @@ def test_a_diagnosis_stays_when_a_later_line_of_the_answer_has_none(transcript: 
 def test_a_diagnosis_that_is_none_is_refused_with_its_line(transcript: Transcript) -> None:
     file = transcript(*diagnosed({"cache_miss_reason": "because"}))
     with pytest.raises(InputError, match=r":2") as refused:
-        list(transcripts.read(file))
+        list(transcripts.read(file, strict=True))
     assert "story.jsonl" in str(refused.value)
 
 

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from compactlab.scenarios.engine.plan import FIRST
-from compactlab.scenarios.readers import native
+from compactlab.scenarios.readers import jsonl, native
 from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.spec import build, parse_spec
@@ -207,7 +207,7 @@ def test_it_survives_being_written_and_read(name: str, phrasing: str, tmp_path: 
     conversation = made(name, 20_000, 0, phrasing)
     path = tmp_path / "made.jsonl"
     native.write(conversation, path)
-    (again,) = native.read(path)
+    (again,) = native.read(jsonl.Lines(path))
     assert again == conversation
     twice = io.BytesIO()
     native.write(again, twice)

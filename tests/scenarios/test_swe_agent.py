@@ -26,10 +26,10 @@ def acted(thought: str, action: str, **more: Any) -> dict[str, Any]:
 SYSTEM = {"role": "system", "content": "You code.", "agent": "main"}
 
 
-def read(tmp_path: Path, *history: Any, lenient: bool = False) -> Conversation:
+def read(tmp_path: Path, *history: Any, strict: bool = False) -> Conversation:
     path = tmp_path / "issue.traj"
     path.write_text(json.dumps({"trajectory": [{"action": "ls"}], "history": history}, indent=1))
-    (conversation,) = transcripts.read(path, lenient=lenient)
+    (conversation,) = transcripts.read(path, strict=strict)
     assert conversation.format == "swe-agent"
     return conversation
 
@@ -108,9 +108,10 @@ def test_a_demonstration_stands_in_front_of_every_prompt(tmp_path: Path) -> None
 @pytest.mark.parametrize("broken", [{"role": "wizard", "agent": "x"}, {"agent": "x"}, 5])
 def test_what_is_no_message_is_refused(tmp_path: Path, broken: Any) -> None:
     with pytest.raises(InputError, match=r"issue\.traj"):
-        read(tmp_path, seen("Go."), broken)
-    with pytest.raises(InputError, match="no conversation in it"):
-        read(tmp_path, seen("Go."), broken, lenient=True)
+        read(tmp_path, seen("Go."), broken, strict=True)
+    session = read(tmp_path, seen("Go."), broken, acted("Now.", "ls"))
+    assert [m.role for m in session.messages] == ["user", "assistant"]
+    assert [one.count for one in session.passed_over] == [1]
 
 
 def test_a_history_that_names_no_agent_is_a_chat(tmp_path: Path) -> None:
@@ -142,6 +143,16 @@ def test_an_answer_whose_thought_is_not_told_apart_is_kept_whole(tmp_path: Path)
     assert (text.text, call.name) == ("Look.\n```\nls\n```", "ls")
 
 
-def test_an_observation_without_content_is_an_error(tmp_path: Path) -> None:
+def test_a_message_without_content_is_an_error(tmp_path: Path) -> None:
+    empty = {"role": "user", "agent": "main"}
     with pytest.raises(InputError, match="a message of role 'user' has no content"):
-        read(tmp_path, seen("Fix it."), acted("Look.", "ls"), {"role": "user", "agent": "main"})
+        read(tmp_path, empty, seen("Fix it."), acted("Look.", "ls"), strict=True)
+
+
+def test_an_action_needs_no_words(tmp_path: Path) -> None:
+    """From `cases/attack`: the answer had neither content nor thought nor calls of tools."""
+    answer = {"role": "assistant", "action": "ls", "agent": "main"}
+    result = {"role": "tool", "tool_call_ids": ["c1"], "content": "x", "agent": "main"}
+    _, act, listing = read(tmp_path, seen("Go."), answer, result, strict=True).messages
+    assert [(part.type, part.text) for part in act.parts] == [("tool_call", '{"command":"ls"}')]
+    assert listing.text == "x"

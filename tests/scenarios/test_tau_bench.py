@@ -16,6 +16,11 @@ from compactlab.sim.core.errors import InputError
 Messages = list[dict[str, Any]]
 
 
+def passed_over(conversation: Conversation) -> int:
+    """How much of a file was not understood."""
+    return sum(one.count for one in conversation.passed_over)
+
+
 def said(text: str, role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": text}
 
@@ -36,10 +41,10 @@ def trajectory(*messages: dict[str, Any], task: int = 3, trial: int = 1, **right
     return {"task_id": task, "trial": trial, "traj": traj, "info": {"task": {"actions": actions}}}
 
 
-def read(tmp_path: Path, *values: Any, lenient: bool = False) -> list[Conversation]:
+def read(tmp_path: Path, *values: Any, strict: bool = False) -> list[Conversation]:
     path = tmp_path / "air.json"
     path.write_text(json.dumps(values))
-    conversations = list(transcripts.read(path, lenient=lenient))
+    conversations = list(transcripts.read(path, strict=strict))
     assert {conversation.format for conversation in conversations} == {"tau-bench"}
     return conversations
 
@@ -159,10 +164,10 @@ def test_odd_ones(tmp_path: Path) -> None:
     (flight,) = read(tmp_path, bare)
     assert (flight.id, flight.facts) == ("air/task-x/trial-0", ())
     with pytest.raises(InputError, match="a trajectory needs a task_id"):
-        read(tmp_path, bare, {"task_id": 1})
-    assert [c.skipped for c in read(tmp_path, {"task_id": 1}, bare, lenient=True)] == [1]
-    with pytest.raises(InputError, match="no conversation in it"):
-        read(tmp_path, {"task_id": [], "traj": [said("hi")]}, lenient=True)
+        read(tmp_path, bare, {"task_id": 1}, strict=True)
+    assert [passed_over(c) for c in read(tmp_path, {"task_id": 1}, bare)] == [1]
+    with pytest.raises(InputError, match="not as expected"):
+        read(tmp_path, {"task_id": [], "traj": [said("hi")]})
 
 
 def test_the_figures_are_those_of_the_source(recorded: Path) -> None:

@@ -37,9 +37,8 @@ INSTEAD: dict[str, tuple[Any, ...]] = {
     "role": ("user", "assistant", "tool", "system", "toolResult", "human", "model", "", None),
     "type": ("text", "tool_use", "tool_result", "message", "user", "assistant", "zzz", "", None),
 }
-# What docs/formats.md says is left out: a role that pi does not send, and what a block has that is
-# none of its type's.
-LEFT_OUT = (("pi", "role", "system"), ("search_result", "tool_result"))
+# What docs/formats.md says is left out: what a block has that is none of its type's.
+LEFT_OUT = (("search_result", "tool_result"),)
 # What need not be there, by the type of what it is in: under another name it cannot be told.
 OPTIONAL = (
     ("document", "title"),

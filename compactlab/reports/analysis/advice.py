@@ -41,6 +41,9 @@ class Advice:
 
     Nothing is recommended where needs are inferred, where no null summariser or no ``keep_none``
     tells what forgetting looks like, and where nothing need be done.
+
+    Bounds and strategies that a choice beats in cost and recall change no role: they only make it
+    less sure that what is recommended is so. What a bound would have told is not known without it.
     """
 
     comparison: Comparison
@@ -75,7 +78,7 @@ class Advice:
     @cached_property
     def choices(self) -> list[Row]:
         """What one could use, the cheapest first."""
-        return [row for row in self.comparison.rows if row.choice]
+        return list(self.comparison.choices)
 
     @property
     def cheapest(self) -> Row | None:
@@ -123,8 +126,8 @@ class Advice:
     def silent(self) -> str:
         """Why these conversations cannot show what a strategy recalls; empty if they can."""
         comparison = self.comparison
-        missing = not any(self.memory(row).conversations for row in comparison.rows)
-        if missing or comparison.lag != comparison.wanted_lag:
+        known = any(row.recall is not None for row in comparison.rows)
+        if not (known and any(self.memory(row).conversations for row in comparison.rows)):
             return "early"
         if not any(self.memory(row).exposure for row in self.choices):
             return "controls"
@@ -132,6 +135,8 @@ class Advice:
             return "inferred"
         if self._forgetful is None:
             return "null"
+        if "keep_all" in comparison.unknown or self.reference is None:
+            return "bounds"
         return "" if self.conversations >= self.needed else "few"
 
     @cached_property
@@ -141,7 +146,7 @@ class Advice:
 
     @cached_property
     def conversations(self) -> int:
-        """How many conversations have needs at the lag of the comparison."""
+        """How many conversations have needs at the distance of the comparison."""
         return max((self.memory(row).conversations for row in self.comparison.rows), default=0)
 
     @cached_property
@@ -175,11 +180,20 @@ class Advice:
 
     @property
     def advised(self) -> Row | None:
-        """The cheapest of these, if it costs no more than the reference: else it is a trade."""
-        best, reference = next(iter(self.proven), None), self.reference
-        if best is None or reference is None or self.idle is not None:
+        """The cheapest that is shown, if it costs no more than the reference: else it is a trade.
+
+        Which one it is does not depend on how many were compared, and only whether it is sure does:
+        the cheapest that recalls enough if it is tested alone, and that no choice beats.
+        """
+        best, reference = self._candidate, self.reference
+        if best not in self.proven or best is None or reference is None or self.idle is not None:
             return None
         return best if self.no_more_expensive(best, reference) else None
+
+    @cached_property
+    def _candidate(self) -> Row | None:
+        front = (row for row in self.choices if not self.comparison.dominated(row))
+        return next((row for row in front if self.p(row) <= ALPHA), None)
 
     def no_more_expensive(self, row: Row, other: Row) -> bool:
         """Whether a cost is no higher than another, as far as the replay can tell."""
@@ -197,6 +211,8 @@ class Advice:
         It has to be usable; where there is one, nothing need be done.
         """
         best, keep_all = self.cheapest, self.comparison.row("keep_all")
+        if "keep_all" in self.comparison.unknown:
+            return None
         rows = [*([keep_all] if keep_all else []), *self.comparison.rows]
         still = (
             row
@@ -210,7 +226,7 @@ class Advice:
     def nearest(self) -> Row | None:
         """Without a choice: the valid candidate with the fewest calls that exceed the window."""
         rows = (row for row in self.comparison.rows if not (row.control or row.as_recorded))
-        sound = [row for row in rows if not (row.faulty or row.sees_future)]
+        sound = [row for row in rows if not (row.faulty or row.doubtful or row.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
     @cached_property

@@ -121,6 +121,27 @@ def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
     return float(ordered[cut - 1]), float(ordered[count - cut])
 
 
+# The mean of paired differences of shares, with an interval that needs no draws either.
+
+STUDENT = "student"
+
+
+def student_ends(values: Floats) -> tuple[float, float]:
+    """The two ends of the 95 % interval of a mean by Student's t (1908, Biometrika 6:1).
+
+    Examples
+    --------
+    >>> low, high = student_ends(np.array([-0.1, 0.1] * 8))
+    >>> round(low, 3), round(high, 3)
+    (-0.055, 0.055)
+    """
+    free = np.array([len(values) - 1.0])
+    reach = float(student_quantiles(free, (1 + LEVEL) / 2)[0])
+    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    half = reach * spread / sqrt(len(values)) if spread > SAME else 0.0
+    return mean - half, mean + half
+
+
 # The smallest difference that so many conversations could have shown.
 
 POWER = 0.8
@@ -152,6 +173,14 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     quantiles = student_quantiles(free, 1 - ALPHA / 2) + student_quantiles(free, POWER)
     differences[enough] = quantiles * spread[enough] / np.sqrt(conversations[enough])
     return differences
+
+
+def as_wide(width: Floats, conversations: NDArray[np.intp]) -> Floats:
+    """The same by the width of a 95 % interval, which is twice t(0.975) standard errors."""
+    free: Floats = np.asarray(conversations, np.float64) - 1
+    power, reach = (student_quantiles(free, share) for share in (POWER, 1 - ALPHA / 2))
+    smallest: Floats = width / 2 * (1 + power / reach)
+    return smallest
 
 
 def smallest_share(pairs: float, discordance: float) -> float | None:
@@ -230,20 +259,26 @@ def settled(value: float, size: float) -> float | None:
     return round(value, _DIGITS - 1 - floor(log10(size))) + 0.0
 
 
-def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> list[Estimation]:
+def assessed(
+    kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats, *, resampled: bool = True
+) -> list[Estimation]:
     """Give figures their intervals, and the smallest difference that could have been seen.
 
     An interval needs 10 conversations in which the two differ: how often they differ in others,
     fewer do not show. Where they are the same in all, the figure is exactly 0, or 1 of a ratio.
+    Without ``resampled`` there is none.
     """
     counts = pairs.both.sum(axis=1)
     differing = (pairs.differences != 0).sum(axis=1)
-    drawn = np.flatnonzero(differing >= FEWEST)
+    drawn = np.flatnonzero(differing >= FEWEST) if resampled else np.zeros(0, np.intp)
     low, high = (np.full(len(counts), np.nan) for _ in range(2))
     if len(drawn):
         low[drawn], high[drawn] = interval_ends(statistic.rows(drawn))
     values = np.where(differing > 0, statistic.value, 1.0 if kind == "ratio" else 0.0)
     least = smallest_difference(statistic.influence(counts), counts, sizes)
+    # Of what has an interval, by its width: so the two cannot tell different things.
+    wide = drawn[high[drawn] > low[drawn]]
+    least[wide] = as_wide(high[wide] - low[wide], counts[wide])
     return [
         Estimation(
             kind,

@@ -14,7 +14,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 ARROWS_MEAN = "↓ lower is better, ↑ higher is better"
 
 # Marks behind a strategy's name; notes.legend says what they stand for.
-OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED = "○", "◇", "□", "☆", "‡", "†"
+OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED, DOUBT = "○", "◇", "□", "☆", "‡", "†", "?"
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,28 @@ def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) ->
     keys = {
         column.key
         for column in choice
-        if any(row.figures[column.key] is not None for row in comparison.rows)
+        if column.key == "recall"
+        or any(row.figures[column.key] is not None for row in comparison.rows)
     }
-    lag = f"\N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
-    titles = {"recall": f"recall {lag}"}
+    titles = {"recall": recall_head(comparison)}
     if comparison.reference is not None:
-        titles["of_reference"] = f"{TIMES}{comparison.reference.name}"
+        titles["of_reference"] = f"{TIMES}{against(comparison)}"
     named = (replace(each, title=titles.get(each.key, each.title)) for each in choice)
     return [each for each in named if each.key in keys and each.key != comparison.headline]
+
+
+def recall_head(comparison: Comparison) -> str:
+    """The head of a column of recall, which says at which distance."""
+    return f"recall \N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
+
+
+def against(comparison: Comparison) -> str:
+    """What a column of differences calls the reference: its name, unless others have it, too."""
+    reference = comparison.reference
+    if reference is None:
+        return ""
+    alike = sum(row.name == reference.name for row in comparison.rows)
+    return reference.name if alike < 2 else reference.label
 
 
 def marks(row: Row) -> str:
@@ -110,6 +124,7 @@ def marks(row: Row) -> str:
         OVER: row.exceeds_window,
         NULL: row.control,
         FAULTY: row.faulty,
+        DOUBT: row.doubtful,
         FUTURE: row.sees_future,
         BREAKS: row.rejected_for,
         PLAYED: row.as_recorded and row.acted,

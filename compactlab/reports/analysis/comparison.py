@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from statistics import fmean
 
 import numpy as np
 
 from compactlab.reports.analysis.aggregate import acted, digest_of, figures_of, memory_of, replays
-from compactlab.reports.analysis.calls import column, models
+from compactlab.reports.analysis.calls import models
+from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.analysis.trade_off import front
-from compactlab.reports.render.text import capitalised, clean, counted, listed
+from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -28,23 +28,11 @@ Figures = Mapping[str, float | None]
 # So many strategies that did the very same are named in their line; data has a row of each.
 _NAMED = 8
 
-# A clock that stands at its beginning tells no date.
-_A_YEAR = 365 * 86_400.0
-
-# Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
-_MOST_TORN = 0.5
-
 
 def refused(own: Figures) -> float:
     """The share of a strategy's calls that would be refused."""
     calls = own["calls"]
     return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
-
-
-def usual(figures: Mapping[str, Figures]) -> float:
-    """How many are refused where nobody touches a prompt: keep_all's, else the least there are."""
-    shares = {name: refused(own) for name, own in figures.items()}
-    return shares.get("keep_all", min(_MOST_TORN, *shares.values()))
 
 
 # Strategies that forget no more than they must.
@@ -73,11 +61,11 @@ _RECORDED = (
 )
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
+# What is always replayed, whatever is named.
+BOUNDS = ("keep_all", "keep_none", "as_recorded")
 
 # The metric of recall from each lag on.
 RECALL = {lag: f"recall_{lag // 1000}k" for lag in LONG}
-# Nearer than this, real agents keep the conversation word for word, whatever a summary says.
-_LAG = 20_000
 # The share of needs that a strategy has to meet to be recommended: a choice, and no result. Some
 # six of seven needs are nearer than 20,000 tokens and met by all, so it is 3 points of all needs.
 ENOUGH = 0.8
@@ -106,12 +94,13 @@ class Row:
     figures: Figures  # by metric, and its cost over that of the reference
     sees_future: bool
     breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
-    faulty: bool  # whether a provider would reject more of its calls than of keep_all's
+    faulty: bool  # whether a provider would reject more of its calls than are torn in the log
     acted: int  # conversations in which it sent something else than keep_all
     # Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
     caps: Mapping[str, int] = field(default_factory=dict)
     own: bool = False  # whether it is not built in: the user's own, or another package's
     twins: tuple[str, ...] = ()  # specs of others that it stands for, too, in a table
+    doubtful: bool = False  # calls of it are torn, and nobody knows how many are in the log
 
     @property
     def name(self) -> str:
@@ -122,6 +111,11 @@ class Row:
     def control(self) -> bool:
         """Whether it is a control, or a pipeline with one, and no candidate."""
         return not NULLS.isdisjoint(_name(part) for part in self.spec.split(" + "))
+
+    @property
+    def bound(self) -> bool:
+        """Whether it is shown as a bound: a control, or one that sees the future."""
+        return self.control or self.sees_future
 
     @property
     def rejected_for(self) -> tuple[str, ...]:
@@ -136,7 +130,7 @@ class Row:
     @property
     def usable(self) -> bool:
         """Whether one could use it: within the window, not faulty, sees no future messages."""
-        return not (self.exceeds_window or self.faulty or self.sees_future)
+        return not (self.exceeds_window or self.faulty or self.doubtful or self.sees_future)
 
     @property
     def as_recorded(self) -> bool:
@@ -161,7 +155,7 @@ class Row:
 
     @property
     def recall(self) -> float | None:
-        """Fact recall: the share of needs that are met at the lag of the comparison."""
+        """Fact recall: the share of needs that are met at the distance of the comparison."""
         return self.figures["recall"]
 
     @property
@@ -219,15 +213,16 @@ class Comparison:
     dropped: tuple[str, ...]  # labels of strategies that succeeded in less than half of the cases
     summarizer: str = ""
     written_by: str = ""  # the summariser's short name, where the results hold several
-    # Tokens of log from which on needs count, and from which on they should: no need may be so old.
-    lag: int = _LAG
-    wanted_lag: int = _LAG
+    lag: int = 20_000  # the distance: tokens of log from which on needs count
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
     named: tuple[str, ...] = ()  # specs in the order in which the experiment names them
+    bounds: tuple[Row, ...] = ()  # that no one named: over the same cases, and none of the rows
+    # Bounds that should be there and are not, each with the reason.
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
-        """The metric of memory: recall from the lag of this comparison on."""
+        """The metric of memory: recall at the distance of this comparison."""
         return RECALL[self.lag]
 
     @property
@@ -251,8 +246,40 @@ class Comparison:
         return len({case[:2] for case in self.cases})
 
     def row(self, name: str) -> Row | None:
-        """The row of a strategy, by its name without fields."""
-        return next((row for row in self.rows if row.name == name), None)
+        """The row of a strategy or of a bound, by its name without fields."""
+        return next((row for row in (*self.rows, *self.bounds) if row.name == name), None)
+
+    @property
+    def strategies(self) -> tuple[Row, ...]:
+        """The rows without those that are shown as bounds."""
+        return tuple(row for row in self.rows if not row.bound)
+
+    @property
+    def beside(self) -> tuple[Row, ...]:
+        """All bounds: those that were named, and the others."""
+        return (*(row for row in self.rows if row.bound), *self.bounds)
+
+    @cached_property
+    def undecided(self) -> bool:
+        """Whether it is not known which strategies are choices, because keep_all is not.
+
+        It tells how many calls are torn in the log, and whether prompts were ever changed.
+        """
+        usable = (row for row in self.strategies if not (row.exceeds_window or row.as_recorded))
+        still = "keep_all" in self.unknown
+        return any(row.doubtful or (still and not row.acted) for row in usable)
+
+    @cached_property
+    def choices(self) -> tuple[Row, ...]:
+        """What one could use, the cheapest first; none where that is not decided."""
+        return () if self.undecided else tuple(row for row in self.rows if row.choice)
+
+    def dominated(self, row: Row) -> bool:
+        """Whether a choice costs less and recalls more."""
+        cost, recall = row.value("cost_usd"), row.recall or 0.0
+        return any(
+            each.value("cost_usd") < cost and (each.recall or 0.0) > recall for each in self.choices
+        )
 
     @cached_property
     def lines(self) -> tuple[Row, ...]:
@@ -280,8 +307,9 @@ class Comparison:
         )
 
     def line(self, row: Row) -> Row:
-        """The row for a table in which a strategy stands."""
-        return next(line for line in self.lines if row.spec in (line.spec, *line.twins))
+        """The row for a table in which a strategy stands; a bound that no one named is its own."""
+        lines = (line for line in self.lines if row.spec in (line.spec, *line.twins))
+        return next(lines, row)
 
     @cached_property
     def reference(self) -> Row | None:
@@ -289,18 +317,26 @@ class Comparison:
 
         What was recorded; else ``keep_all``, if it stays within the window everywhere, for then a
         system does nothing; else the client of the model's provider; else the first usable
-        candidate in the order of the experiment. None if nothing is usable.
+        candidate in the order of the experiment that no choice beats in both. None if nothing is
+        usable, and where a bound that might be it is not known.
         """
         played, whole = self.row("as_recorded"), self.row("keep_all")
+        if "as_recorded" in self.unknown or (self.model != "recorded" and self._lost(whole)):
+            return None
         if played is not None and self.recorded and (played.usable or self._as_it_was):
             return played
+        if self._lost(whole) or self.undecided:
+            return None
         if whole is not None and whole.usable:
             return whole
         places = {spec: place for place, spec in enumerate(self.named)}
         candidates = [r for r in self.rows if r.usable and not (r.control or r.as_recorded)]
         candidates.sort(key=lambda row: places.get(row.spec, len(places)))
         default = next((row for row in candidates if row.name in self.clients), None)
-        return default or next(iter(candidates), None)
+        return default or next((row for row in candidates if not self.dominated(row)), None)
+
+    def _lost(self, whole: Row | None) -> bool:
+        return whole is None and "keep_all" in self.unknown
 
     @property
     def _as_it_was(self) -> bool:
@@ -338,7 +374,7 @@ class Comparison:
     @property
     def front(self) -> tuple[Row, ...]:
         """Choices that no other one beats in cost and in what is remembered at once."""
-        choices = [row for row in self.rows if row.choice]
+        choices = self.choices
         costs = [row.value("cost_usd") for row in choices]
         return tuple(choices[n] for n in front(costs, [-(row.recall or 0.0) for row in choices]))
 
@@ -349,38 +385,41 @@ def comparisons(results: Results) -> list[Comparison]:
     for run in results.runs:
         if run.status != "unreadable":
             groups.setdefault(kind_of(run), []).append(run)
-    return [compare(results, kind, runs) for kind, runs in groups.items()]
+    distance = distance_of(results)
+    return [compare(results, kind, runs, distance) for kind, runs in groups.items()]
 
 
 def label(results: Results, spec: str) -> str:
-    """The short name of a strategy."""
-    return clean(results.manifest.get("strategies", {}).get(spec, spec))
+    """The short name of a strategy or of a bound."""
+    labels = {**results.manifest.get("bounds", {}), **results.manifest.get("strategies", {})}
+    return clean(labels.get(spec, spec))
 
 
-def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
+def compare(
+    results: Results, kind: Kind, runs: Sequence[Run], distance: int | None = None
+) -> Comparison:
     """Put the runs under one model, window and summariser together."""
     cases = list(dict.fromkeys(case_of(run) for run in runs))
-    done: dict[str, dict[Case, Run]] = {run.strategy: {} for run in runs}
-    for run in runs:
-        if run.status == "ok":
-            done[run.strategy].setdefault(case_of(run), run)
-    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
-    done_cases = set().union(*done.values())
-    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
-    common = _common(cases, done, compared)
-    while compared and not common:
-        compared.remove(min(compared, key=lambda spec: len(done[spec])))
-        common = _common(cases, done, compared)
+    done = _done(runs)
+    compared, common = _compared(cases, done)
     within = set(common)
-    figures = {spec: figures_of([done[spec][case] for case in common]) for spec in compared}
-    keep_all = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
-    rows = [
-        _row(results, spec, tuple(done[spec][c] for c in common), figures, keep_all)
-        for spec in compared
-    ]
     model, window, summarizer = kind
-    wanted = _wanted_lag(rows, window, results.catalogue)
-    lag = _lag(rows, wanted)
+    # No summary is written under a bound, so it is the same whoever would write.
+    beside = _done(run for run in results.bounds if (run.model, run.window) == (model, window))
+    unknown = _unknown(results, {_name(spec) for spec in compared}, beside, common)
+    every = {spec: [done[spec][case] for case in common] for spec in compared}
+    bounds = {
+        spec: [own[case] for case in common]
+        for spec, own in beside.items()
+        if common and _name(spec) not in unknown
+    }
+    whole = next((own for spec, own in (every | bounds).items() if _name(spec) == "keep_all"), None)
+    torn = refused(figures_of(whole)) if whole else None
+    rows, others = (
+        [_row(results, spec, tuple(own), whole, torn) for spec, own in each.items()]
+        for each in (every, bounds)
+    )
+    lag = distance_of(results) if distance is None else distance
     return _related(
         Comparison(
             model,
@@ -397,34 +436,58 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
             summarizer,
             _written_by(results, summarizer),
             lag,
-            wanted,
             results.catalogue,
             tuple(dict.fromkeys([*results.manifest.get("strategies", {}), *done])),
+            tuple(_at(row, lag) for row in others),
+            unknown,
         )
     )
 
 
-def _wanted_lag(rows: Sequence[Row], window: int, catalogue: Catalogue) -> int:
-    """From which lag on needs should count, rounded down to one that recall is measured from.
+def _compared(
+    cases: Sequence[Case], done: Mapping[str, Mapping[Case, Run]]
+) -> tuple[list[str], list[Case]]:
+    """The strategies that succeeded in half of the cases, and where all of these did."""
+    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
+    done_cases = {case for own in done.values() for case in own}
+    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
+    common = _common(cases, done, compared)
+    while compared and not common:
+        compared.remove(min(compared, key=lambda spec: len(done[spec])))
+        common = _common(cases, done, compared)
+    return compared, common
 
-    20,000 tokens, a tenth of the window, or the longest tail that a strategy which summarises
-    leaves as it is: nearer needs are met whatever a summary says.
-    """
-    used = models(run for row in rows[:1] for run in row.runs)
-    windows = [window_of(name, window, catalogue) for name in used]
-    tails = [row.value("verbatim_tail_tokens") for row in rows if row.summarises]
-    least = max([_LAG, *(size / 10 for size in windows), *tails])
-    return max(lag for lag in RECALL if lag <= least)
+
+def _done(runs: Iterable[Run]) -> dict[str, dict[Case, Run]]:
+    """The runs of each strategy that went well."""
+    done: dict[str, dict[Case, Run]] = {}
+    for run in runs:
+        own = done.setdefault(run.strategy, {})
+        if run.status == "ok":
+            own.setdefault(case_of(run), run)
+    return done
 
 
-def _lag(rows: Sequence[Row], wanted: int) -> int:
-    """The same, or the longest one at which anything is needed in these conversations."""
-    known = {lag for lag, name in RECALL.items() for row in rows if row.figures[name] is not None}
-    return max((lag for lag in known if lag <= wanted), default=wanted)
+def _unknown(
+    results: Results,
+    compared: Collection[str],
+    beside: Mapping[str, Mapping[Case, Run]],
+    common: Sequence[Case],
+) -> dict[str, str]:
+    """Which bounds the experiment has and these cases have not, and why."""
+    manifest = results.manifest
+    known = {_name(spec) for spec, own in beside.items() if all(case in own for case in common)}
+    lost = {
+        name: spec
+        for spec in (*manifest.get("bounds", ()), *manifest.get("strategies", ()))
+        if (name := _name(spec)) in BOUNDS and name not in compared and name not in known
+    }
+    errors = {run.strategy: run.error for run in (*results.runs, *results.bounds) if run.error}
+    return {name: clean(errors.get(spec, "")) or "not replayed" for name, spec in lost.items()}
 
 
 def _at(row: Row, lag: int) -> Row:
-    """A row with its figures of memory from a lag on."""
+    """A row with its figures of memory at a distance."""
     memory = memory_of(row.runs, lag, summarises=row.summarises)
     figures = {**row.figures, "recall": row.figures[RECALL[lag]], **memory}
     return replace(row, figures=figures)
@@ -464,10 +527,13 @@ def _row(
     results: Results,
     spec: str,
     runs: tuple[Run, ...],
-    figures: Mapping[str, Mapping[str, float | None]],
-    keep_all: Mapping[Case, Run],
+    whole: Sequence[Run] | None,
+    torn: float | None,
 ) -> Row:
-    own = figures[spec]
+    """A row, beside the runs of ``keep_all`` and the share of their calls that is torn."""
+    own = figures_of(runs)
+    # What the log has was sent and accepted: it is no fault.
+    worse = _name(spec) != "as_recorded" and refused(own) > (torn or 0.0) + FAULT_MARGIN
     return Row(
         spec,
         label(results, spec),
@@ -475,125 +541,31 @@ def _row(
         own,
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
-        refused(own) > usual({_name(spec): each for spec, each in figures.items()}) + FAULT_MARGIN,
-        _acted(runs, keep_all),
+        worse and torn is not None,
+        _acted(runs, whole or [None] * len(runs)),
         results.manifest.get("caps", {}).get(spec, {}),
         spec in results.manifest.get("own_strategies", ()),
+        doubtful=worse and torn is None,
     )
 
 
-def _acted(runs: Sequence[Run], keep_all: Mapping[Case, Run]) -> int:
+def _acted(runs: Sequence[Run], whole: Sequence[Run | None]) -> int:
     """The conversations in any replay of which something was changed."""
-    changed = acted(runs, [keep_all.get(case_of(run)) for run in runs])
+    changed = acted(runs, whole)
     return len(replays(runs[n] for n in np.flatnonzero(changed).tolist()))
 
 
 def _related(comparison: Comparison) -> Comparison:
     """The same, with the cost of each strategy over that of the reference."""
     base = comparison.reference.value("cost_usd") if comparison.reference else 0.0
-    rows = []
-    for row in comparison.rows:
+
+    def related(row: Row) -> Row:
         share = row.value("cost_usd") / base if base else None
-        rows.append(replace(row, figures={**row.figures, "of_reference": share}))
-    return replace(comparison, rows=tuple(rows))
+        return replace(row, figures={**row.figures, "of_reference": share})
+
+    rows, bounds = (tuple(map(related, each)) for each in (comparison.rows, comparison.bounds))
+    return replace(comparison, rows=rows, bounds=bounds)
 
 
 def _name(spec: str) -> str:
     return spec if " + " in spec else spec.partition("(")[0]
-
-
-# What a comparison is over: model, window, summariser, conversations.
-
-# Writes a name that comes from outside as a format wants it.
-Name = Callable[[str], str]
-
-
-def scope(comparison: Comparison, name: Name = str) -> str:
-    """What a comparison is over, in one line."""
-    over = counted(comparison.conversations, "conversation")
-    if len(comparison.cases) > comparison.conversations:
-        over += f" in {counted(len(comparison.cases), 'replay')}"
-    strategies = counted(len(comparison.rows), "strategy")
-    under = f"model {model_names(comparison, name)}; {window(comparison)}"
-    if comparison.written_by:
-        under += f"; summaries by {name(comparison.written_by)}"
-    return f"{under}; {strategies} over {over}"
-
-
-def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:
-    """What tells a comparison from the others: its model, window or summariser."""
-    kinds = list(zip(*(each.kind for each in compared), strict=True))
-    model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
-    parts = []
-    if model:
-        parts.append(f"Model {name(clean(comparison.model))}")
-    if narrowed:
-        parts.append(capitalised(window(comparison)))
-    if writer:
-        parts.append(f"Summaries by {name(comparison.written_by or clean(comparison.summarizer))}")
-    return "; ".join(parts) or capitalised(scope(comparison, name))
-
-
-def model_names(comparison: Comparison, name: Name = str) -> str:
-    """The model; for recordings, the models that their calls went to."""
-    if comparison.model != "recorded" or not comparison.rows:
-        return name(clean(comparison.model))
-    used = models(group[0] for group in replays(comparison.rows[0].runs))
-    names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
-    return f"as recorded: {listed(names)}"
-
-
-def window(comparison: Comparison) -> str:
-    """The context window that prompts were compared with."""
-    return window_of_models(comparison.models or {comparison.model: 0}, comparison)
-
-
-def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
-    """The same for some models of a comparison: those of one of its conversations, say."""
-    known = comparison.catalogue
-    sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
-    own = listed([f"{size:,}" for size in sizes])
-    if not comparison.window:
-        return f"window {own} tokens" if sizes else "window: the model's own"
-    asked = f"{comparison.window:,}"
-    if sizes and sizes[-1] <= comparison.window:
-        return f"window {own} tokens (the model's own, below the limit of {asked})"
-    if sizes and sizes[0] <= comparison.window:
-        return f"window narrowed to {asked} tokens (only where the model's own is larger: {own})"
-    return f"window narrowed to {asked} tokens"
-
-
-def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
-    """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
-    try:
-        return catalogue.find(model).narrowed(narrowed or None).window
-    except ModelError:
-        return narrowed
-
-
-def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
-    """From which call of a run on which window held, in tokens; 0 where it is not known."""
-    called = column(run, "model")
-    known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
-    windows: list[tuple[int, int]] = []
-    for number, model in enumerate(called, 1):
-        if not windows or windows[-1][1] != known[model]:
-            windows.append((number, known[model]))
-    return windows
-
-
-def title_of(run: Run) -> str:
-    """What a conversation is called: by its first prompt and its date, else by its id."""
-    if not run.title:
-        return named_by_id(run)
-    start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
-    details = [f"{datetime.fromtimestamp(start, UTC):%Y-%m-%d}"] if start > _A_YEAR else []
-    details += [f"seed {run.seed}"] if run.seed else []
-    about = f" ({', '.join(details)})" if details else ""
-    return f"{clean(run.title)}{about}"
-
-
-def named_by_id(run: Run) -> str:
-    """A conversation by its id and its format, and in which replay."""
-    name = clean(run.conversation) or "(no name)"
-    return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis import betting, bootstrap
+from compactlab.reports.analysis import bootstrap
 from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, rule_of
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
 from compactlab.reports.analysis.comparison import ENOUGH, RECALL, Comparison, Row
@@ -125,17 +125,32 @@ def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
     largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
     means = mean_of(pairs.differences, pairs.both)
     # Infinite in both is no difference, and no size.
-    estimates = assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
-    return [*map(_bounded, estimates, pairs.differences, pairs.both)] if shares else estimates
+    sizes = np.where(np.isinf(largest), 1.0, largest)
+    estimates = assessed("difference", means, pairs, sizes, resampled=not shares)
+    return [*map(_student, estimates, pairs.differences, pairs.both)] if shares else estimates
 
 
-def _bounded(own: Estimation, differences: Floats, both: Flags) -> Estimation:
-    """A difference of shares; a conversation like none of these may be the reverse of them."""
+def _student(own: Estimation, differences: Floats, both: Flags) -> Estimation:
+    """A difference of shares, with the interval of Student's t over the pairs.
+
+    None where all pairs differ by the same. It describes these conversations; what is recommended
+    is tested by :mod:`.betting`, which allows for conversations like none of these.
+    """
     known = differences[both]
     if len(known) < bootstrap.FEWEST or np.abs(known).max() > 1:
         return own  # too few; or these are no shares
-    low, high = (settled(end, 1.0) for end in betting.interval(known, -1.0, 1.0))
-    return replace(own, low=low, high=high, method=betting.METHOD)
+    low, high = bootstrap.student_ends(known)
+    if low == high:
+        return own
+    width, count = np.array([high - low]), np.array([len(known)])
+    least = float(bootstrap.as_wide(width, count)[0])
+    return replace(
+        own,
+        low=settled(max(low, -1.0), 1.0),
+        high=settled(min(high, 1.0), 1.0),
+        method=bootstrap.STUDENT,
+        detectable=settled(least, 1.0),
+    )
 
 
 def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
@@ -221,7 +236,7 @@ class Contrast:
     # maxima.
     low: float | None
     high: float | None
-    method: str  # of the interval: percentile, betting, order (of medians); "" without one
+    method: str  # of the interval: percentile, student, order (of medians); "" without one
     p: float | None  # of the two-sided sign-flip test
     adjusted: float | None  # for many comparisons
     correction: Literal["Holm", "BH", ""]  # Holm over strategies for a primary metric
@@ -257,8 +272,7 @@ class Contrast:
             return False
         if self.within:
             return False
-        # An interval of shares also allows for conversations like none of these; the test does not.
-        told = self.low is not None and self.high is not None and self.method != betting.METHOD
+        told = self.low is not None and self.high is not None
         if told and (self.low or 0.0) <= self.same <= (self.high or 0.0):
             return False
         if rule_of(self.metric) in EXTREMES and self._direction() * self.effect <= 0:

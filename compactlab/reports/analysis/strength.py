@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.advice import COST, Advice
 from compactlab.reports.analysis.bootstrap import FEWEST
 from compactlab.reports.analysis.contrast import ALPHA, Contrast
 from compactlab.reports.analysis.tests import EXACT, FLIPS, conversations_needed
@@ -74,6 +74,14 @@ def signed_points(contrast: Contrast) -> str:
     return _cell(ends) if (ends := _ends(contrast, 100)) else ""
 
 
+def points(contrast: Contrast | None) -> str:
+    """A share beside another in points, with its bounds, for a cell: "+4.1 (+2.1 to +6.0)"."""
+    if contrast is None or contrast.estimate is None:
+        return ""
+    span = signed_points(contrast)
+    return f"{100 * contrast.estimate:+z.1f}{f' ({span})' if span else ''}"
+
+
 def least(contrast: Contrast, size: float) -> str:
     """The size of a difference in the unit of a contrast, as of the smallest detectable one."""
     if contrast.kind == "ratio":
@@ -120,7 +128,9 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     few = f"These figures describe {these}, too few for confidence intervals."
     text = _significance(advice, number) if number >= FEWEST else few
     text += _facts(advice, number)
-    yield f"{text}{_smallest_p(len(others), number)}{_detectable(advice)}"
+    # What could have been seen is of the intervals: where there are none, it is not said.
+    seen = _detectable(advice) if number >= FEWEST else ""
+    yield f"{text}{_smallest_p(len(others), number)}{seen}"
 
 
 def _significance(advice: Advice, number: int) -> str:
@@ -129,7 +139,7 @@ def _significance(advice: Advice, number: int) -> str:
     reference = advice.reference
     assert reference is not None
     words = (
-        "Brackets show 95% confidence intervals (costs: bootstrap, recall: betting) over "
+        "Brackets show 95% confidence intervals (costs: bootstrap, recall: Student's t) over "
         f"{number:,} conversations. "
         f"Compared with {name(reference.label)}, the differences in {_share(spent)} "
         "costs"
@@ -156,7 +166,7 @@ def _smallest_p(strategies: int, number: int) -> str:
     if smallest < ALPHA and number >= FEWEST:
         return ""
     compared = counted(strategies, "strategy")
-    floor = f"The smallest possible p is {min(1.0, smallest):.2g} (sign-flip test, after Holm)."
+    floor = f"The least p is {min(1.0, smallest):.2g} (sign-flip test, after Holm)."
     if smallest < ALPHA:
         return f" Significance is possible for {compared} on {number} conversations. {floor}"
     needed = conversations_needed(strategies)
@@ -173,12 +183,22 @@ def _share(contrasts: list[Contrast]) -> str:
 
 
 def _detectable(advice: Advice) -> str:
-    """The smallest differences that could be detected, for the strategy that is advised."""
-    best = advice.advised or advice.cheapest
-    if best is None:
-        return ""
-    contrasts = [c for c in (advice.cost(best), advice.recalled(best)) if c]
-    sizes = [least(c, c.detectable) for c in contrasts if c.detectable is not None]
+    """The smallest differences that could be detected of every strategy."""
+    every = [(advice.cost(row), advice.recalled(row)) for row in advice.comparison.strategies]
+    sizes = detected(each for pair in every for each in pair if each)
     if not sizes:
         return ""
-    return f" Minimum detectable difference at 80% power, before Holm: {', '.join(sizes)}."
+    return (
+        " Minimum detectable difference at 80% power, before Holm, the largest of all: "
+        f"{', '.join(sizes)}."
+    )
+
+
+def detected(contrasts: Iterable[Contrast]) -> list[str]:
+    """The smallest differences that all could have shown; a ratio and dollars have each theirs."""
+    largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
+    for each in sorted(contrasts, key=lambda contrast: contrast.metric != COST):
+        size, _ = largest.get((each.metric, each.kind), (0.0, each))
+        if each.detectable is not None and each.detectable > size:
+            largest[each.metric, each.kind] = each.detectable, each
+    return [least(contrast, size) for size, contrast in largest.values()]

@@ -49,6 +49,7 @@ class Audited:
         Compactions from a moment on stay, if the answer after them does.
         """
         findings = [f for f in self.findings if f.forecast.exchange.answer.id in answers]
+        late = sum(finding.forecast.exchange.time >= since for finding in self.findings)
         if not findings:
             return None
         compactions = tuple(
@@ -56,10 +57,13 @@ class Audited:
             for each in self.compactions
             if each.time >= since and (not each.answer or each.answer in answers)
         )
-        repeated = len(self.findings) - len(findings)
         sums = tally(self.recorded.name, self.client, findings)
         return replace(
-            self, findings=findings, recorded=sums, repeated=repeated, compactions=compactions
+            self,
+            findings=findings,
+            recorded=sums,
+            repeated=late - len(findings),
+            compactions=compactions,
         )
 
 

@@ -8,10 +8,9 @@ from math import fsum
 
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
-from compactlab.reports.bill.caveats import not_understood, passed_over
+from compactlab.reports.bill.caveats import not_understood, of_models, skipped
 from compactlab.reports.charts.palette import PATTERNS, cause_colours
-from compactlab.reports.render.document import name
-from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
+from compactlab.reports.render.text import counted, dollars, listed, show
 from compactlab.sim.cache.causes import ORDINARY
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import Charge as Price
@@ -194,36 +193,13 @@ def _parts(read: float, causes: Mapping[str, float]) -> tuple[float, str]:
 
 def remarks(ledger: Ledger) -> list[str]:
     """What a reader of the figures must know and cannot see in them."""
-    sentences = []
-    if ledger.unpriced:
-        sentences.append(
-            f"No price is known for {_models(ledger.unpriced)}. Sums of dollars are without them. "
-            "To include them, write the prices into a file and name it with --models. An entry "
-            "there replaces the built-in model, so copy its other figures (list models --json)."
-        )
-    sentences += [f"{said}." for said in ledger.inferred]
-    if ledger.unexplained:
-        sentences.append(
-            f"Billed, but not explained, as it is not known how their models cache: "
-            f"{_models(ledger.unexplained)}. Write these models into a file and name it with "
-            "--models."
-        )
+    sentences = [*of_models(ledger.spending, ledger.unexplained)]
     if ledger.repeated:
         sentences.append(
             f"{counted(ledger.repeated, 'call')} of resumed sessions stand in two files. Each call "
             "is counted once."
         )
-    if ledger.passed_over:
-        sentences.append(f"Skipped: {listed(passed_over(ledger.passed_over))}.")
-    return sentences + not_understood(ledger.not_understood)
-
-
-def _models(calls: dict[str, int]) -> str:
-    names = [
-        f"{name(each) if each else '(not named)'} ({counted(n, 'call')})"
-        for each, n in calls.items()
-    ]
-    return enumerated(names, 5)
+    return [*sentences, *skipped(ledger.passed_over), *not_understood(ledger.not_understood)]
 
 
 # How a cause is shown: in the colour and with the pattern that it has in every chart.

@@ -56,6 +56,8 @@ def compactions_of(conversation: Conversation, find: Callable[[str], Model]) -> 
     last = 0.0
     for event in conversation.events:
         if isinstance(event, Compaction):
+            if event.edits:
+                continue
             before = event.tokens_before or prompt
             found.append(Logged(number, before, wait=_wait(event, last), time=event.time))
         elif isinstance(event, Message):

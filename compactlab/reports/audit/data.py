@@ -84,7 +84,7 @@ def _weight(miss: Miss) -> tuple[bool, float, int]:
     return miss.dollars is not None, abs(miss.dollars or 0.0), abs(miss.tokens)
 
 
-# All of an audit for programs, down to every call: ``docs/formats.md`` says what the keys mean.
+# All of an audit for programs, down to every call: ``docs/audit.md`` says what the keys mean.
 
 
 def data(ledger: Ledger, most: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "agreement": _agreement(ledger.findings),
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
         "calls_not_explained": ledger.unexplained,
-        "models_without_price": ledger.unpriced,
+        "models_without_price": ledger.spending.unpriced,
         "passed_over": ledger.passed_over,
         "not_understood": [msgspec.to_builtins(each) for each in ledger.not_understood],
         "failures": list(ledger.failures),

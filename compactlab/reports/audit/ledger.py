@@ -16,10 +16,8 @@ from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.reports.bill.spent import Spending
+from compactlab.reports.bill.sums import Sums
 from compactlab.sim.core.conversation import PassedOver
-from compactlab.sim.core.errors import ModelError
-from compactlab.sim.models.model import Model
-from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn
 from compactlab.sim.replay.recorded_bill import ANSWER
 
@@ -89,6 +87,17 @@ class Ledger:
         made = zip(entries, named, strict=True)
         return cls(tuple(replace(entry, audited=one) for entry, one in made), spending, **more)
 
+    @property
+    def sums(self) -> Sums:
+        """What was spent alone: all that there is to say where nothing could be explained."""
+        return Sums(
+            self.spending,
+            self.passed_over,
+            self.failures,
+            self.not_understood,
+            self.unexplained,
+        )
+
     @cached_property
     def clients(self) -> tuple[str, ...]:
         """The clients, those with most sessions first."""
@@ -127,23 +136,6 @@ class Ledger:
             and (session.file, session.name, call.request.answer) not in explained
         )
         return dict(counts.most_common())
-
-    @cached_property
-    def unpriced(self) -> dict[str, int]:
-        """Requests of models whose prices are not known, by model."""
-        counts = Counter(
-            call.model.name
-            for session in self.spending.sessions
-            for call in session.calls
-            if not _has_price(call.model)
-        )
-        return dict(counts.most_common())
-
-    @cached_property
-    def inferred(self) -> list[str]:
-        """What is not known of models, but taken from others of their providers."""
-        models = {call.model for session in self.spending.sessions for call in session.calls}
-        return sorted({model.inferred for model in models if model.inferred})
 
     @property
     def repeated(self) -> int:
@@ -184,14 +176,6 @@ class Ledger:
 def _weight(entry: AuditedFile) -> tuple[float, float]:
     tally = entry.audited.recorded
     return (tally.cost.recorded if tally.cost else -1.0), tally.written.recorded
-
-
-def _has_price(model: Model) -> bool:
-    try:
-        prices_of(model)
-    except ModelError:
-        return False
-    return True
 
 
 def merge(name: str, tallies: Sequence[Tally]) -> Tally:

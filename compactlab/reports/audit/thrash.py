@@ -108,7 +108,7 @@ class Thrash:
         return sorted(each.wait for each in self.compactions if each.wait is not None)
 
     def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/formats.md`` says what the keys mean."""
+        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
         waits, ends = self.waits, self.interval_of_share
         return {
             "compactions": len(self.compactions),

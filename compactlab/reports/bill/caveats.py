@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compactlab.reports.bill.spent import Spent
+from compactlab.reports.bill.spent import Spending, Spent
 from compactlab.reports.render.document import name
-from compactlab.reports.render.text import counted, dollars, listed
+from compactlab.reports.render.text import counted, dollars, enumerated, listed
 from compactlab.sim.core.conversation import PassedOver
 
 _KINDS = 5  # of what was not understood that are named
@@ -31,6 +31,36 @@ def passed_over(reasons: Mapping[str, int]) -> list[str]:
     """
     pairs = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
     return [" ".join(each) for each in pairs]
+
+
+def skipped(reasons: Mapping[str, int]) -> list[str]:
+    """The same as a sentence; none, if nothing was skipped."""
+    return [f"Skipped: {listed(passed_over(reasons))}."] if reasons else []
+
+
+def of_models(spending: Spending, unexplained: Mapping[str, int]) -> Iterator[str]:
+    """What is not known of models; of which the calls are billed and could not be explained."""
+    if spending.unpriced:
+        yield (
+            f"No price is known for {_models(spending.unpriced)}. Sums of dollars are without "
+            "them. To include them, write the prices into a file and name it with --models. An "
+            "entry there replaces the built-in model, so copy its other figures (list models "
+            "--json)."
+        )
+    yield from (f"{said}." for said in spending.inferred)
+    if unexplained:
+        yield (
+            f"Billed, but not explained, as it is not known how their models cache: "
+            f"{_models(unexplained)}. Write these models into a file and name it with --models."
+        )
+
+
+def _models(calls: Mapping[str, int]) -> str:
+    names = [
+        f"{name(each) if each else '(not named)'} ({counted(n, 'call')})"
+        for each, n in calls.items()
+    ]
+    return enumerated(names, 5)
 
 
 def not_understood(kinds: Sequence[PassedOver]) -> list[str]:
@@ -62,7 +92,7 @@ def estimates(spent: Spent) -> Iterator[str]:
         )
     if spent.inherited:
         yield (
-            f"{counted(spent.inherited, 'request')} (${dollars(spent.inherited_total)}) were made "
-            "in a session from which a fork was made, and whose own log was not read. Their days "
-            "are not known."
+            f"The bill includes {counted(spent.inherited, 'request')} "
+            f"(${dollars(spent.inherited_total)}) of sessions that were forked and whose own logs "
+            "were not read. On which days is not known."
         )

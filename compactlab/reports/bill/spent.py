@@ -5,9 +5,11 @@ The same sums as those of ccusage: each request once, at the prices of its day.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
+from functools import cached_property
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.models.model import Model
+from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import Bill
 from compactlab.sim.replay.recorded_bill import ANSWER, BilledRequest, billed, once, priced
 
@@ -181,8 +184,8 @@ def spent(calls: Iterable[Billed], missing: int = 0) -> Spent:
     )
 
 
-def day_of(time: float, zone: tzinfo = UTC) -> str:
-    """The day of a request."""
+def day_of(time: float, zone: tzinfo | None = UTC) -> str:
+    """The day of a request; without a zone, in that of the machine."""
     try:
         return f"{datetime.fromtimestamp(time, zone):%Y-%m-%d}" if time else UNDATED
     except (ValueError, OverflowError, OSError):
@@ -198,16 +201,38 @@ class Spending:
     sessions
         The sessions.
     zone
-        The time zone of days.
+        The time zone of days; None for that of the machine.
     """
 
     sessions: Sequence[Session]
-    zone: tzinfo = UTC
+    zone: tzinfo | None = UTC
 
     @property
     def whole(self) -> Spent:
         """All of it."""
         return self._of(self.sessions)
+
+    @property
+    def zone_name(self) -> str:
+        """The time zone of days, as ``audit --tz`` takes it."""
+        return str(self.zone or "local")
+
+    @cached_property
+    def unpriced(self) -> dict[str, int]:
+        """Requests of models whose prices are not known, by model."""
+        counts = Counter(
+            call.model.name
+            for session in self.sessions
+            for call in session.calls
+            if not _has_price(call.model)
+        )
+        return dict(counts.most_common())
+
+    @cached_property
+    def inferred(self) -> list[str]:
+        """What is not known of models, but taken from others of their providers."""
+        models = {call.model for session in self.sessions for call in session.calls}
+        return sorted({model.inferred for model in models if model.inferred})
 
     def by_purpose(self) -> Mapping[str, Spent]:
         """By what requests were for: answers first, then the most expensive."""
@@ -238,7 +263,7 @@ class Spending:
         return sorted(pairs, key=lambda pair: (-(pair[1].total or 0.0), pair[0].name))
 
     def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/formats.md`` says what the keys mean."""
+        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
         groups = {
             "purpose": self.by_purpose(),
             "day": self.by_day(),
@@ -248,6 +273,7 @@ class Spending:
         }
         return {
             **data_of(self.whole),
+            "time_zone": self.zone_name,
             **{
                 f"by_{title}": [{title: name, **data_of(each)} for name, each in group.items()]
                 for title, group in groups.items()
@@ -268,6 +294,14 @@ class Spending:
         sessions = [*sessions]
         calls = (call for session in sessions for call in session.calls)
         return spent(calls, sum(session.missing for session in sessions))
+
+
+def _has_price(model: Model) -> bool:
+    try:
+        prices_of(model)
+    except ModelError:
+        return False
+    return True
 
 
 def _by(named: Iterable[tuple[str, Billed]]) -> dict[str, Spent]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC
 from typing import Any
 
 import msgspec
 
-from compactlab.reports.bill.caveats import estimates, not_understood, passed_over
+from compactlab.reports.bill.caveats import estimates, not_understood, of_models, skipped
 from compactlab.reports.bill.spent import AGENTS, UNPLACED, Session, Spending, Spent
 from compactlab.reports.render.document import (
     Block,
@@ -20,8 +21,9 @@ from compactlab.reports.render.document import (
     name,
     rows,
     sentences,
+    with_names,
 )
-from compactlab.reports.render.text import counted, dollars, listed, shorten, show
+from compactlab.reports.render.text import counted, dollars, shorten, show
 from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.replay.recorded_bill import ANSWER
 
@@ -32,17 +34,38 @@ _NAME = 40
 
 @dataclass(frozen=True)
 class Sums:
-    """What was spent, and what could not be read; no forecasts and no causes."""
+    """What was spent, and what could not be read; no forecasts and no causes.
+
+    Parameters
+    ----------
+    spending, passed_over, failures, not_understood
+        As in a :class:`~compactlab.reports.audit.ledger.Ledger`.
+    unexplained
+        Calls that were to be explained and could not be, by model.
+    """
 
     spending: Spending
     passed_over: Mapping[str, int]
     failures: tuple[str, ...]
     not_understood: tuple[PassedOver, ...] = ()
+    unexplained: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader of the figures must know and cannot see in them."""
+        return [
+            *of_models(self.spending, self.unexplained),
+            *skipped(self.passed_over),
+            *not_understood(self.not_understood),
+        ]
 
     def data(self) -> dict[str, Any]:
         """All of it for programs."""
         return {
+            "remarks": [with_names(remark) for remark in self.remarks],
             "spent": self.spending.data(),
+            "calls_not_explained": dict(self.unexplained),
+            "models_without_price": self.spending.unpriced,
             "passed_over": dict(self.passed_over),
             "not_understood": [msgspec.to_builtins(each) for each in self.not_understood],
             "failures": list(self.failures),
@@ -58,13 +81,19 @@ def sums(found: Sums) -> Document:
     if whole.unpriced and whole.total is not None:
         price += f" without {counted(whole.unpriced, 'call')} of unknown prices"
     scope = f"{counted(whole.calls, 'call')} of {counted(sessions, 'session')}: {price}"
-    skipped = [f"Skipped: {listed(passed_over(found.passed_over))}."] if found.passed_over else []
     blocks = (
         sentences([scope], "strong", bullets=False),
         *bill_of(found.spending, DAYS, PROJECTS, sessions=SESSIONS),
-        sentences([*skipped, *not_understood(found.not_understood)], "quiet"),
+        sentences(found.remarks, "quiet"),
     )
     return Document(blocks, data=found.data)
+
+
+def page(found: Sums) -> Document:
+    """The same as a page."""
+    failures = sentences([name(failure) for failure in found.failures], "bad")
+    title = Heading("What did these sessions cost?", level=1)
+    return Document((title, failures, *sums(found).blocks))
 
 
 _SPENT = (
@@ -88,7 +117,7 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
     yield sentences([*estimates(spending.whole)])
     purposes = spending.by_purpose()
     if purposes.keys() != {ANSWER}:
-        yield _table("for", [(each.replace("_", " "), sum) for each, sum in purposes.items()])
+        yield _table("for", [(_purpose(each, sum), sum) for each, sum in purposes.items()])
     agents = spending.by_agent()
     if AGENTS[True] in agents:
         yield _table("agent", [*agents.items()])
@@ -97,7 +126,8 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
         yield _table("project", [(_short(each), sum) for each, sum in by_project[:projects]])
         yield _left(len(by_project), projects, "most expensive projects")
     by_day = [*spending.by_day().items()]
-    yield _table("day", by_day[-days:])
+    zone = "" if spending.zone is UTC else f" ({spending.zone_name})"
+    yield _table(f"day{zone}", by_day[-days:])
     yield _left(len(by_day), days, "last days")
     if sessions:
         by_session = spending.by_session()
@@ -109,6 +139,12 @@ def _table(title: str, groups: list[tuple[str, Spent]]) -> Table:
     return Table(
         (Column(title, words=True), *_SPENT), rows(_cells(each, sum) for each, sum in groups)
     )
+
+
+def _purpose(purpose: str, spent: Spent) -> str:
+    """What requests were for; of web searches, how many they were."""
+    searches = f" ({spent.searches:,})" if spent.searches else ""
+    return f"{purpose.replace('_', ' ')}{searches}"
 
 
 def _left(number: int, shown: int, what: str) -> Block:

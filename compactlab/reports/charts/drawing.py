@@ -42,9 +42,12 @@ def strategy_colours(
     """
     # The runs first: a manifest that was stored and read again has another order.
     run = [run.strategy for run in results.runs if run.strategy]
-    specs = dict.fromkeys([*run, *results.manifest.get("strategies", ())])
+    beside = [run.strategy for run in results.bounds]
+    specs = dict.fromkeys([*run, *results.manifest.get("strategies", ()), *beside])
     colours = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
-    candidates = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
+    future = results.manifest.get("sees_future", ())
+    bounds = {spec for spec in specs if _name(spec) in NULLS or spec in future}
+    candidates = [spec for spec in specs if spec not in colours and spec not in bounds]
     if len(candidates) > len(HUES):
         front = _on_front(comparisons(results) if compared is None else compared)
         own = [spec for spec in own_specs(results) if spec in candidates][: len(HUES)]

@@ -7,16 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import (
-    Case,
-    Comparison,
-    Row,
-    case_of,
-    comparisons,
-    scope,
-    title_of,
-    told_apart,
-)
+from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
+from compactlab.reports.analysis.scope import scope, title_of, told_apart
 from compactlab.reports.charts.chart import Chart, stem
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
 from compactlab.reports.charts.kit import Colours
@@ -91,7 +83,7 @@ def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -
     first = [*comparison.front, advice.advised, advice.reference]
 
     def matters(row: Row) -> bool:
-        return row.control or row.as_recorded or row.spec in own or row in first
+        return row.bound or row.as_recorded or row.spec in own or row in first
 
     order = sorted(comparison.rows, key=lambda row: (not matters(row), not row.choice))
     shown = {row.spec for row in order[:most]}

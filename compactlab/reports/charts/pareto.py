@@ -48,15 +48,16 @@ _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
     "better. Fact recall is the share of the needed facts that the prompt holds, of those last "
     "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
-    "usable strategies that compacted at least once; controls and as_recorded are excluded. Named "
-    "are the front, the reference and strategies of one's own; the table has all. "
+    "usable strategies that compacted at least once; as_recorded is excluded, and so are bounds: "
+    "null strategies, and those that see future messages. Named are the front, the reference, "
+    "bounds and strategies of one's own; the table has all. "
 )
 _BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = (
     "Bars of the named ones are 95 % confidence intervals, paired by conversation with "
     "{reference}: horizontal, of the ratio of costs times the cost of {reference}; vertical, of "
-    "the difference in fact recall, for any distribution of losses. They compare a strategy with "
-    "{reference}, not two other strategies with each other."
+    "the difference in fact recall. They compare a strategy with {reference}, not two other "
+    "strategies with each other."
 )
 _COST = "cost of all conversations, USD (less is better)"
 _RECALL = "fact recall, % (more is better)"
@@ -80,15 +81,17 @@ def pareto(
     comparison: Comparison, colours: Colours, name: str, own: Collection[str] = ()
 ) -> Chart | None:
     """Draw cost and fact recall, and name those of one's own too; None if nothing is needed."""
-    rows = [row for row in comparison.rows if row.recall is not None]
+    basis = comparison.reference
+    # What the others are compared with is there, also where no one named it.
+    beside = [row for row in comparison.bounds if row is basis]
+    rows = [row for row in (*comparison.rows, *beside) if row.recall is not None]
     if not rows:
         return None
     intervals, reference = _intervals(comparison, rows)
     front = comparison.front
-    basis = comparison.reference
-    named = [row for row in rows if row in front or row is basis or row.spec in own]
+    named = [r for r in rows if r in front or r is basis or r.bound or r.spec in own]
     # Of marks on each other the first is named: one's own before the reference, then the front.
-    named.sort(key=lambda row: (row.spec not in own, row is not basis))
+    named.sort(key=lambda row: (row.spec not in own, row is not basis, row.bound))
     # Sixty crosses would hide the marks.
     bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
     subject = _Subject(rows, front, bars, colours, named)
@@ -134,7 +137,7 @@ def _key(rows: Sequence[Row]) -> list[KeyEntry]:
     entries = (
         (any(row.exceeds_window for row in rows), "exceeds the window", "mark", "o-"),
         (any(row.faulty for row in rows), "invalid prompts", "mark", "s"),
-        (any(row.control for row in rows), "control", "mark", "D"),
+        (any(row.bound for row in rows), "bound", "mark", "D-"),
         (True, "Pareto front", "line", ""),
     )
     return [
@@ -148,8 +151,8 @@ def _told(row: Row) -> list[str]:
     faults = [
         (row.exceeds_window, "exceeds the context window on some calls"),
         (row.faulty, "a provider would reject some calls"),
+        (row.bound, "bound, no choice"),
         (row.sees_future, "sees future messages"),
-        (row.control, "control"),
     ]
     return [
         row.label,
@@ -299,8 +302,8 @@ def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
 
 def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
     """A mark; those of the front lie on those that stand beside them."""
-    marker = "D" if row.control else "s" if row.faulty else "o"
-    face = light("paper" if row.exceeds_window else colour)
+    marker = "D" if row.bound else "s" if row.faulty else "o"
+    face = light("paper" if row.exceeds_window or row.bound else colour)
     look = {"markerfacecolor": face, "markeredgewidth": 1.5, "clip_on": False, "zorder": level}
     size = 7 if marker == "o" else 5.5
     mark(axes, [_place(row)], marker, colour, size, gid=classed("dot"), **look)

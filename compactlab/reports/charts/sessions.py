@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from compactlab.reports.analysis.calls import binned, cache_misses, column, sizes
-from compactlab.reports.analysis.comparison import windows_of
+from compactlab.reports.analysis.scope import windows_of
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import Point, canvas, in_points, tip
 from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, tokens_tick

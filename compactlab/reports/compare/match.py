@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from compactlab.reports.analysis.comparison import (
+    BOUNDS,
     Comparison,
     Kind,
     Row,
@@ -19,6 +20,7 @@ from compactlab.reports.analysis.comparison import (
     label,
 )
 from compactlab.reports.analysis.contrast import Contrast, contrasts
+from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.analysis.tests import benjamini_hochberg, holm
 from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
@@ -74,7 +76,8 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
     specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
     if len(specs) < 2:
         raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names only one")
-    retained = replace(results, runs=[run for run in results.runs if run.strategy in specs])
+    retained = replace(results, runs=[run for run in results.runs if run.strategy in specs],
+                       bounds=_bounds(results, specs))  # fmt: skip
     matches: list[Match] = []
     for comparison in comparisons(retained):
         reference = next((row for row in comparison.rows if row.spec == specs[0]), None)
@@ -83,6 +86,12 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
     if not matches:
         raise UsageError("they have no conversation in common without a failed run")
     return matches
+
+
+def _bounds(results: Results, compared: Collection[str]) -> list[Run]:
+    """All runs of bounds but those that are compared themselves."""
+    named = (run for run in results.runs if run.strategy.partition("(")[0] in BOUNDS)
+    return [*results.bounds, *(run for run in named if run.strategy not in compared)]
 
 
 def between(
@@ -148,8 +157,10 @@ def _between(
             old = [replace(run, strategy=was) for run in held[kind][before]]
             now = [replace(run, strategy=is_) for run in new[kind][after]]
             labels = {was: f"{label(a, before)} in {ours}", is_: f"{label(b, after)} in {theirs}"}
-            both = Results([*old, *now], {**b.manifest, "strategies": labels})
-            comparison = compare(both, (kind[0], old[0].window, kind[2]), both.runs)
+            manifest = {**b.manifest, "strategies": labels}
+            both = Results([*old, *now], manifest, bounds=_bounds(b, [after]))
+            distance = max(map(distance_of, (a, b)))
+            comparison = compare(both, (kind[0], old[0].window, kind[2]), both.runs, distance)
             reference = next((row for row in comparison.rows if row.spec == was), None)
             if reference is not None:
                 yield from _against(comparison, reference)

@@ -10,9 +10,9 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import COST
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import scope
 from compactlab.reports.analysis.contrast import Contrast
-from compactlab.reports.analysis.strength import bill, least, signed, signed_points
+from compactlab.reports.analysis.scope import scope
+from compactlab.reports.analysis.strength import bill, detected, points, signed
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
 from compactlab.reports.gate.record import NEED
@@ -41,8 +41,8 @@ _BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more ex
 # How to read the figures.
 _READING = (
     "Bill and points are differences to the first row, with 95% intervals (of bills by bootstrap "
-    "over conversations, of points for any distribution). p comes from sign-flip tests, after Holm "
-    "over the strategies of a table, or over all comparisons of stores."
+    "over conversations, of points by Student's t over pairs). p comes from sign-flip tests, after "
+    "Holm over the strategies of a table, or over all comparisons of stores."
 )
 # So many of the other figures are named.
 _OTHERS = 8
@@ -144,14 +144,7 @@ def statements_of(match: Match) -> Iterator[str]:
 def seen(matches: Sequence[Match]) -> str:
     """The smallest detectable differences; "" where they are unknown."""
     contrasts = [c for m in matches for c in (m.contrasts.get(COST), _recalled(m)) if c]
-    # A bill has a ratio under one match, and only dollars under another: each has its own unit.
-    largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
-    for c in sorted(contrasts, key=lambda c: c.metric != COST):
-        size, _ = largest.get((c.metric, c.kind), (0.0, c))
-        if c.detectable is not None and c.detectable > size:
-            largest[c.metric, c.kind] = c.detectable, c
-    sizes = [least(c, size) for size, c in largest.values()]
-    if not sizes:
+    if not (sizes := detected(contrasts)):
         return ""
     return (
         "Smallest detectable difference of each comparison (80% power, before Holm): "
@@ -194,10 +187,7 @@ def _facts(match: Match) -> str:
 
 
 def _points(contrast: Contrast | None) -> str:
-    if contrast is None or contrast.estimate is None:
-        return NONE
-    span = signed_points(contrast)
-    return f"{100 * contrast.estimate:+.1f}{f' ({span})' if span else ''}"
+    return points(contrast) or NONE
 
 
 def _others(match: Match) -> list[str]:

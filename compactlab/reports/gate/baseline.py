@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.metric import MOST
 from compactlab.sim.metrics.names import current, other_meaning
 
 T = TypeVar("T")
@@ -292,16 +293,19 @@ _VERSION = 1
 Infinite = Literal["inf", "-inf"]
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=int(MOST))]
+
+
 class _Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     strategy: str
     model: str
     scenario: str
     conversation: str
-    seed: int
+    seed: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
     summarizer: str = ""
     figures: dict[str, int | float | Infinite] = {}
-    needs: dict[str, tuple[int, int]] = {}
-    prompt: tuple[int, int] = (0, 0)
+    needs: dict[str, tuple[Count, Count]] = {}
+    prompt: tuple[Count, Count] = (0, 0)
     failed: str = ""
 
 
@@ -422,7 +426,8 @@ def parsed(content: bytes) -> Baseline:
         if not digests.get((row.scenario, row.conversation)) and not row.failed:
             raise ValueError(f"{where}: {row.conversation!r} has no digest in the conversations")
         if fault := _fault(row, file):
-            raise ValueError(f"{where}: {fault}")
+            which = f"{brief(row.conversation)} under {brief(row.strategy)}"
+            raise ValueError(f"{where} ({which}): {fault}")
         record = _record(row, file.metrics)
         if record.case in records.setdefault(subject, {}):
             raise ValueError(f"{where}: the same run is there twice")
@@ -465,6 +470,9 @@ def _fault(row: _Run, file: _File) -> str:
         return "it has failed and has figures"
     if odd := sorted(row.figures.keys() - set(file.metrics)):
         return f"{odd[0]!r} is not among the metrics"
+    for name, value in row.figures.items():
+        if name in METRICS and (wrong := METRICS[name].fault(_read(value))):
+            return wrong
     if row.needs and not file.needs_by_type:
         return "it has needs by type, and needs_by_type is false"
     for type, (needs, met) in row.needs.items():

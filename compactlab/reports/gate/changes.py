@@ -145,6 +145,8 @@ def _moved(change: Change, metric: str) -> str:
     text = f"{show(was, unit)} {_ARROW} {show(is_, unit)}"
     if was and is_ is not None and unit == "USD":
         text += f" ({is_ / was - 1:+.1%})"
+    if was is not None and is_ is not None and unit == "share":
+        text += f" ({(is_ - was) * 100:+.1f} points)"
     return text
 
 

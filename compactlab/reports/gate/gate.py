@@ -9,15 +9,18 @@ from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.baseline import (
     COMPARED,
     ENGINE,
+    GATED,
     Baseline,
+    computed,
     differences,
     other_figures,
     outdated,
 )
 from compactlab.reports.gate.judging import Judge, Side
+from compactlab.reports.gate.lost import Misses, is_memory, misses
 from compactlab.reports.gate.record import Record, Subject, brief, some
 from compactlab.reports.gate.rules import Demand, Outcome, bare, same_kind, unchanged
-from compactlab.reports.gate.verdict import Finding, Verdict
+from compactlab.reports.gate.verdict import Finding, Verdict, in_order
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.experiment.results import Results
 
@@ -236,7 +239,37 @@ def gate(
     )
     # With another provenance nothing is compared, so no pair is named.
     remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
-    return Verdict(findings, tuple(stopped), tuple(remarks))
+    absent = [name for name in GATED if name in computed(results) and name not in metrics]
+    told = tuple(_with_lost(findings, results))
+    return Verdict(told, tuple(stopped), tuple(remarks), tuple(absent) if exact and before else ())
+
+
+def _with_lost(findings: Sequence[Finding], results: Results) -> Iterator[Finding]:
+    """Findings, of each strategy the most urgent one about memory with the facts that were lost."""
+    failed = (Outcome.REGRESSED, Outcome.CHANGED)
+    about: dict[Subject, Finding] = {}
+    for each in in_order(findings):
+        memory = each.outcome in failed and is_memory(each.demand.rule.metric)
+        if memory and each.subject and each.direction != "better":
+            about.setdefault(each.subject, each)
+    for each in findings:
+        chosen = each.subject is not None and about.get(each.subject) is each
+        yield replace(each, lost=_lost(each, results)) if chosen else each
+
+
+def _lost(finding: Finding, results: Results) -> Misses | None:
+    """What was missed where a figure of memory fell: in the conversations that changed most."""
+    subject, names = finding.subject, {move.conversation for move in finding.moved}
+    own = [
+        run
+        for run in results.runs
+        if subject is not None
+        and (run.strategy, run.model, run.summarizer)
+        == (subject.strategy, subject.model, subject.summarizer)
+        and (not names or run.conversation in names)
+    ]
+    found = misses(results, finding.type, runs=own, metric=finding.demand.rule.metric)
+    return found if found.missed else None
 
 
 def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterator[Finding]:

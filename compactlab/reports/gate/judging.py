@@ -239,7 +239,7 @@ class Judge:
         else:
             judgement = _as_ever(demand, was, demand.rule.judge(was, is_))
         moved: tuple[Move, ...] = ()
-        if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
+        if judgement.outcome in (Outcome.REGRESSED, Outcome.CHANGED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
             moved = moved_most(demand.rule, old, mine.values(), type)
         values = judgement.outcome, judgement.reason, type, was, is_, span, moved
@@ -289,7 +289,8 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
     )
     if not moved:
         return Judgement(Outcome.HOLDS)
-    return Judgement(Outcome.REGRESSED, f"it changed in {moved:,} of {counted(len(mine), 'run')}")
+    outcome = Outcome.REGRESSED if demand.ruled else Outcome.CHANGED
+    return Judgement(outcome, f"it changed in {moved:,} of {counted(len(mine), 'run')}")
 
 
 def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgement:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.gate.record import Subject, brief
-from compactlab.reports.gate.rules import ANY, Outcome, same
+from compactlab.reports.gate.rules import ANY, Outcome, Rule, same
 from compactlab.reports.gate.verdict import Finding, Move, Span, Verdict, in_order
 from compactlab.reports.render.document import (
     Block,
+    Code,
     Column,
     Document,
     Folded,
@@ -29,6 +30,7 @@ from compactlab.reports.render.text import (
     capitalised,
     clean,
     counted,
+    enumerated,
     listed,
     plain,
     without_inline_commands,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
 _DIGITS = 6
+_NAMED = 8
 
 Quote = Callable[[str], str]
 
@@ -55,12 +58,13 @@ class Words:
 
     @property
     def headline(self) -> str:
-        """The outcome, and how many rules it is of."""
+        """The outcome, how many rules it is of, and which metrics it says nothing of."""
         findings = self.verdict.findings
         counts = [
             f"{self.verdict.count(outcome):,} {word}"
             for outcome, word in (
                 (Outcome.REGRESSED, "regressed"),
+                (Outcome.CHANGED, f"changed{self._directions}"),
                 (Outcome.UNJUDGED, "cannot be judged"),
                 (Outcome.INCONCLUSIVE, "inconclusive"),
             )
@@ -70,7 +74,18 @@ class Words:
         text = f"{listed(counts)} {of}" if counts else f"{counted(len(findings), 'check')} passed"
         if self.verdict.obstacles and not self.verdict.count(Outcome.UNJUDGED):
             text += "; not everything can be judged" if findings else ""
+        if self.verdict.valueless:
+            text += f"; no value in any run: {enumerated([*self.verdict.valueless], _NAMED)}"
+        if self.verdict.absent:
+            text += f"; not in the baseline: {enumerated([*self.verdict.absent], _NAMED)}"
         return f"gate: {self.verdict.word}: {text}" if findings else f"gate: {self.verdict.word}"
+
+    @property
+    def _directions(self) -> str:
+        """How many of the changes are worse, and how many better."""
+        every = [f.direction for f in self.verdict.findings if f.outcome is Outcome.CHANGED]
+        known = [f"{every.count(way):,} {way}" for way in ("worse", "better") if way in every]
+        return f" ({', '.join(known)})" if known else ""
 
     def subject(self, subject: Subject | None) -> str:
         """A strategy with its model, and with its summariser where there are several."""
@@ -98,26 +113,25 @@ class Words:
         """What was and what is; "" where there is neither."""
         if finding.before is None and finding.after is None:
             return ""
-        unit = METRICS[finding.demand.rule.metric].unit
-        was, is_ = apart(finding.before, finding.after)
+        share = METRICS[finding.demand.rule.metric].unit == "share"
+        unit = "" if share else f" {METRICS[finding.demand.rule.metric].unit}"
+        was, is_ = apart(finding.before, finding.after, share=share)
         if finding.before is None:
-            return f"{is_} {unit}"
+            return f"{is_}{unit}"
         if finding.after is None:
-            return f"{was} {unit} {_ARROW} {is_}"
+            return f"{was}{unit} {_ARROW} {is_}"
         if same(finding.before, finding.after):
-            return f"{is_} {unit}, as before"
-        return f"{was} {_ARROW} {is_} {unit}{_share(finding.before, finding.after)}"
+            return f"{is_}{unit}, as before"
+        moved = [_difference(finding.demand.rule, finding.before, finding.after), _allowed(finding)]
+        told = "; ".join(filter(None, moved))
+        return f"{was} {_ARROW} {is_}{unit}{f' ({told})' if told else ''}"
 
     def details(self, finding: Finding) -> Iterator[str]:
         """Details of a finding, a sentence each."""
         if finding.reason:
             yield self.quote(finding.reason)
-        rule = finding.demand.rule
-        if rule.relative and not rule.exact and finding.before is not None:
-            way = "up to" if rule.sign == "+" else "down to"
-            yield f"allowed {way} {number(rule.limit(finding.before))}"
         if finding.span:
-            yield from _of_span(finding.span)
+            yield from _of_span(finding.span, finding.demand.rule.metric)
         if where := self.scenarios(finding):
             yield where
 
@@ -129,7 +143,8 @@ class Words:
         """The conversations that changed most, or are worst where none has changed."""
         if not finding.moved:
             return ""
-        return f"{self.kind_of_moves(finding)}: {'; '.join(map(self.moved, finding.moved))}"
+        told = "; ".join(self.moved(move, finding) for move in finding.moved)
+        return f"{self.kind_of_moves(finding)}: {told}"
 
     def kind_of_moves(self, finding: Finding) -> str:
         """Why its conversations are named."""
@@ -142,22 +157,60 @@ class Words:
             return ""
         return f"over scenarios {listed([*map(self.name, finding.demand.scenario)])}"
 
-    def moved(self, move: Move) -> str:
+    def lost(self, finding: Finding) -> Iterator[str]:
+        """The facts that were lost with a figure, a line each, and the command that shows how."""
+        if finding.lost is not None:
+            several = len({miss.conversation for miss in finding.lost.first}) > 1
+            yield from map(self.quote, finding.lost.lines(several=several))
+            if finding.lost.explain:
+                yield self.quote(f"look: {finding.lost.explain}")
+
+    def moved(self, move: Move, finding: Finding) -> str:
         """A conversation and what became of its figure."""
-        was, is_ = apart(move.before, move.after)
+        share = METRICS[finding.demand.rule.metric].unit == "share"
+        was, is_ = apart(move.before, move.after, share=share)
         text = is_ if move.before is None or was == is_ else f"{was} {_ARROW} {is_}"
         return f"{self.name(move.conversation)} {text}"
 
 
-def _of_span(span: Span) -> Iterator[str]:
-    over = counted(span.conversations, "conversation")
+def _of_span(span: Span, metric: str) -> Iterator[str]:
+    over, share = counted(span.conversations, "conversation"), METRICS[metric].unit == "share"
     if span.low is not None and span.high is not None:
-        low, high = apart(span.low, span.high)
+        low, high = apart(span.low, span.high, share=share)
         yield f"95% interval {low} to {high} ({span.method}, {over})"
     if span.detectable is None:
         yield "the smallest detectable change is unknown"
     else:
-        yield f"smallest detectable change {number(span.detectable)}"
+        least = f"{number(span.detectable * 100)} points" if share else number(span.detectable)
+        yield f"smallest detectable change {least}"
+
+
+def _difference(rule: Rule, before: float, after: float) -> str:
+    """By how much a figure moved: a share in points, all else as a share of what it was.
+
+    Where a rule limits it in the figure's own unit, in that.
+    """
+    if METRICS[rule.metric].unit == "share":
+        return f"{_signed((after - before) * 100)} points"
+    if rule.relative and not rule.exact and not rule.percent and math.isfinite(after - before):
+        return _signed(after - before)
+    if not before or not math.isfinite(before) or not math.isfinite(after):
+        return ""
+    share = (after - before) / abs(before)
+    return f"{share:+.1%}" if abs(share) >= 0.0005 else ""
+
+
+def _allowed(finding: Finding) -> str:
+    """How far a rule lets a figure move."""
+    rule = finding.demand.rule
+    if not rule.relative or rule.exact:
+        return ""
+    share = METRICS[rule.metric].unit == "share" and not rule.percent
+    return f"allowed {replace(rule, amount=rule.amount * 100).text if share else rule.text}"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number(value, 3)}"
 
 
 def number(value: float | None, digits: int = _DIGITS) -> str:
@@ -179,27 +232,24 @@ def number(value: float | None, digits: int = _DIGITS) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def apart(one: float | None, other: float | None) -> tuple[str, str]:
-    """Two figures with so many digits that they look different if they are.
+def apart(one: float | None, other: float | None, *, share: bool = False) -> tuple[str, str]:
+    """Two figures with so many digits that they look different if they are; shares in percent.
 
     Examples
     --------
-    >>> apart(0.3, 0.3000000001)
-    ('0.3', '0.3000000001')
+    >>> apart(0.3, 0.3000000001), apart(5 / 6, 0.479, share=True), apart(1.0, None, share=True)
+    (('0.3', '0.3000000001'), ('83.3%', '47.9%'), ('100%', 'no value'))
     """
-    for digits in (_DIGITS, 10, 17):
-        pair = number(one, digits), number(other, digits)
+    write = _percent if share else number
+    for digits in (3 if share else _DIGITS, 10, 17):
+        pair = write(one, digits), write(other, digits)
         if one == other or pair[0] != pair[1]:
             break
     return pair
 
 
-def _share(before: float, after: float | None) -> str:
-    """By how much a figure moved, as a share of what it was."""
-    if after is None or not before or not math.isfinite(before) or not math.isfinite(after):
-        return ""
-    share = (after - before) / abs(before)
-    return f" ({share:+.1%})" if abs(share) >= 0.0005 else ""
+def _percent(value: float | None, digits: int) -> str:
+    return _NONE if value is None else f"{number(value * 100, digits)}%"
 
 
 # For the terminal: short, causes first.
@@ -209,6 +259,7 @@ _MOST = 30
 _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.HOLDS: ("ok", "good"),
     Outcome.REGRESSED: ("REGRESSED", "bad"),
+    Outcome.CHANGED: ("CHANGED", "doubtful"),
     Outcome.INCONCLUSIVE: ("INCONCLUSIVE", "doubtful"),
     Outcome.UNJUDGED: ("CANNOT JUDGE", "doubtful"),
 }
@@ -246,12 +297,21 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
 
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
+    if way := _direction(finding):
+        mark, tone = f"{mark} {way}", "good" if way == "better" else "bad"
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
     lines = (
         Sentence(words.text(finding)),
         Sentence(words.moves(finding), "quiet"),
+        *map(Sentence, words.lost(finding)),
     )
     return Sentence(title, tone), *(line for line in lines if line.text)
+
+
+def _direction(finding: Finding) -> str:
+    """Whether it is worse or better, where what is asked allows neither."""
+    failed = finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED)
+    return finding.direction if failed and finding.demand.rule.exact else ""
 
 
 # What a gate found, in full: for a comment on a pull request, for a step's summary, as JSON.
@@ -259,6 +319,7 @@ def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
 _SIGNS = {
     Outcome.HOLDS: "\N{WHITE HEAVY CHECK MARK}",
     Outcome.REGRESSED: "\N{CROSS MARK}",
+    Outcome.CHANGED: "\N{LARGE ORANGE DIAMOND}",
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
@@ -275,15 +336,23 @@ def report(verdict: Verdict) -> Document:
     ]
     if verdict.shown:
         blocks.append(_table(words, verdict.shown))
+        blocks += [each for f in verdict.shown if f.lost for each in _lost(words, f)]
     if held := [finding for finding in in_order(verdict.findings) if finding.holds]:
         blocks.append(Folded(f"{counted(len(held), 'check')} passed", (_table(words, held),)))
     return Document(tuple(blocks), data=partial(_findings, verdict))
 
 
+def _lost(words: Words, finding: Finding) -> Iterator[Block]:
+    lines = [*words.lost(replace(finding, lost=finding.lost and replace(finding.lost, explain="")))]
+    yield sentences([f"{name(finding.name)}, {words.subject(finding.subject)}:", *lines])
+    if finding.lost and finding.lost.explain:
+        yield Code((finding.lost.explain,))
+
+
 def _table(words: Words, findings: Iterable[Finding]) -> Table:
     lines = [
         (
-            _SIGNS[finding.outcome],
+            " ".join(filter(None, [_SIGNS[finding.outcome], _direction(finding)])),
             name(finding.name),
             words.subject(finding.subject) if finding.subject else "",
             words.figures(finding),
@@ -303,6 +372,8 @@ def _findings(verdict: Verdict) -> dict[str, Any]:
         "counts": {outcome.value: verdict.count(outcome) for outcome in Outcome},
         "obstacles": list(verdict.obstacles),
         "remarks": list(verdict.remarks),
+        "not_in_baseline": list(verdict.absent),
+        "without_value": list(verdict.valueless),
         "findings": [_finding_json(finding) for finding in verdict.findings],
     }
 
@@ -322,12 +393,20 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "model": subject.model if subject else None,
         "summarizer": subject.summarizer if subject else None,
         "outcome": finding.outcome.value,
+        "direction": finding.direction or None,
         "reason": finding.reason or None,
         "before": _number(finding.before),
         "after": _number(finding.after),
         "limit": _number(rule.limit(finding.before)) if limited else None,
         "moved": [_move(move) for move in finding.moved],
     }
+    if lost := finding.lost:
+        entry["lost"] = {
+            "needs": lost.needs,
+            "missed": lost.missed,
+            "facts": [miss._asdict() for miss in lost.first],
+            "explain": lost.explain,
+        }
     if span:
         entry["interval"] = {
             "low": _number(span.low),
@@ -358,8 +437,8 @@ _SUITE = "compactlab gate"
 def junit(verdict: Verdict) -> bytes:
     """Write what a gate found for whatever shows the results of tests.
 
-    What regressed is a failure; what cannot be judged, or is inconclusive, is an error. So is
-    each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
+    What regressed or changed is a failure; what cannot be judged, or is inconclusive, is an error.
+    So is each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
     """
     from junitparser import JUnitXml, TestSuite
 
@@ -392,13 +471,16 @@ def _case(words: Words, finding: Finding) -> TestCase:
     where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
     case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
     text = words.text(finding)
-    moves = "".join(f"\n  {words.moved(move)}" for move in finding.moved)
+    moves = "".join(f"\n  {words.moved(move, finding)}" for move in finding.moved)
+    lost = "".join(f"\n{line}" for line in words.lost(finding))
     if finding.holds:
         case.system_out = text
         return case
-    kind = Failure if finding.outcome is Outcome.REGRESSED else Error
+    kind = Failure if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else Error
+    text = ": ".join(filter(None, [_direction(finding), text]))
     result = kind(text, finding.outcome.value)
-    result.text = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
+    told = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
+    result.text = f"{told}{lost}"
     case.result = [result]
     return case
 
@@ -429,8 +511,9 @@ def commands(verdict: Verdict) -> list[str]:
 
 def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
     text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
-    moves = f"\n{words.moves(finding)}" if finding.moved else ""
-    return f"gate: {finding.name} {finding.outcome.value}", f"{text}{moves}"
+    lines = "\n".join(filter(None, [text, words.moves(finding), *words.lost(finding)]))
+    way = f": {_direction(finding)}" if _direction(finding) else ""
+    return f"gate: {finding.name} {finding.outcome.value}{way}", lines
 
 
 def command(kind: str, title: str, message: str) -> str:

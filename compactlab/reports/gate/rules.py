@@ -40,10 +40,14 @@ _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 
 
 class Outcome(StrEnum):
-    """What came of a rule; whatever is not ``HOLDS`` is no pass."""
+    """What came of a rule; whatever is not ``HOLDS`` is no pass.
+
+    What has changed where no rule is given is no regression: it may have become better.
+    """
 
     HOLDS = "holds"
     REGRESSED = "regressed"
+    CHANGED = "changed"
     INCONCLUSIVE = "inconclusive"
     UNJUDGED = "cannot judge"
 
@@ -94,8 +98,8 @@ class Rule:
             amount, percent = float(number), ""
         else:
             raise UsageError(_no_rule(written))
-        if not math.isfinite(amount):
-            raise UsageError(f"{written[:40]!r} is no rule: the number is too large")
+        if wrong := _outside(metric, sign, amount, bool(percent)):
+            raise UsageError(f"{written[:40]!r} is no rule: {wrong}")
         return cls(metric, sign, amount, bool(percent))
 
     @property
@@ -226,6 +230,18 @@ def same(before: float | None, after: float | None) -> bool:
     return math.isclose(before, after, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
 
 
+def _outside(metric: str, sign: str, amount: float, percent: bool) -> str:
+    """Why no figure could ever break a rule, or none could ever meet it; "" if neither."""
+    if not math.isfinite(amount):
+        return "the number is too large"
+    if sign not in ("+", "-"):
+        return METRICS[metric].fault(amount)
+    reach = METRICS[metric].range
+    if not percent and amount > reach.high - reach.low:
+        return f"{metric} is {reach}, so it cannot move by so much"
+    return ""
+
+
 def _no_rule(text: str) -> str:
     """Say that a text is no rule, and which one is probably meant."""
     shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
@@ -257,6 +273,7 @@ class Demand:
     scenario: tuple[str, ...] = ANY  # conversations of all that match are judged together
     type: tuple[str, ...] = ()  # empty: all facts together
     place: str = ""  # in the file of rules
+    ruled: bool = True  # whether somebody asks it; else nothing may change, as there are no rules
 
     def fits(self, subject: Subject) -> bool:
         """Whether it is asked of a strategy under its model and summariser.
@@ -369,7 +386,7 @@ def same_kind(
 
 def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
     """What is asked without a file of rules: every figure is what it was."""
-    whole = [Demand(Rule(name, "exact")) for name in metrics]
+    whole = [Demand(Rule(name, "exact"), ruled=False) for name in metrics]
     if NEED not in metrics:
         return whole
-    return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,)) for type in types)]
+    return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,), ruled=False) for type in types)]

@@ -6,12 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from compactlab.reports.gate.record import Subject, brief
-from compactlab.reports.gate.rules import Demand, Outcome
+from compactlab.reports.gate.lost import Misses
+from compactlab.reports.gate.record import HEADLINE, NEED, Subject, brief
+from compactlab.reports.gate.rules import Demand, Outcome, same
+from compactlab.sim.metrics import METRICS
 
-_ORDER = (Outcome.REGRESSED, Outcome.UNJUDGED, Outcome.INCONCLUSIVE, Outcome.HOLDS)
+_ORDER = (
+    Outcome.REGRESSED,
+    Outcome.CHANGED,
+    Outcome.UNJUDGED,
+    Outcome.INCONCLUSIVE,
+    Outcome.HOLDS,
+)
+# Of what has changed, in this order: memory and money before all that they follow from.
+_FIRST = (HEADLINE, "cost_usd", NEED, "rejected_calls", "structural_validity")
 
 Follows = Literal["", "baseline", "strategy"]
+Direction = Literal["worse", "", "better"]
+_DIRECTIONS: tuple[Direction, ...] = ("worse", "", "better")
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,7 @@ class Finding:
     span: Span | None = None  # if it was judged by one
     moved: tuple[Move, ...] = ()  # the worst first
     follows: Follows = ""  # what it only follows from, and is shown once
+    lost: Misses | None = None  # facts that were lost with it, told once of a strategy
 
     @property
     def holds(self) -> bool:
@@ -56,8 +69,31 @@ class Finding:
         return self.outcome is Outcome.HOLDS
 
     @property
+    def direction(self) -> Direction:
+        """Whether its figure has become worse or better; "" where neither can be said.
+
+        Examples
+        --------
+        >>> from compactlab.reports.gate.rules import Rule
+        >>> demand = Demand(Rule.parse("cost_usd", "exact"))
+        >>> Finding(demand, None, Outcome.REGRESSED, before=2.0, after=1.0).direction
+        'better'
+        """
+        if self.before is None or self.after is None or same(self.before, self.after):
+            return ""
+        better = METRICS[self.demand.rule.metric].better
+        if better == "neither":
+            return ""
+        return "worse" if (self.after > self.before) == (better == "lower") else "better"
+
+    @property
+    def valueless(self) -> bool:
+        """Whether it passes, and there is nothing that could have failed."""
+        return self.holds and self.before is None and self.after is None
+
+    @property
     def name(self) -> str:
-        """The rule in words: metric, type and what is asked.
+        """The rule in words: metric, type and what is asked, if anybody asks.
 
         Examples
         --------
@@ -66,7 +102,8 @@ class Finding:
         'calls +2%'
         """
         of = f" of {brief(self.type)}" if self.type else ""
-        return f"{brief(self.demand.rule.metric)}{of} {self.demand.rule.text}"
+        asked = f" {self.demand.rule.text}" if self.demand.ruled else ""
+        return f"{brief(self.demand.rule.metric)}{of}{asked}"
 
 
 @dataclass(frozen=True)
@@ -76,19 +113,28 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     obstacles: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # metrics that a baseline usually holds, and this one does not
 
     @property
     def code(self) -> int:
-        """The exit code: 0 if all holds, 1 if anything regressed, 2 if anything is not judged."""
+        """The exit code: 0 if all holds, 1 if anything regressed or changed, 2 if not judged."""
         outcomes = {finding.outcome for finding in self.findings}
-        if Outcome.REGRESSED in outcomes:
+        if outcomes & {Outcome.REGRESSED, Outcome.CHANGED}:
             return 1
         return 0 if outcomes == {Outcome.HOLDS} and not self.obstacles else 2
 
     @property
     def word(self) -> str:
         """The outcome in a word or two."""
-        return ("holds", "regressed", "cannot judge")[self.code]
+        changed = self.code == 1 and not self.count(Outcome.REGRESSED)
+        return "changed" if changed else ("holds", "regressed", "cannot judge")[self.code]
+
+    @property
+    def valueless(self) -> tuple[str, ...]:
+        """The metrics that have no value in any run, so that what is asked of them asks nothing."""
+        known = {f.demand.rule.metric for f in self.findings if not f.valueless}
+        empty = dict.fromkeys(f.demand.rule.metric for f in self.findings if f.valueless)
+        return tuple(name for name in empty if name not in known)
 
     def count(self, outcome: Outcome) -> int:
         """How many findings have an outcome."""
@@ -117,5 +163,13 @@ class Verdict:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings, the most urgent first; within an outcome as they come."""
-    return sorted(findings, key=lambda finding: _ORDER.index(finding.outcome))
+    """Findings, the most urgent first, of changes what is worse; else as they come."""
+    return sorted(findings, key=_urgency)
+
+
+def _urgency(finding: Finding) -> tuple[int, int, int]:
+    metric = finding.demand.rule.metric
+    rank = _FIRST.index(metric) if metric in _FIRST and not finding.type else len(_FIRST)
+    if finding.outcome not in (Outcome.REGRESSED, Outcome.CHANGED):
+        return _ORDER.index(finding.outcome), 0, 0
+    return _ORDER.index(finding.outcome), _DIRECTIONS.index(finding.direction), rank

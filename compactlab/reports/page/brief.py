@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
-from compactlab.reports.analysis.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
-from compactlab.reports.analysis.comparison import (
-    ENOUGH,
-    REJECTED,
-    Comparison,
-    Row,
-    comparisons,
-    scope,
-    told_apart,
+from compactlab.reports.analysis.columns import (
+    BREAKS,
+    DOUBT,
+    FAULTY,
+    OVER,
+    PLAYED,
+    against,
+    marks,
+    recall_head,
 )
-from compactlab.reports.analysis.strength import signed, signed_points
+from compactlab.reports.analysis.comparison import ENOUGH, REJECTED, Comparison, Row, comparisons
+from compactlab.reports.analysis.scope import scope, told_apart
+from compactlab.reports.analysis.strength import points, signed
+from compactlab.reports.page.bounds import bounds
 from compactlab.reports.page.notes import (
     NOTHING,
     capped,
@@ -24,7 +27,7 @@ from compactlab.reports.page.notes import (
     unusable,
     unused,
 )
-from compactlab.reports.page.verdict import recorded, verdict
+from compactlab.reports.page.verdict import for_nothing, recorded, unpaid, verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
@@ -44,21 +47,17 @@ LINES = 20
 ROWS, FEW = 8, 12
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
-_HEADS = ("strategy", "role", "USD", "vs {}", "recall", "with recovery USD")
+POINTS, _RECOVERED = "Δ recall, points", "with recovery USD"
 _CLOSED = "cost_with_recovery_usd"
-# Where room is scarce, columns with a high rank go first.
-_RANKS = (0, 1, 0, 0, 0, 2)
-_LEFT = 2
-_STEPS = 5
+_STEPS = 3
 _LEADING = 3
-_PLAIN = ("control", "Pareto front")
+_PLAIN = "Pareto front"
 _MARKS = {
     OVER: "exceeds the context window on some calls",
-    NULL: "control",
     FAULTY: "a provider would reject some calls",
-    FUTURE: "sees future messages",
+    DOUBT: "not known whether a provider would reject calls",
     BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
-    PLAYED: "as recorded, without the cost of summaries",
+    PLAYED: "as recorded",
 }
 
 
@@ -74,12 +73,9 @@ def brief(results: Results) -> str:
         return NOTHING
     advice = Advice(compared[0])
     sentences, may = _sentences(results, compared, advice)
-    for steps in range(_STEPS, 1, -1):
-        text = terminal.write(_document(advice, sentences, steps))
-        if _fits(text):
-            break
+    text = terminal.write(_document(advice, sentences))
     for sentence in may:
-        more = terminal.write(_document(advice, [*sentences, sentence], steps))
+        more = terminal.write(_document(advice, [*sentences, sentence]))
         if _fits(more):
             sentences, text = [*sentences, sentence], more
     return text
@@ -99,48 +95,60 @@ def _fits(text: str) -> bool:
     return len(text.splitlines()) <= LINES
 
 
-def _document(advice: Advice, lines: Sequence[str], steps: int = _STEPS) -> Document:
-    comparison, reference = advice.comparison, advice.reference
-    title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
-    against = name(reference.name) if reference else "all"
-    # The last column is of the closed loop, which may not have been run.
-    closed = any(row.figures[_CLOSED] is not None for row in comparison.rows)
-    size = len(_HEADS) if closed else len(_HEADS) - 1
-    heads = [
-        Column(head.format(against), words=n < _LEFT, rank=_RANKS[n])
-        for n, head in enumerate(_HEADS[:size])
-    ]
+def _document(advice: Advice, lines: Sequence[str]) -> Document:
+    title = sentences([capitalised(scope(advice.comparison, name))], "strong", bullets=False)
+    heads = _columns(advice)
     cells = [
-        TableRow(tuple(_cells(advice, row, role)[:size]), _tone(row, role))
-        for row, role in shown(advice, steps)
+        TableRow(tuple(_cells(advice, row, role)[n] for n in heads), _tone(role))
+        for row, role in shown(advice)
     ]
-    table = Table(tuple(heads), tuple(cells))
+    table = Table(tuple(heads.values()), tuple(cells))
     blocks: list[Block] = [title, table, sentences(lines)] if cells else [title, sentences(lines)]
     return Document(tuple(blocks), width=_WIDTH, dense=True)
 
 
-def _tone(row: Row, role: str) -> Tone:
-    return "strong" if role.startswith("choose") else "quiet" if row.control else ""
+def _columns(advice: Advice) -> dict[int, Column]:
+    """The columns that say something, by their place; where room is scarce, a high rank goes."""
+    comparison, rows = advice.comparison, advice.comparison.rows
+    than = name(against(comparison))
+    columns = (
+        (True, Column("strategy", words=True)),
+        (True, Column("role", words=True, rank=1)),
+        (True, Column("USD")),
+        (advice.reference is not None, Column(f"vs {than}")),
+        (True, Column(recall_head(comparison))),
+        (any(advice.recalled(row) for row in rows), Column(POINTS, rank=1)),
+        # The closed loop may not have been run.
+        (any(row.figures[_CLOSED] is not None for row in rows), Column(_RECOVERED, rank=2)),
+    )
+    return {n: column for n, (there, column) in enumerate(columns) if there}
 
 
-def shown(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
-    """The rows of the verdict: all where there are few, else those that matter."""
-    if len(advice.comparison.rows) > FEW:
-        return picks(advice, steps)
+def _tone(role: str) -> Tone:
+    return "strong" if role.startswith("choose") else ""
+
+
+def shown(advice: Advice) -> list[tuple[Row, str]]:
+    """The rows of the verdict, here and on the page: all where there are few, else what matters."""
+    if len(advice.comparison.strategies) > FEW:
+        return picks(advice)
     roles = {row.spec: role for row, role in picks(advice)}
-    return [(row, roles.get(row.spec, "")) for row in advice.comparison.lines]
+    lines = (row for row in advice.comparison.lines if not row.bound)
+    return [(row, roles.get(row.spec, "")) for row in lines]
 
 
-def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
-    """The rows that matter, each with what it is, the cheapest first.
+def picks(advice: Advice) -> list[tuple[Row, str]]:
+    """The rows that matter, each with what it is, the cheapest first; bounds have a line instead.
 
-    At most eight, of which so many are steps of the Pareto front; and all of the user's own.
+    At most eight, of which some are steps of the Pareto front; and all of the user's own.
     """
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
-    for row, role in _roles(advice, steps):
-        spec = comparison.line(row).spec if row else ""
-        if row is None or (role in _PLAIN and spec in roles):
+    for row, role in _roles(advice):
+        if row is None or row not in comparison.strategies:
+            continue
+        spec = comparison.line(row).spec
+        if role == _PLAIN and spec in roles:
             continue
         if spec in roles or len(roles) < ROWS:
             roles.setdefault(spec, []).append(role)
@@ -150,22 +158,40 @@ def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     return [(row, ", ".join(roles[row.spec])) for row in comparison.lines if row.spec in roles]
 
 
-def _roles(advice: Advice, steps: int) -> Iterator[tuple[Row | None, str]]:
+def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
     """What rows are, the most important first."""
-    comparison = advice.comparison
+    comparison, rows = advice.comparison, advice.comparison.strategies
+    enough = f"\N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}"
+    remembering = [row for row in rows if (row.recall or 0.0) >= ENOUGH]
     yield advice.advised, "choose"
     yield advice.reference, "reference"
     yield (comparison.row("as_recorded") if comparison.recorded else None), "as recorded"
-    yield advice.cheapest, "cheapest"
-    yield (
-        advice.enough if advice.advised is None else None,
-        f"cheapest \N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}",
-    )
+    yield advice.cheapest, _of_usable(advice, "cheapest", _cost, advice.cheapest, rows)
+    if advice.advised is None:
+        role = f"cheapest {enough}"
+        yield advice.enough, _of_usable(advice, role, _cost, advice.enough, remembering)
     yield advice.knee, "knee"
-    yield advice.best_recall, "highest recall"
+    best = advice.best_recall
+    yield best, _of_usable(advice, "highest recall", _missed, best, rows)
     yield (None if advice.choices else advice.nearest), "nearest"
-    yield comparison.row("keep_none"), "control"
-    yield from ((row, "Pareto front") for row in _spread(advice, steps))
+    yield from ((row, _PLAIN) for row in _spread(advice, _STEPS))
+
+
+def _of_usable(
+    advice: Advice, role: str, least: Callable[[Row], float], row: Row | None, rows: Sequence[Row]
+) -> str:
+    """A role that is of the usable alone says so where the table has a better number."""
+    if row is None or all(least(each) >= least(row) for each in rows):
+        return role
+    return f"{role} of {len(advice.choices)} usable"
+
+
+def _cost(row: Row) -> float:
+    return row.value("cost_usd")
+
+
+def _missed(row: Row) -> float:
+    return -round(row.recall or 0.0, 3)
 
 
 def _spread(advice: Advice, steps: int) -> list[Row]:
@@ -190,10 +216,12 @@ def _sentences(
 ) -> tuple[list[str], list[str]]:
     """What always stands below the table, and what may, the most important first."""
     failed = len(results.failed)
-    lines = verdict(compared[0], advice)
-    rows, few = shown(advice), len(compared[0].rows) <= FEW
+    in_legend = [*for_nothing(compared[0])]
+    lines = [line for line in verdict(compared[0], advice) if line not in in_legend]
+    rows, few = shown(advice), len(compared[0].strategies) <= FEW
     must = [
         _legend(advice),
+        *bounds(compared[0]),
         unfinished(results),
         *inferred_models(compared[0]),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
@@ -228,20 +256,24 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
 
 def _legend(advice: Advice) -> str:
     carried = "".join(marks(row) for row, _ in shown(advice))
-    return "; ".join(f"{mark} {meaning}" for mark, meaning in _MARKS.items() if mark in carried)
+    meanings = dict(_MARKS)
+    row = advice.comparison.row("as_recorded")
+    if row is not None and (number := unpaid(row)):
+        # Here and not in a sentence of its own: lines are few.
+        made = row.value("compactions")
+        meanings[PLAYED] += f"; the logs do not bill {number:,} of {made:,.0f} compactions"
+    return "; ".join(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried)
 
 
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:
-    cost, difference = advice.cost(row), advice.recalled(row)
-    recall = show(row.recall, "share")
-    if difference is not None and (span := signed_points(difference)):
-        recall += f" ({span})"
+    cost = advice.cost(row)
     return [
         name(f"{row.label} {marks(row)}".strip()),
         role,
         show(row.figures["cost_usd"], "USD"),
         # What cannot be had saves nothing.
         (signed(cost) if cost and row.usable else "") or NONE,
-        recall,
+        show(row.recall, "share"),
+        points(advice.recalled(row)) or NONE,
         show(row.figures[_CLOSED], "USD"),
     ]

@@ -67,6 +67,7 @@ def as_json(results: Results) -> str:
             run.conversation: run.passed_over for run in results.runs if run.passed_over
         },
         "runs": [_run(run) for run in results.runs],
+        "bounds": [_run(run) for run in results.bounds],
     }
     return json.dumps(data, indent=2, allow_nan=False)
 

@@ -19,11 +19,8 @@ from compactlab.reports.analysis.comparison import (
     compare,
     kind_of,
     label,
-    named_by_id,
-    title_of,
-    window_of_models,
-    windows_of,
 )
+from compactlab.reports.analysis.scope import named_by_id, title_of, window_of_models, windows_of
 from compactlab.reports.page.figures import STRATEGY, best_of, cells_of, head_of, row_of
 from compactlab.reports.render.document import Block, Cell, Key, Table, TableRow
 from compactlab.reports.render.html import in_script
@@ -105,7 +102,7 @@ def figures_of(
     results: Results, each: Conversation, colours: Mapping[str, str]
 ) -> list[tuple[Run, TableRow]]:
     """The runs of a conversation with their figures: the cheapest first, failed ones last."""
-    rows = {row.spec: row for row in compare(results, each.comparison.kind, each.runs).rows}
+    rows = {row.spec: row for row in _compared(results, each).rows}
     best = best_of(_COLUMNS, list(rows.values()))
     pairs = []
     for run in sorted(each.runs, key=_by_cost):
@@ -118,6 +115,11 @@ def figures_of(
             line = row_of(row, colours, cells_of(_COLUMNS, row, best))
         pairs.append((run, line))
     return pairs
+
+
+def _compared(results: Results, each: Conversation) -> Comparison:
+    """The runs of a conversation, at the distance of all of them."""
+    return compare(results, each.comparison.kind, each.runs, each.comparison.lag)
 
 
 def table_of(

@@ -36,11 +36,11 @@ def figures(
     columns: Sequence[FigureColumn],
     roles: Mapping[str, Sequence[str]],
 ) -> Table:
-    """Set the figures of the strategies of a comparison, in its order: the cheapest first."""
+    """Set the figures of the strategies of a comparison: the cheapest first, named bounds last."""
     best = best_of(columns, comparison.rows)
     rows = [
         row_of(row, colours, cells_of(columns, row, best), roles.get(row.spec, ()))
-        for row in comparison.lines
+        for row in sorted(comparison.lines, key=lambda row: row.bound)
     ]
     heads = [head_of(column, _MEANINGS[column.key]) for column in columns]
     return Table((STRATEGY, *heads), tuple(rows), ordered="cost_usd")
@@ -73,7 +73,7 @@ def row_of(
     """The row of a strategy, with its marks and its roles; one that is no choice is quiet."""
     return TableRow(
         (Cell(row.label, aside=marks(row)), *cells),
-        "quiet" if row.control or not row.usable else "",
+        "quiet" if row.bound or not row.usable else "",
         Key(colours[row.spec], meaning=clean(row.spec)),
         tuple(roles),
     )

@@ -10,6 +10,7 @@ from compactlab.reports.analysis.aggregate import figures_of, replays
 from compactlab.reports.analysis.columns import (
     ARROWS_MEAN,
     BREAKS,
+    DOUBT,
     FAULTY,
     FUTURE,
     NULL,
@@ -121,7 +122,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 def unusable(rows: Sequence[Row]) -> Iterator[str]:
     """Say of rows why nobody can use them, or that one's own did nothing, and what tells more."""
-    bad = [row for row in rows if not (row.usable or row.control)]
+    bad = [row for row in rows if not (row.usable or row.bound)]
     if bad:
         reasons = [f"{name(row.label)} ({_fault(row)})" for row in bad]
         yield (f"Not usable (`compactlab explain` shows the calls): {listed(reasons)}.")
@@ -135,12 +136,12 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
 
 def _fault(row: Row) -> str:
     """Why nobody can use a strategy, in words."""
-    if row.sees_future:
-        return "sees future messages"
     if row.exceeds_window:
         share = show(row.figures["over_window"], "share")
         return f"{share} of its calls exceed the context window"
     share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
+    if row.doubtful:
+        return f"{share} of its calls are torn, and it is not known how many are in the log"
     return f"a provider would reject {share} of its calls"
 
 
@@ -180,14 +181,16 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
     meanings = {
         OVER: "exceeds the context window on some calls. A provider would reject these calls, so "
         "its cost and its fact recall cannot be attained.",
-        NULL: "a control (null strategy), not a candidate.",
-        FAULTY: "a provider would reject more of its calls than of keep_all's (without keep_all, "
-        f"than of the lowest share), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "
+        NULL: "a bound (null strategy), not a candidate.",
+        FAULTY: "a provider would reject more of its calls than are torn in the log as it was "
+        f"sent (keep_all shows them), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "
         "result without its call, a call without its result, or an empty prompt.",
-        FUTURE: "sees future messages; no real strategy does.",
+        DOUBT: "it is not known whether a provider would reject its calls: keep_all, which shows "
+        "how many are torn in the log itself, is not there.",
+        FUTURE: "a bound that sees future messages; no real strategy does.",
         BREAKS: _breaks(rows),
-        PLAYED: "as recorded, as far as the log shows. The log has no requests for its summaries, "
-        "so its cost excludes them, and it is no candidate.",
+        PLAYED: "as recorded, as far as the log shows; a summary costs what the log bills for it. "
+        "No candidate.",
     }
     replayed = any(len(each.cases) > each.conversations for each in compared)
     averaged = ", of each the mean of its replays" if replayed else ""

@@ -14,14 +14,8 @@ from typing import Any
 from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.columns import ARROWS, TIMES
-from compactlab.reports.analysis.comparison import (
-    Comparison,
-    comparisons,
-    label,
-    model_names,
-    told_apart,
-    window,
-)
+from compactlab.reports.analysis.comparison import Comparison, comparisons, label
+from compactlab.reports.analysis.scope import model_names, told_apart, window
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.charts.sensitivity import sensitivity

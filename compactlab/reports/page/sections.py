@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import MEMORY, columns
-from compactlab.reports.analysis.comparison import Comparison, Row, scope
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.contrast import Contrast
+from compactlab.reports.analysis.scope import scope
+from compactlab.reports.analysis.strength import points
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import own_specs
 from compactlab.reports.charts.gallery import ROWS, drawn, gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.brief import picks
+from compactlab.reports.page.bounds import bounds
+from compactlab.reports.page.brief import POINTS, shown
 from compactlab.reports.page.conversations import (
     BUDGET,
     Conversation,
@@ -40,11 +44,13 @@ from compactlab.reports.page.views import BUDGET as ROOM
 from compactlab.reports.page.views import Compactions, views
 from compactlab.reports.render.document import (
     Block,
+    Cell,
     Column,
     Custom,
     Folded,
     Heading,
     Key,
+    Sentences,
     Table,
     TableRow,
     Terms,
@@ -52,7 +58,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.document import Chart as Drawing
-from compactlab.reports.render.text import capitalised, clean, counted, show
+from compactlab.reports.render.text import MINUS, NONE, capitalised, clean, counted, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.results import Results
 
@@ -114,9 +120,10 @@ _ALONE = (
 
 @dataclass(frozen=True)
 class Front:
-    """The first screen of a comparison: what matters as a table, and beside it the main chart."""
+    """The first screen: what matters as a table with the bounds, and beside it the main chart."""
 
     table: Table
+    bounds: Sentences
     chart: Drawing | None
 
 
@@ -153,7 +160,8 @@ def section(
     if comparison.rows:
         front = next(iter(charts.pop("front", ())), None)
         main = front if isinstance(front, Drawing) else None
-        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), main))
+        beside = sentences(bounds(comparison), "quiet", bullets=False)
+        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), beside, main))
     if comparison.rows:
         yield from _strategies(comparison, colours, advice, anchor, legend)
         yield from _tested(comparison, colours, anchor, shown_specs)
@@ -206,15 +214,36 @@ def _part(
 
 def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
     """The strategies that matter, with the figures that decide."""
-    chosen = picks(advice)
     known = [c for c in columns(comparison) if c.key in _DECIDING]
-    shown = sorted(known, key=lambda column: _DECIDING.index(column.key))
-    best = best_of(shown, comparison.rows)
+    heads = sorted(known, key=lambda column: _DECIDING.index(column.key))
+    best = best_of(heads, comparison.strategies)
+    # The interval is of the difference, and stands beside it.
+    compared = any(advice.recalled(row) for row in comparison.rows)
+    behind = 1 + next((n for n, each in enumerate(heads) if each.key == "recall"), 0)
+
+    def with_difference(row: Row) -> list[Cell]:
+        cells = cells_of(heads, row, best)
+        difference = [_difference(advice.recalled(row))] * compared
+        return [*cells[:behind], *difference, *cells[behind:]]
+
     rows = [
-        row_of(row, colours, cells_of(shown, row, best), [role] if role else [])
-        for row, role in chosen
+        row_of(row, colours, with_difference(row), [role] if role else [])
+        for row, role in shown(advice)
     ]
-    return Table((STRATEGY, *map(head_of, shown)), tuple(rows), ordered="cost_usd")
+    columns_ = [*map(head_of, heads)]
+    columns_[behind:behind] = [Column(POINTS, key="recall_points", better="higher")] * compared
+    return Table((STRATEGY, *columns_), tuple(rows), ordered="cost_usd")
+
+
+def _difference(contrast: Contrast | None) -> Cell:
+    """A difference of recall in points, with its interval."""
+    if contrast is None or contrast.estimate is None:
+        return Cell(NONE)
+    text, _, span = points(contrast).partition(" ")
+    return Cell(
+        text.replace("-", MINUS), f"{contrast.estimate:.6g}", contrast.estimate,
+        aside=span.replace("-", MINUS),
+    )  # fmt: skip
 
 
 def _tested(
@@ -284,7 +313,7 @@ def _strategies(
         )
         title = f"Rules of the contract that strategies break on purpose: {len(pairs)} strategies"
         rules = (Folded(title, (Terms(pairs),)),)
-    title = f"All {counted(len(comparison.rows), 'strategy')}"
+    title = f"All {counted(len(comparison.strategies), 'strategy')}"
     yield from _part(title, _ALL, (table, reading, *rules), anchor, "strategies")
 
 
@@ -350,8 +379,8 @@ def chief(advice: Advice) -> Collection[str]:
         return [row.spec for row in rows]
     front: Sequence[Row] = advice.comparison.front
     if not front:
-        front = [row for row in rows if not row.control and not row.as_recorded][:_INSTEAD]
+        front = [row for row in rows if not row.bound and not row.as_recorded][:_INSTEAD]
     others = (advice.reference, advice.advised)
     return [
-        row.spec for row in rows if row in front or row.control or row.as_recorded or row in others
+        row.spec for row in rows if row in front or row.bound or row.as_recorded or row in others
     ]

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compactlab.reports.analysis.columns import columns, marks
-from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.scope import scope
+from compactlab.reports.page.bounds import bounds
 from compactlab.reports.page.notes import (
     NOTHING,
     Failure,
@@ -85,13 +87,13 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
                     f"{name(row.label)} {marks(row)}".strip(),
                     *(each.cell(row.figures) for each in shown),
                 ),
-                "" if row.usable and not row.control else "quiet",
+                "" if row.usable and not row.bound else "quiet",
             )
-            for row in comparison.lines
+            for row in sorted(comparison.lines, key=lambda row: row.bound)
         ]
         yield Table((Column("strategy", words=True), *heads), tuple(lines), stacked=True)
         yield from preserved(comparison)
-    yield sentences([*verdict(comparison), *notes(comparison)])
+    yield sentences([*bounds(comparison), *verdict(comparison), *notes(comparison)])
 
 
 def _failed(failed: Sequence[Failure]) -> Iterator[Block]:

@@ -13,6 +13,7 @@ from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Ro
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
 from compactlab.reports.analysis.tests import ALPHA
+from compactlab.reports.page.bounds import window_on
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
@@ -59,12 +60,33 @@ def recorded(comparison: Comparison) -> Iterator[str]:
     row, log = comparison.row("as_recorded"), comparison.recorded_bill
     if row is None or log is None:
         return
+    least = "at least " if row.value("tokens_passed_over") else ""
     yield (
-        f"The logs' own usage costs {dollars(log.cost)} USD at the same prices; replayed, "
+        f"The logs' own usage costs {least}{dollars(log.cost)} USD at the same prices; replayed, "
         f"as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone the replay "
         f"costs {times(1 + log.difference)} the logs. Differences in cost of up to "
         f"{log.deviation:.1%} are within this deviation and are not called differences."
     )
+
+
+def unpaid(row: Row) -> int:
+    """Compactions without a request for a summary; 0 where either was not counted."""
+    total = 0.0
+    for group in replays(row.runs):
+        counts = [[run.metrics.get(name) for name in ("compactions", "summaries")] for run in group]
+        gaps = [made - paid for made, paid in counts if made is not None and paid is not None]
+        total += max(0.0, fmean(gaps)) if gaps else 0.0
+    return round(total)
+
+
+def for_nothing(comparison: Comparison) -> Iterator[str]:
+    """Say which recorded compactions no log bills."""
+    row = comparison.row("as_recorded")
+    if row is not None and (number := unpaid(row)):
+        yield (
+            f"The logs do not say what {number:,} of {row.value('compactions'):,.0f} compactions "
+            "cost: as_recorded makes them for nothing."
+        )
 
 
 def _prompts(row: Row) -> int:
@@ -87,6 +109,11 @@ class _Verdict:
             yield from self.closed_loop(self.advice.choices)
         elif not self.candidates:
             yield self.controls_only()
+        elif self.comparison.undecided:
+            yield (
+                f"In {self.these}, it is not known which strategies are usable: keep_all is not "
+                "there, which shows what is torn in the log itself."
+            )
         elif idle := [row for row in self.candidates if row.usable]:
             yield (
                 f"In {self.these}, compaction is not needed: {self.names(idle)} never compacted, "
@@ -95,6 +122,7 @@ class _Verdict:
         else:
             yield self.none_usable()
         yield from recorded(self.comparison)
+        yield from for_nothing(self.comparison)
         yield from tokens_and_money(self.comparison)
         yield from self.worse_than_random()
         yield from strength(self.advice, self.these)
@@ -105,14 +133,15 @@ class _Verdict:
         if still is not None:
             yield (
                 f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {dollars(still.value('cost_usd'))} USD. No strategy "
-                f"that compacts costs less. The cheapest of these is {self.offer(cheapest)}."
+                f"context window and costs {dollars(still.value('cost_usd'))} USD. No usable "
+                "strategy that compacts costs less. The cheapest of these is "
+                f"{self.offer(cheapest)}."
             )
             return
         if self.advice.silent == "controls":
             # Nothing tells remembering from forgetting, so recall is no argument.
             yield self.recommendation()
-            yield f"The cheapest usable strategy is {self.price(cheapest)}."
+            yield f"The cheapest{self.among} is {self.price(cheapest)}."
             return
         yield self.front()
         if self.advice.silent in ("", "few") and not self.advice.proven:
@@ -127,11 +156,10 @@ class _Verdict:
         about = self.about_recall()
         if len(steps) < 2:
             return (
-                "Trade-off: no usable strategy recalls more than the cheapest, "
+                f"Trade-off: no usable strategy recalls more than the cheapest{self.of}, "
                 f"{self.step(steps[0])}.{about}"
             )
-        choices = counted(len(self.advice.choices), "usable strategy")
-        text = f"Trade-off: {len(steps)} of {choices} are on the Pareto front"
+        text = f"Trade-off: {len(steps)} of {self.usable} are on the Pareto front"
         if knee is None:
             return f"{text}, from {self.step(steps[0])} to {self.step(steps[-1])}.{about}"
         return f"{text}. Its knee, beyond which recall costs more, is {self.step(knee)}.{about}"
@@ -151,19 +179,16 @@ class _Verdict:
                 f"more than {self.than}. The cheapest of them is {self.offer(row)}."
             )
         return (
-            f"In {self.these}, the cheapest usable strategy that recalls at least {ENOUGH:.0%} is "
+            f"In {self.these}, the cheapest{self.among} that recalls at least {ENOUGH:.0%} is "
             f"{self.offer(row)}."
         )
 
     def about_reference(self) -> Iterator[str]:
-        """What the reference is, and why it is not keep_all; that is an upper bound of recall."""
+        """What the reference is where it is not keep_all, whose bill cannot be had."""
         reference, whole = self.advice.reference, self.comparison.row("keep_all")
         if reference is None or whole is None or whole.usable:
             return
-        yield (
-            f"Reference: {name(reference.label)}, {self.reference_is(reference)}. keep_all"
-            f"{self.recall_of(whole, ' (', ')')} exceeds the context window."
-        )
+        yield f"Reference: {name(reference.label)}, {self.reference_is(reference)}."
 
     def reference_is(self, row: Row) -> str:
         """Why others are compared with it."""
@@ -197,7 +222,7 @@ class _Verdict:
                     "without content lose"
                 )
             return (
-                f"Choose {self.offer(advised)}. It is the cheapest usable strategy that is shown "
+                f"Choose {self.offer(advised)}. It is the cheapest{self.among} that is shown "
                 f"to recall at least {ENOUGH:.0%}{kept} (one-sided at {100 * ALPHA:g}%, all "
                 f"{counted(len(self.advice.choices), 'choice')} together)."
             )
@@ -206,16 +231,17 @@ class _Verdict:
     def why_none(self) -> str:
         """Why none is recommended, and what would make it tell."""
         advice, comparison = self.advice, self.comparison
-        wanted = f"{comparison.wanted_lag:,} tokens"
+        wanted = f"{comparison.lag:,} tokens"
         choices = counted(len(advice.choices), "usable strategy")
         reasons = {
             "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
-            "what strategies forget. Longer conversations would",
+            "what strategies forget. Longer conversations would, or a shorter --distance",
             "inferred": "needs are inferred from recorded actions. They show whether summaries "
             "differ from summaries without content, and not whether enough is recalled. Labelled "
             "facts would",
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
+            "bounds": "a bound is missing, so it is not known what the others are to be held to",
             "few": f"other conversations may differ. To show which of {choices} recall at least "
             f"{ENOUGH:.0%} takes {advice.needed} or more conversations with facts needed {wanted} "
             f"later (here: {advice.conversations:,}), or fewer strategies",
@@ -301,7 +327,23 @@ class _Verdict:
     @property
     def candidates(self) -> list[Row]:
         """What one might choose: no controls, and not what is in use already."""
-        return [row for row in self.comparison.rows if not row.control and not row.as_recorded]
+        return [row for row in self.comparison.strategies if not row.as_recorded]
+
+    @property
+    def usable(self) -> str:
+        """How many strategies are usable."""
+        return counted(len(self.advice.choices), "usable strategy")
+
+    @property
+    def of(self) -> str:
+        """Of which strategies one is the cheapest, where some cannot be used."""
+        every = len(self.advice.choices) == len(self.candidates)
+        return "" if every else f" of {self.usable}"
+
+    @property
+    def among(self) -> str:
+        """The same, named in any case."""
+        return self.of or " usable strategy"
 
     @property
     def these(self) -> str:
@@ -342,7 +384,7 @@ class _Verdict:
             return sentence
         if keep_all.usable:
             return f"{sentence} In {self.these}, keep_all stayed within the context window."
-        return f"{sentence} In {self.these}, keep_all {_exceeds(keep_all)}."
+        return f"{sentence} In {self.these}, keep_all exceeded {window_on(keep_all)}."
 
     def none_usable(self) -> str:
         """Where no candidate kept to the rules, who came nearest to it."""
@@ -350,13 +392,14 @@ class _Verdict:
             f"In {self.these}, no candidate strategy kept every prompt valid and within the "
             "context window"
         )
-        did = [row for row in self.comparison.rows if row.usable and row.name in WHOLE]
+        every = (*self.comparison.rows, *self.comparison.bounds)
+        did = [row for row in every if row.usable and row.name in WHOLE]
         if did:
             none += f" ({self.names(did)} did)"
         best = self.advice.nearest
         if best is None:
             return f"{none}."
-        return f"{none}. The nearest is {self.offer(best)}. It {_exceeds(best)}."
+        return f"{none}. The nearest is {self.offer(best)}. It exceeded {window_on(best)}."
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when missed facts have consequences."""
@@ -389,10 +432,3 @@ class _Verdict:
         ]
         if worse:
             yield (f"More expensive than random_keep, and with a lower recall: {listed(worse)}.")
-
-
-def _exceeds(row: Row) -> str:
-    """On how many of its calls, in all replays, a strategy exceeds the window."""
-    over = sum(run.metrics["overflows"] or 0 for run in row.runs)
-    calls = counted(sum(len(run.calls) for run in row.runs), "call")
-    return f"exceeded the context window on {over:,.0f} of {calls}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from types import MappingProxyType
 
-from compactlab.reports.analysis.comparison import Case, case_of, label, title_of
+from compactlab.reports.analysis.comparison import Case, case_of, label
+from compactlab.reports.analysis.scope import title_of
 from compactlab.reports.explain.compaction import Piece, View, said_in, view_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.experiment.parquet import NO_ROWS

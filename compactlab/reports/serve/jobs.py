@@ -40,14 +40,14 @@ class Step:
     name, title
         What it is called in addresses, and on the page.
     words
-        The command's words, of the folder, in which the transcript is, and what was chosen.
+        The command's words, of the folder to write into, the transcript, and what was chosen.
     page
         The page that it writes, below the folder.
     """
 
     name: str
     title: str
-    words: Callable[[Path, str], Sequence[str]]
+    words: Callable[[Path, Path, str], Sequence[str]]
     page: str
 
 
@@ -74,10 +74,20 @@ class Progress:
 
 
 class Job:
-    """All steps on one transcript; started with :meth:`start`, in a thread of its own."""
+    """All steps on one transcript; started with :meth:`start`, in a thread of its own.
 
-    def __init__(self, steps: Sequence[Step], folder: TemporaryDirectory[str], chosen: str) -> None:
+    The transcript is the one in the folder, or ``log``, which is left where it is.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        folder: TemporaryDirectory[str],
+        chosen: str,
+        log: Path | None = None,
+    ) -> None:
         self._folder, self._chosen = folder, chosen
+        self._transcript = log or Path(folder.name) / TRANSCRIPT
         self.steps = [Progress(step) for step in steps]
         self._stopped = threading.Event()
         self._process: subprocess.Popen[str] | None = None
@@ -124,7 +134,7 @@ class Job:
 
     def _do(self, each: Progress, folder: Path) -> None:
         each.state = "running"
-        code = self._call(each, folder, each.step.words(folder, self._chosen))
+        code = self._call(each, folder, each.step.words(folder, self._transcript, self._chosen))
         written = folder / each.step.page
         if self._stopped.is_set():
             each.state = "stopped"

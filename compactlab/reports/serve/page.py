@@ -24,17 +24,18 @@ _INTRODUCTION = (
 
 @dataclass(frozen=True)
 class Drop:
-    """What can be chosen, and the largest file in bytes."""
+    """What can be chosen, the largest file in bytes, and what logs are called."""
 
     choices: Sequence[str]
     limit: int
+    logs: Sequence[str] = ()
 
 
-def page(choices: Sequence[str], limit: int) -> bytes:
+def page(choices: Sequence[str], limit: int, logs: Sequence[str] = ()) -> bytes:
     """Set the page."""
     blocks = (
         Heading(_TITLE, 1),
         sentences(_INTRODUCTION, "important", bullets=False),
-        Custom("serve.html.j2", Drop(choices, limit)),
+        Custom("serve.html.j2", Drop(choices, limit, logs)),
     )
     return html.write(Document(blocks), COLOURS, _SCRIPTS, _ALLOWED).encode()

@@ -54,15 +54,25 @@ class Server(ThreadingHTTPServer):
         0 for any that is free.
     limit
         Bytes of the largest transcript.
+    logs
+        Transcripts of this machine that may be asked for, by their numbers in this list.
     """
 
     daemon_threads = True
 
     def __init__(
-        self, page: bytes, steps: Sequence[Step], choices: Collection[str], port: int, limit: int
+        self,
+        page: bytes,
+        steps: Sequence[Step],
+        choices: Collection[str],
+        port: int,
+        limit: int,
+        *,
+        logs: Sequence[Path] = (),
     ) -> None:
         super().__init__((ADDRESS, port), _Handler)
         self.page, self._steps, self.choices = page, steps, tuple(choices)
+        self.logs = tuple(logs)
         self.guard = Guard(self.server_address[1], secrets.token_urlsafe(32), limit)
         self.job: Job | None = None
         self._lock = threading.Lock()
@@ -72,10 +82,12 @@ class Server(ThreadingHTTPServer):
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
-    def take(self, read: Callable[[Path], bool], chosen: str) -> bool | None:
+    def take(
+        self, read: Callable[[Path], bool], chosen: str, log: Path | None = None
+    ) -> bool | None:
         """Begin with a transcript that is read into a file; None while another one is worked on.
 
-        False if it broke off.
+        False if it broke off. ``log`` is worked on instead, if it is named.
         """
         if not self._lock.acquire(blocking=False):
             return None
@@ -91,7 +103,7 @@ class Server(ThreadingHTTPServer):
             if not whole:
                 folder.cleanup()
                 return False
-            self.job = Job(self._steps, folder, chosen)
+            self.job = Job(self._steps, folder, chosen, log)
             self.job.start()
             return True
         finally:
@@ -133,7 +145,13 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := self.server.guard.origin(self.headers):
             self._refuse(refusal)
         elif name == TRANSCRIPT:
-            self._take()
+            length = self.server.guard.body(self.headers)
+            if isinstance(length, Refusal):
+                self._refuse(length)
+            else:
+                self._take(partial(self._read, length))
+        elif name == "log":
+            self._take_log()
         elif name == "stop":
             self.server.stop()
             self._json(self.server.job.data() if self.server.job else _IDLE)
@@ -151,16 +169,26 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(_NO_TOKEN)
         return name
 
-    def _take(self) -> None:
-        length = self.server.guard.body(self.headers)
-        if isinstance(length, Refusal):
-            self._refuse(length)
-            return
-        given = parse_qs(self.path.partition("?")[2]).get("strategy", [self.server.choices[0]])
-        if given[0] not in self.server.choices:
+    def _take_log(self) -> None:
+        """Begin with a log of the list, which a request names by its number."""
+        (number,) = self._given().get("number", [""])[:1]
+        logs = self.server.logs
+        if not (number.isascii() and number.isdigit() and len(number) < 9):
+            number = str(len(logs))
+        if int(number) < len(logs):
+            self._take(lambda _: True, logs[int(number)])
+        else:
+            self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no log of that number"))
+
+    def _given(self) -> dict[str, list[str]]:
+        return parse_qs(self.path.partition("?")[2])
+
+    def _take(self, read: Callable[[Path], bool], log: Path | None = None) -> None:
+        (chosen,) = self._given().get("strategy", [self.server.choices[0]])[:1]
+        if chosen not in self.server.choices:
             self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no such strategy to choose"))
             return
-        taken = self.server.take(partial(self._read, length), given[0])
+        taken = self.server.take(read, chosen, log)
         if taken is None:
             self._refuse(_BUSY)
         elif not taken:

@@ -19,11 +19,17 @@ const frameOf = (step) => {
 
 const serve = (place) => {
   const find = (query) => place.querySelector(query);
-  const [told, list, stop, results, drop, input] =
-    [".told", ".steps", ".stop", ".results", ".drop", "input"].map(find);
+  const [told, list, stop, results, drop, input, take] =
+    [".told", ".steps", ".stop", ".results", ".drop", "input", ".take"].map(find);
   const limit = Number(place.dataset.limit);
   let shown = new Set();
+  let dropped = true; // and not taken from the list of logs, which stay
   let turn = 0; // a transcript, or the end of one, begins a turn: answers to earlier ones are late
+
+  const lock = (busy) => {
+    input.disabled = busy;
+    if (take) take.disabled = busy;
+  };
 
   const tell = (state) => {
     list.replaceChildren(...state.steps.map((step) => make("li", { className: step.state },
@@ -36,8 +42,8 @@ const serve = (place) => {
       }
     }
     stop.hidden = !state.running;
-    input.disabled = state.running;
-    if (!state.running && state.steps.length) told.textContent = "The transcript is deleted. Save what you want to keep: it goes with this server.";
+    lock(state.running);
+    if (!state.running && state.steps.length) told.textContent = `${dropped ? "The transcript is deleted. " : ""}Save what you want to keep: it goes with this server.`;
   };
 
   const ask = async (name, options = {}) => {
@@ -48,7 +54,7 @@ const serve = (place) => {
 
   const wrong = (error) => {
     stop.hidden = true;
-    input.disabled = false;
+    lock(false);
     told.textContent = error instanceof TypeError ? "The server does not answer: has it been stopped?" : error.message;
   };
 
@@ -63,22 +69,26 @@ const serve = (place) => {
     }
   };
 
-  const send = async (files) => {
+  const send = (files) => {
     if (input.disabled || !files.length) return;
     const [file] = files;
     if (files.length > 1) return wrong(new Error("One transcript at a time, please."));
     if (file.size > limit) return wrong(new Error(`${file.name} is larger than ${Math.round(limit / 1e6)} MB: audit it with the command, or raise --limit.`));
+    dropped = true;
+    begin(file.name, "transcript?", { headers: { "Content-Type": "application/octet-stream" }, body: file });
+  };
+
+  const begin = async (name, address, options) => {
     shown = new Set();
     results.replaceChildren();
     list.replaceChildren();
-    input.disabled = true;
+    lock(true);
     turn += 1;
-    told.textContent = `Reading ${file.name} ...`;
+    told.textContent = `Reading ${name} ...`;
     try {
-      const chosen = encodeURIComponent(find("select").value);
-      const headers = { "Content-Type": "application/octet-stream" };
-      tell(await ask(`transcript?strategy=${chosen}`, { method: "POST", headers, body: file }));
-      told.textContent = file.name;
+      const chosen = encodeURIComponent(find("select[aria-label=strategy]").value);
+      tell(await ask(`${address}strategy=${chosen}`, { method: "POST", ...options }));
+      told.textContent = name;
       follow(turn);
     } catch (error) {
       wrong(error);
@@ -86,6 +96,11 @@ const serve = (place) => {
   };
 
   input.addEventListener("change", () => send(input.files));
+  take?.addEventListener("click", () => {
+    const logs = find(".logs");
+    dropped = false;
+    begin(logs.selectedOptions[0].textContent, `log?number=${logs.value}&`, {});
+  });
   stop.addEventListener("click", () => {
     turn += 1;
     ask("stop", { method: "POST" }).then(tell, wrong);

@@ -34,7 +34,7 @@ const settings = (place) => {
     const facts = data.heads.flatMap((head, i) => line(head, each.cells[i]));
     if (tuned.keep_all !== null) facts.push(...line("keep_all, USD", tuned.keep_all));
     if (each.marked) facts.push(...line("of all settings", each.marked));
-    const paste = each.paste ? [make("p", {}, `In ${each.file}:`), make("pre", {}, each.paste)] : [];
+    const paste = each.paste ? [make("p", {}, `${each.condition} In ${each.file}:`), make("pre", {}, each.paste)] : [];
     const caption = make("p", { className: "quiet" }, "Cost with recovery of each setting, from 0.");
     shown.replaceChildren(barsOf(tuned.settings, n), caption, make("h3", {}, each.name), make("dl", {}, ...facts), ...paste);
   };

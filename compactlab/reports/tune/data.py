@@ -48,6 +48,7 @@ def _of(tuned: Tuned) -> dict[str, Any]:
         "best": _spec(tuned, tuned.best),
         "may_be_cheapest": _specs(tuned, tuned.interval),
         "within_margin": _specs(tuned, tuned.flat),
+        "candidate": _spec(tuned, tuned.candidate),
         "advised": _spec(tuned, tuned.advised),
         "knee": _spec(tuned, tuned.knee),
         "held_out": _held(tuned, tuned.held_out),

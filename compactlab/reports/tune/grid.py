@@ -59,5 +59,6 @@ def _setting(
         "recovery": float(f"{tried.recovery:.6g}"),
         "marked": marked(tuned, place),
         "file": pasted.file if pasted else "",
+        "condition": pasted.condition if pasted else "",
         "paste": "\n".join(pasted.lines) if pasted else "",
     }

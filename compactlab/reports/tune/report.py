@@ -148,24 +148,64 @@ def verdict(tuned: Tuned) -> Iterator[str]:
             f"{tuned.lag:,} tokens ago or earlier must be met, and the most is {most}."
         )
         return
-    chosen, own = tuned.tried[place], tuned.tried[tuned.own]
-    if place == tuned.own:
+    yield from _keep(tuned) if place == tuned.own else _take(tuned, place)
+
+
+def _keep(tuned: Tuned) -> Iterator[str]:
+    """Why nothing is to be changed."""
+    own, candidate = tuned.tried[tuned.own], tuned.candidate
+    kept = f"Keep your setting, {called(tuned, tuned.own)}"
+    if candidate is None or candidate == tuned.own:
         yield (
-            f"Leave it as it is: {called(tuned, place)} costs {dollars(chosen.recovery)} USD with "
-            f"recovery, {_of_all(tuned, place)}."
+            f"{kept}: it costs {dollars(own.recovery)} USD with recovery, "
+            f"{_of_all(tuned, tuned.own)}."
         )
         return
-    told = "By cost alone, set" if tuned.inferred else "Set"
-    yield (
-        f"{told} {called(tuned, place)}: {dollars(chosen.recovery)} USD with recovery, "
-        f"{_of_all(tuned, place)}; {called(tuned, tuned.own)} costs {dollars(own.recovery)} USD."
-    )
+    yield f"{kept}: {counted(tuned.choice.conversations, 'session')} cannot show a better one."
+    yield _here(tuned, candidate)
     yield _saves(tuned)
-    if chosen.missed is not None and own.missed is not None:
-        yield (
-            f"It misses {show(chosen.missed.value, 'share')} of the needs last stated "
-            f"{tuned.lag:,} tokens ago or earlier, its own rule {show(own.missed.value, 'share')}."
+    if missed := _misses(tuned, candidate):
+        yield f"It misses {missed}."
+
+
+def _take(tuned: Tuned, place: int) -> Iterator[str]:
+    """What to set: what it saves where it had no say, and what it misses."""
+    missed = _misses(tuned, place)
+    lead = f"Set {called(tuned, place)}: "
+    saving = tuned.saving
+    if saving is not None and saving.low is not None and saving.high is not None and saving.cheaper:
+        lead += (
+            f"in sessions that had no say in the choice it costs {_change(saving.value)} your "
+            f"setting (95 % interval {_signed(saving.low)} to {_signed(saving.high)})"
         )
+        yield f"{lead}{f', and misses {missed}' if missed else ''}."
+        yield _here(tuned, place)
+        return
+    yield f"{lead}it keeps to the limit, and your setting, {called(tuned, tuned.own)}, does not."
+    yield _here(tuned, place)
+    yield _saves(tuned)
+    if missed:
+        yield f"It misses {missed}."
+
+
+def _here(tuned: Tuned, place: int) -> str:
+    """What a setting costs in the sessions that were replayed, and what the own rule costs."""
+    cost, own = tuned.tried[place].recovery, tuned.tried[tuned.own].recovery
+    return (
+        f"In these sessions {called(tuned, place)} costs {dollars(cost)} USD with recovery, "
+        f"{_of_all(tuned, place)}; {called(tuned, tuned.own)} costs {dollars(own)} USD."
+    )
+
+
+def _misses(tuned: Tuned, place: int) -> str:
+    """Which needs a setting misses, and its own rule; "" where nothing is needed."""
+    missed, own = tuned.tried[place].missed, tuned.tried[tuned.own].missed
+    if missed is None or own is None:
+        return ""
+    return (
+        f"{show(missed.value, 'share')} of the needs last stated {tuned.lag:,} tokens ago or "
+        f"earlier (your setting: {show(own.value, 'share')})"
+    )
 
 
 def _of_all(tuned: Tuned, place: int) -> str:
@@ -419,12 +459,14 @@ def _marked(tuned: Tuned, place: int) -> str:
 
 
 def _paste(tuned: Tuned) -> Iterator[Block]:
-    if tuned.advised is None or not tuned.acts:
+    taken = tuned.advised
+    if taken is None or taken == tuned.own or not tuned.acts:
         return
-    yield from _pasted(tuned, tuned.advised, "To set it")
-    # Without a limit on memory the knee is the other one to choose from.
-    if tuned.inferred and tuned.knee is not None and tuned.knee != tuned.advised:
-        yield from _pasted(tuned, tuned.knee, f"Or, for {called(tuned, tuned.knee)},")
+    yield from _pasted(tuned, taken, "To set it")
+    # Without a limit on memory the knee is the other one to choose from, if it is shown to save.
+    knee = tuned.knee if tuned.inferred else None
+    if knee is not None and knee != taken and tuned.tried[knee].of_own.cheaper:
+        yield from _pasted(tuned, knee, f"Or, for {called(tuned, knee)},")
 
 
 def _pasted(tuned: Tuned, place: int, why: str) -> Iterator[Block]:
@@ -436,7 +478,8 @@ def _pasted(tuned: Tuned, place: int, why: str) -> Iterator[Block]:
             )
         return
     if pasted.lines:
-        yield sentences([f"{why} in {pasted.client}, in {pasted.file}:"], bullets=False)
+        where = f"{why} in {pasted.client}, in {pasted.file}:"
+        yield sentences([pasted.condition, where], bullets=False)
         yield Code(pasted.lines)
     yield sentences([*pasted.remarks, f"Source: {pasted.source}."], "quiet")
 

@@ -16,6 +16,10 @@ from typing import Any
 _SUMMARY, _BUFFER, _SMALLEST = 20_000, 13_000, 100_000
 # Users found that 2.1.221 does not compact at all if the setting is below this.
 _DOUBTFUL = 200_000
+_IGNORED = (
+    "Claude Code only compacts earlier by this, never later, and some versions ignore it "
+    "(anthropics/claude-code#64773, #82761): see in /context after a restart."
+)
 _CODEX_SHARE = 0.9  # of the window: a larger limit is cut to it
 _CODEX_WINDOW = 272_000  # the largest that Codex takes for a model of OpenAI (its list of models)
 _OPENCODE_ANSWER = 32_000  # the longest answer that OpenCode keeps free, unless told otherwise
@@ -48,6 +52,7 @@ class Pasted:
     lines: tuple[str, ...]  # empty if the setting cannot be expressed
     remarks: tuple[str, ...] = ()
     source: str = ""
+    condition: str = ""  # where the client ignores the lines
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
@@ -57,11 +62,12 @@ class Pasted:
             "lines": list(self.lines),
             "remarks": list(self.remarks),
             "source": self.source,
+            "condition": self.condition,
         }
 
 
-Lines = tuple[tuple[str, ...], tuple[str, ...]]
-"""Lines to paste, and remarks."""
+Lines = tuple[tuple[str, ...], tuple[str, ...]] | tuple[tuple[str, ...], tuple[str, ...], str]
+"""Lines to paste, remarks, and where the client ignores the lines."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,8 @@ class Client:
 
     def pasted(self, trigger: int, model: Model) -> Pasted:
         """What to paste for a trigger."""
-        lines, remarks = self.write(trigger, model)
-        return Pasted(self.name, self.file, lines, remarks, self.source)
+        lines, remarks, *condition = self.write(trigger, model)
+        return Pasted(self.name, self.file, lines, remarks, self.source, *condition)
 
 
 def _json(value: Mapping[str, Any]) -> tuple[str, ...]:
@@ -93,21 +99,19 @@ def _claude_code(trigger: int, model: Model) -> Lines:
     setting = trigger + _claude_code_free(model)
     if setting >= model.window:
         return (), ("That is its own rule: nothing to set.",)
-    share = -(-100 * trigger // (model.window - min(model.answer or _SUMMARY, _SUMMARY)))
-    other = f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={share}"
-    if setting < _SMALLEST:
-        remark = f"CLAUDE_CODE_AUTO_COMPACT_WINDOW is raised to {_SMALLEST:,}, so it cannot say so"
-        return _json({"env": dict([other.split("=")])}), (f"{remark} little.",)
-    remarks = [
-        f"It compacts {_claude_code_free(model):,} tokens below this window: "
-        "what a summary may take, and 13,000."
-    ]
     if setting < _DOUBTFUL:
-        remarks.append(
-            "Users of 2.1.221 found that windows from 100,000 to 199,999 turn compaction off. If "
-            f"/context shows no compaction, set {other} instead and leave the window alone."
+        share = -(-100 * trigger // (model.window - min(model.answer or _SUMMARY, _SUMMARY)))
+        remark = (
+            f"CLAUDE_CODE_AUTO_COMPACT_WINDOW={setting} would be raised to {_SMALLEST:,}."
+            if setting < _SMALLEST
+            else f"Not CLAUDE_CODE_AUTO_COMPACT_WINDOW={setting}: users of 2.1.221 found that "
+            f"windows from {_SMALLEST:,} to {_DOUBTFUL - 1:,} turn compaction off."
         )
-    return _json({"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(setting)}}), tuple(remarks)
+        return _json({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}}), (remark,), _IGNORED
+    return _json({"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(setting)}}), (
+        f"It compacts {_claude_code_free(model):,} tokens below this window: "
+        "what a summary may take, and 13,000.",
+    )
 
 
 def _codex_limit(model: Model) -> int:
@@ -162,10 +166,17 @@ def _pi(trigger: int, model: Model) -> Lines:
 
 def _openclaw(trigger: int, model: Model) -> Lines:
     compaction = {"reserveTokensFloor": _reserve(model, trigger)}
-    remark = "As of 2026.1.29."
-    if 4 * _reserve(model, trigger) > model.window:
-        remark += " Later versions cap the reserve at a quarter of the window, so not there."
-    return _json({"agents": {"defaults": {"compaction": compaction}}}), (remark,)
+    lines = _json({"agents": {"defaults": {"compaction": compaction}}})
+    if 4 * _reserve(model, trigger) <= model.window:
+        return lines, ()
+    return (
+        lines,
+        (),
+        (
+            "OpenClaw later than 2026.1.29 caps the reserve at a quarter of the window, so "
+            f"it compacts at {model.window - model.window // 4:,} tokens."
+        ),
+    )
 
 
 def _gemini(trigger: int, model: Model) -> Lines:

@@ -167,9 +167,21 @@ class Tuned:
         return tuple(map(int, np.flatnonzero(self.choice.within(self.asked.margin))))
 
     @cached_property
-    def advised(self) -> int | None:
-        """The place of the setting to take: of these, the one that misses least."""
+    def candidate(self) -> int | None:
+        """The place of the one of these that misses least: what these sessions would choose."""
         return self.choice.advised()
+
+    @cached_property
+    def advised(self) -> int | None:
+        """The place of the setting to take; None if none keeps to the limit.
+
+        That is the strategy as it was given, unless another one is shown to be cheaper in sessions
+        that had no say in it, or keeps to a limit that the own rule breaks.
+        """
+        if self.candidate is None or not self.choice.allowed()[self.own]:
+            return self.candidate
+        shown = self.saving is not None and self.saving.cheaper
+        return self.candidate if shown else self.own
 
     @cached_property
     def spiral(self) -> tuple[int, int, float] | None:

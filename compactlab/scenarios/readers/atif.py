@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Content, Given, Tokens, compact, given, parts
+from compactlab.scenarios.readers.blocks import (
+    Content,
+    Given,
+    Tokens,
+    as_summary,
+    compact,
+    given,
+    parts,
+)
 from compactlab.scenarios.readers.blocks import result as result_parts
 from compactlab.scenarios.readers.script import (
     SYSTEM,
@@ -20,7 +28,6 @@ from compactlab.scenarios.readers.script import (
     converted,
     seconds,
 )
-from compactlab.scenarios.readers.unread import refuse_unread
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -119,10 +126,9 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []
-        with lines.at(number):
-            scripts = list(
-                _scripts(value, f"{lines.path.stem}/{count + 1}" if count else lines.path.stem)
-            )
+        stem = lines.path.stem
+        with lines.at(number, value):
+            scripts = list(_scripts(value, f"{stem}/{count + 1}" if count else stem, lines))
         count += bool(scripts)
         for id, script in scripts:
             yield script.conversation(id, NAME, lines.path)
@@ -130,43 +136,47 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         raise InputError("there is no conversation in it", str(lines.path))
 
 
-def _scripts(value: Any, id: str) -> Iterator[tuple[str, Script]]:
+def _scripts(value: Any, id: str, lines: jsonl.Lines) -> Iterator[tuple[str, Script]]:
     trajectory = converted(value, _Trajectory)
-    refuse_unread(value, _KNOWN["trajectory"], "a trajectory")
-    refuse_unread(value.get("agent") or {}, _KNOWN["agent"], "an agent")
-    steps = [_step(step) for step in trajectory.steps]
+    lines.pass_over_fields(value, _KNOWN["trajectory"], "a trajectory")
+    lines.pass_over_fields(value.get("agent") or {}, _KNOWN["agent"], "an agent")
+    told = [(step, each) for each in trajectory.steps if (step := _step(each, lines))]
+    steps = [step for step, _ in told]
     counted = any(step.metrics and step.metrics.prompt_tokens for step in steps)
     asides = dict.fromkeys(step.aside for step in steps)
     for aside in sorted(asides, key=lambda name: (name is not None, name)):
-        reading = _Reading(trajectory.agent, counted)
-        for step in steps:
+        reading = _Reading(trajectory.agent, counted, lines)
+        for step, each in told:
             if step.aside == aside:
-                reading.take(step)
+                with lines.at(0, each):
+                    reading.take(step)
         reading.script.subagent = aside is not None
         yield (id if aside is None else f"{id}#{aside}"), reading.script
     for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
         named = inner.get("trajectory_id") if isinstance(inner, dict) else None
-        for name, script in _scripts(inner, f"{id}#{named or number}"):
+        for name, script in _scripts(inner, f"{id}#{named or number}", lines):
             script.subagent = True
             yield name, script
 
 
-def _step(value: Any) -> _Step:
-    step = converted(value, _Step)
-    refuse_unread(value, _KNOWN["step"], "a step")
-    for call in value.get("tool_calls") or ():
-        refuse_unread(call, _KNOWN["call"], "a call of a tool")
-    for result in (value.get("observation") or {}).get("results", ()):
-        refuse_unread(result, _KNOWN["result"], "a result")
+def _step(value: Any, lines: jsonl.Lines) -> _Step | None:
+    step = None
+    with lines.at(0, value):
+        step = converted(value, _Step)
+        lines.pass_over_fields(value, _KNOWN["step"], "a step")
+        for call in value.get("tool_calls") or ():
+            lines.pass_over_fields(call, _KNOWN["call"], "a call of a tool")
+        for result in (value.get("observation") or {}).get("results", ()):
+            lines.pass_over_fields(result, _KNOWN["result"], "a result")
     return step
 
 
 class _Reading:
     """A trajectory that is being read, and the compaction of which the summary is awaited."""
 
-    def __init__(self, agent: _Agent, counted: bool) -> None:
+    def __init__(self, agent: _Agent, counted: bool, lines: jsonl.Lines) -> None:
         self.script = Script()
-        self._agent, self._counted = agent, counted
+        self._agent, self._counted, self._lines = agent, counted, lines
         self._boundary: Boundary | None = None
         if agent.tool_definitions:
             tools = verbatim(SYSTEM, "text", compact(agent.tool_definitions), name="tools")
@@ -193,14 +203,14 @@ class _Reading:
             self._boundary = self.script.compact(seconds(step.timestamp))
             self._boundary.inserted += self._note(step, content)
         elif self.script.last is None and not step.observation:
-            self.script.system += parts(content, SYSTEM)
+            self.script.system += parts(content, SYSTEM, self._lines)
         else:
             self._told(step, content)
 
     def _note(self, step: _Step, content: Content) -> list[Draft]:
         note = self.script.draft("user", _id(step), seconds(step.timestamp), meta=True)
         note.origin = step.source
-        note.parts = parts(content, note.id)
+        note.parts = parts(content, note.id, self._lines)
         return [note] if note.parts else []
 
     def _told(self, step: _Step, content: Content) -> None:
@@ -208,12 +218,12 @@ class _Reading:
             boundary, self._boundary = self._boundary, None
             boundary.inserted = self._note(step, content)
             for draft in boundary.inserted:
-                draft.parts = [_as_summary(part, boundary) for part in draft.parts]
+                draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
             return
         system = step.source == "system"
         draft = self.script.draft("user", _id(step), seconds(step.timestamp), meta=system)
         draft.origin = "system" if system else ""
-        draft.parts = parts(content, draft.id)
+        draft.parts = parts(content, draft.id, self._lines)
         if draft.parts:
             self.script.add(draft)
 
@@ -221,7 +231,7 @@ class _Reading:
         draft = self.script.draft("assistant", _id(step), seconds(step.timestamp))
         if step.reasoning_content:
             draft.parts.append(verbatim(draft.id, "thinking", step.reasoning_content))
-        draft.parts += parts(content, draft.id)
+        draft.parts += parts(content, draft.id, self._lines)
         draft.parts += [_asked(call, draft.id) for call in step.tool_calls or []]
         draft.call = self._call(step)
         if draft.parts or draft.call:
@@ -249,10 +259,12 @@ class _Reading:
             if step.source == "agent" and (call_id or step.tool_calls):
                 extra = result.extra or {}
                 failed = True in (extra.get("is_error"), extra.get("tool_result_is_error"))
-                draft.parts = result_parts(result.content, draft.id, call_id, error=failed)
+                draft.parts = result_parts(
+                    result.content, draft.id, call_id, error=failed, lines=self._lines
+                )
             else:
                 draft.role, draft.meta, draft.origin = "user", True, "observation"
-                draft.parts = parts(result.content, draft.id)
+                draft.parts = parts(result.content, draft.id, self._lines)
             if draft.parts:
                 self.script.add(draft)
 
@@ -270,12 +282,6 @@ def _only(step: _Step) -> str:
 def _asked(call: _ToolCall, id: str) -> Part:
     arguments, name = compact(call.arguments), call.function_name
     return verbatim(id, "tool_call", arguments, name=name, call_id=call.tool_call_id or "")
-
-
-def _as_summary(part: Part, boundary: Boundary) -> Part:
-    if part.type != "text" or not boundary.covered:
-        return part
-    return msgspec.structs.replace(part, kind="summary", sources=boundary.covered)
 
 
 def usage_of(metrics: _Metrics, agent: str) -> Usage | None:

@@ -189,6 +189,21 @@ def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
     return Part(type, "", "opaque", (Source(id),), name, size=size)
 
 
+def owned(part: Part, id: str) -> Part:
+    """A part of a message's own as the part of another message that says the same."""
+    whole = len(part.sources) == 1 and part.sources[0] == Source(part.sources[0].id)
+    if not whole or part.sources[0].id == id:
+        return part
+    return msgspec.structs.replace(part, sources=(Source(id),))
+
+
+def as_summary(part: Part, covered: tuple[Source, ...]) -> Part:
+    """A part of what a compaction inserted, if it is text: as the summary of what it covers."""
+    if part.type != "text" or not covered:
+        return part
+    return msgspec.structs.replace(part, kind="summary", sources=covered)
+
+
 def _part(block: Block, id: str, lines: Lines | None) -> Part | None:
     if block.type == "thinking":
         if block.thinking is None:

@@ -1,12 +1,11 @@
 """Plain messages as one sends them to a provider: OpenAI's and Anthropic's.
 
-What looks like them is told apart here: trajectories, which have readers of their own, and clients
-that are not read, which are refused by name.
+What looks like them and is none has a reader of its own, or is refused by its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,18 @@ from compactlab.scenarios.readers.blocks import (
     result,
     result_of,
 )
+from compactlab.scenarios.readers.counts import of_provider
+from compactlab.scenarios.readers.message_threads import MessageThreads, is_of_thread
+from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.shapes import (
+    Shape,
+    fits,
+    is_amp,
+    is_cline_session,
+    is_mini,
+    is_task_history,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
@@ -55,24 +65,17 @@ _FOREIGN = {
     "value",
 }
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
-_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
-
-# Clients that are not read, by the shape of a value in their files, as of 2026-11: its keys, each
-# with the type or the very text that stands there, or with a shape in its turn.
-Shape = Mapping[str, Any]
-
-SHAPES: tuple[tuple[str, Shape], ...] = (
-    ("Cursor", {"role": str, "message": {"content": list}}),
-    ("Gemini's API", {"role": "model", "parts": list}),
-    ("Droid", {"type": "session_start", "id": str}),
-    ("Droid", {"type": "message", "role": str, "text": str}),
-    ("Grok", {"type": "assistant", "model_id": str}),
-    ("Grok", {"type": "user", "prompt_index": int}),
-    ("Kimi CLI before Kimi Code", {"timestamp": float, "message": {"type": str, "payload": dict}}),
-    ("Antigravity", {"step_index": int, "source": str, "status": str}),
-    ("Codex before its lines had a payload", {"record_type": "state"}),
-    ("OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}),
+# What stands around messages and is read, or is a setting.
+_AROUND = (
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "reasoning",
+    "output_config",
+    "output_format",
 )
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 class _Function(msgspec.Struct):
@@ -115,7 +118,9 @@ def is_anthropic(value: Any) -> bool | None:
     messages = [message for listing, _ in listings for message in listing if _is_message(message)]
     if not messages:
         return None
-    if any("system" in envelope for _, envelope in listings):
+    if any("system" in envelope or is_of_thread(envelope) for _, envelope in listings):
+        return True
+    if any(is_of_thread(value) for listing, _ in listings for value in listing):
         return True
     contents = [m.get("content") for m in messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
@@ -129,37 +134,9 @@ def kind_of(first: list[Any]) -> str:
     """
     kinds = [is_anthropic(value) for value in first]
     known = [kind for kind in kinds if kind is not None]
-    if 2 * len(known) < len(kinds) or not known or client_of(first) or _is_labelled(first):
+    if 2 * len(known) < len(kinds) or not known or refusal(first) or _is_labelled(first):
         return ""
     return "anthropic" if True in known else "openai"
-
-
-def client_of(first: list[Any]) -> str:
-    """The client, not read, that the first values of a file are of; "" if they are of none known.
-
-    Examples
-    --------
-    >>> client_of([{"step_index": 0, "source": "USER", "status": "DONE"}])
-    'Antigravity'
-    """
-    values = [each for value in first for each in (value, *_within(value))]
-    return next((name for name, shape in SHAPES if any(_fits(v, shape) for v in values)), "")
-
-
-def _within(value: Any) -> list[Any]:
-    """The messages of a document."""
-    lists = value.values() if isinstance(value, dict) else [value]
-    return [each for messages in lists if isinstance(messages, list) for each in messages]
-
-
-def _fits(value: Any, shape: Any) -> bool:
-    if isinstance(shape, type):
-        return isinstance(value, shape)
-    if isinstance(shape, Mapping):
-        return isinstance(value, dict) and all(
-            key in value and _fits(value[key], inner) for key, inner in shape.items()
-        )
-    return bool(value == shape)
 
 
 def _is_message(value: Any) -> bool:
@@ -171,7 +148,7 @@ def _is_message(value: Any) -> bool:
 
 def _is_labelled(first: list[Any]) -> bool:
     """Whether it is a trajectory, which has readers of its own."""
-    kinds = (is_task, is_by_agents, is_session)
+    kinds = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
     return any(is_one(item) for value in first for item in items(value) for is_one in kinds)
 
 
@@ -179,7 +156,7 @@ def is_session(item: Any) -> bool:
     """Whether a value is a session of Hermes Agent: its snapshot, or its export."""
     snapshot: Shape = {"session_id": str, "platform": object, "messages": list}
     export: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
-    return _fits(item, snapshot) or _fits(item, export)
+    return fits(item, snapshot) or fits(item, export)
 
 
 def is_task(item: Any) -> bool:
@@ -198,25 +175,43 @@ def is_by_agents(item: Any) -> bool:
 def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of its one document, or of its lines."""
     alone = Script()  # of messages that stand one a line
+    threads = MessageThreads(partial(script, lines=lines), partial(_add, lines))
     count = 0
-    for number, value in jsonl.values(lines):
+    for number, value in _apart(jsonl.values(lines)):
+        of_thread = None
+        with lines.at(number):
+            of_thread = threads.take(value)
+        if of_thread is not False:
+            continue
         if isinstance(value, dict) and "role" in value:
             with lines.at(number):
-                _take(alone, _message(value), "")
+                take(alone, value, lines)
             continue
         for item in items(value):
             one = None
-            with lines.at(number):
-                one = script(item)
+            with lines.at(number, item):
+                one = script(item, lines, number)
                 if one.system and not one.events:
                     raise InputError("a conversation has a system prompt and no message")
             if one and one.events:
                 count += 1
-                numbered = _numbered(lines.path.stem, count)
-                yield one.conversation(numbered, format, lines.path)
-    if alone.events or not count:
-        numbered = _numbered(lines.path.stem, count + 1)
-        yield alone.conversation(numbered, format, lines.path)
+                yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+    for one in (*threads.scripts, *([alone] if alone.events else [])):
+        count += 1
+        yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+    if not count:
+        yield alone.conversation(lines.path.stem, format, lines.path)
+
+
+def _apart(values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """The values of a file, and of a list that has bodies of threads in it each of its own."""
+    for number, value in values:
+        mixed = isinstance(value, list) and any(map(is_of_thread, value))
+        yield from ((number, each) for each in (value if mixed else [value]))
+
+
+def _add(lines: jsonl.Lines, script: Script, value: Any, model: str) -> None:
+    take(script, value, lines, call=Call(model))
 
 
 def items(value: Any) -> list[Any]:
@@ -245,7 +240,7 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
     return None, {}
 
 
-def script(item: Any) -> Script:
+def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     """Read one conversation: a list of messages, or an object with one under `KEYS`."""
     messages, outside = _opened(item)
     if messages is None:
@@ -253,24 +248,81 @@ def script(item: Any) -> Script:
     full = [key for key in KEYS if isinstance(outside.get(key), list) and outside[key]]
     if len(full) > 1:
         raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
+    lines.pass_over_fields(outside, (*KEYS, *_AROUND), "a conversation")
     envelope = msgspec.convert(outside, _Envelope)
     script = Script()
-    script.system += parts(envelope.system, SYSTEM)
+    script.system += parts(envelope.system, SYSTEM, lines)
     if envelope.tools:
         script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
     for message in messages:
-        _take(script, _message(message), envelope.model or "")
+        with lines.at(number, message):
+            take(script, message, lines, call=Call(envelope.model or ""))
     return script
 
 
-def _message(value: Any) -> _Message:
+def take(
+    script: Script,
+    value: Any,
+    lines: jsonl.Lines,
+    *,
+    call: Call | None = None,
+    time: float = 0.0,
+    known: Collection[str] = (),
+    meta: bool = False,
+) -> list[Draft]:
+    """Add what a message says to a script; return the messages that were added.
+
+    ``call`` is the request that an answer answers, as far as its own model, id and usage do not
+    tell. Fields of the names in ``known`` are read elsewhere. ``meta`` says of a user's message
+    that no person typed it.
+    """
+    message = _message(value, lines, known)
+    before = len(script.path)
+    if message.role in _SYSTEM_ROLES:
+        if script.last is None:
+            script.system += parts(message.content, SYSTEM, lines)
+        else:
+            _add_user(script, message, listed(message.content), lines, meta=True)
+    elif message.role == "user":
+        _take_user(script, message, lines, meta)
+    elif message.role == "assistant":
+        draft = script.draft("assistant", message.id)
+        draft.call = _call(value, message, call or Call())
+        _say(draft, message, lines)
+        script.add(draft)
+    else:
+        draft = script.draft("tool", message.id)
+        call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
+        draft.parts = result(
+            message.content, draft.id, call_id, name=message.name or "", lines=lines
+        )
+        script.add(draft)
+    added = script.path[before:]
+    for draft in added:
+        draft.time = time
+    return added
+
+
+def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
+    """The request that an answer answers, with what the answer itself tells of it."""
+    usage = call.usage or of_provider(value.get("usage"))
+    id = call.id or (message.id or "" if usage else "")
+    model = message.model or call.model
+    return msgspec.structs.replace(call, model=model, usage=usage, id=id)
+
+
+def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Message:
     """A message of a value that has what it says under names that are read here."""
     message = msgspec.convert(value, _Message)
     if message.role not in _ROLES:
         raise InputError(f"{message.role!r} is no role of a chat message")
-    for key, inner in value.items():
-        if key not in _SAYING and inner and _speaks(key, inner):
-            raise InputError(f"a message holds something under {key!r}, which is not read")
+    unread = [
+        key
+        for key, inner in value.items()
+        if key not in _SAYING and key not in elsewhere and inner and _speaks(key, inner)
+    ]
+    if unread and lines.strict:
+        raise InputError(f"a message holds something under {unread[0]!r}, which is not read")
     others = [key for key in _SAYING[1:] if value.get(key)]
     if message.role != "assistant" and others:
         raise InputError(f"a message of role {message.role!r} has {others[0]!r}")
@@ -279,6 +331,8 @@ def _message(value: Any) -> _Message:
     for call in value.get("tool_calls") or ():
         _check(next((call[key] for key in ("function", "custom") if call.get(key)), {}))
     _check(value.get("function_call") or {"name": ""})
+    for key in unread:
+        lines.pass_over(f"field {key!r} of a message", value[key])
     return message
 
 
@@ -298,27 +352,7 @@ def _check(function: dict[str, Any]) -> None:
         raise InputError(f"a call of {function['name']!r} has no arguments")
 
 
-def _take(script: Script, message: _Message, model: str) -> None:
-    if message.role in _SYSTEM_ROLES:
-        if script.last is None:
-            script.system += parts(message.content, SYSTEM)
-        else:
-            _add_user(script, message, listed(message.content), meta=True)
-    elif message.role == "user":
-        _take_user(script, message)
-    elif message.role == "assistant":
-        draft = script.draft("assistant", message.id)
-        draft.call = Call(message.model or model)
-        _say(draft, message)
-        script.add(draft)
-    else:
-        draft = script.draft("tool", message.id)
-        call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
-        draft.parts = result(message.content, draft.id, call_id, name=message.name or "")
-        script.add(draft)
-
-
-def _take_user(script: Script, message: _Message) -> None:
+def _take_user(script: Script, message: _Message, lines: jsonl.Lines, meta: bool) -> None:
     """Take a user message; Anthropic's hold the results of tools, too."""
     rest = []
     for block in listed(message.content):
@@ -326,23 +360,25 @@ def _take_user(script: Script, message: _Message) -> None:
             rest.append(block)
             continue
         draft = script.draft("tool", message.id)
-        draft.parts = result_of(block, draft.id)
+        draft.parts = result_of(block, draft.id, lines)
         script.add(draft)
-    _add_user(script, message, rest, meta=False)
+    _add_user(script, message, rest, lines, meta)
 
 
-def _add_user(script: Script, message: _Message, blocks: list[Block], meta: bool) -> None:
+def _add_user(
+    script: Script, message: _Message, blocks: list[Block], lines: jsonl.Lines, meta: bool
+) -> None:
     draft = script.draft("user", message.id, meta=meta)
-    draft.parts = parts(blocks, draft.id)
+    draft.parts = parts(blocks, draft.id, lines)
     if draft.parts:
         script.add(draft)
 
 
-def _say(draft: Draft, message: _Message) -> None:
+def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
     thoughts = (message.reasoning_content, message.reasoning, message.thinking)
     for thought in dict.fromkeys(filter(None, thoughts)):  # the same may be told twice
         draft.parts.append(verbatim(draft.id, "thinking", thought))
-    draft.parts += parts(message.content, draft.id)
+    draft.parts += parts(message.content, draft.id, lines)
     if message.refusal:
         draft.parts.append(verbatim(draft.id, "text", message.refusal))
     calls = message.tool_calls or []

@@ -43,6 +43,11 @@ _LINES = (*_UNTYPED, *_ITEMS, "event_msg", "token_usage_record")
 # The client's notes about what other lines tell the model.
 _LEFT_OUT = {"inter_agent_communication_metadata", "world_state"}
 _OPAQUE = {"compaction", "compaction_summary", "context_compaction"}  # an encrypted summary
+# Tools whose calls and results have the fields of all.
+_TOOLS = (
+    "code_interpreter_", "computer_", "custom_tool_", "file_search_", "function_",
+    "image_generation_", "local_shell_", "mcp_", "tool_", "web_search_",
+)  # fmt: skip
 _ARGUED = {"function_call", "custom_tool_call", "tool_call"}
 # Items that tell the model nothing in words.
 _NO_MESSAGES = {"ghost_snapshot", "compaction_trigger", *_OPAQUE}
@@ -223,10 +228,15 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
 
 def _is_item(kind: str, fields: dict[str, Any], lines: jsonl.Lines) -> bool:
     known = _FIELDS.get(kind)
-    if known is None and kind.endswith("_call"):
-        known = _FIELDS_OF_CALLS
-    elif known is None and kind.endswith("_output"):
-        known = _FIELDS_OF_OUTPUTS
+    general = _FIELDS_OF_CALLS if kind.endswith("_call") else None
+    general = _FIELDS_OF_OUTPUTS if kind.endswith("_output") else general
+    if known is None and general is not None and not kind.startswith(_TOOLS):
+        # A tool that is not known may say anything under any name.
+        rest = {key: value for key, value in fields.items() if key not in general | _FIELDS_OF_ALL}
+        if rest:
+            _pass_over(lines, f"item {kind!r}", rest)
+        return True
+    known = known or general
     if known is not None:
         lines.pass_over_fields(fields, known | _FIELDS_OF_ALL, f"an item of type {kind!r}")
     elif kind not in _NO_MESSAGES:

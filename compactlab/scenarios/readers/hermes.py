@@ -1,4 +1,4 @@
-"""Sessions of Hermes Agent: its snapshots of a session, and its exports."""
+"""Sessions of Hermes Agent: its database, its snapshots of a session, and its exports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers import database, hermes_database, jsonl
 from compactlab.scenarios.readers.blocks import (
     Given,
     Tokens,
@@ -19,10 +19,10 @@ from compactlab.scenarios.readers.blocks import (
 )
 from compactlab.scenarios.readers.chat import is_session
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
-from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, Part, Source, Usage, verbatim
 
 NAME = "hermes"
 
@@ -50,7 +50,7 @@ class _ToolCall(msgspec.Struct):
     call_id: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, rename={"summary": "_compressed_summary"}):
     role: str
     content: Given = msgspec.UNSET
     id: int | str | None = None
@@ -62,6 +62,15 @@ class _Message(msgspec.Struct):
     reasoning_content: str | None = None
     usage: _Counts | None = None
     active: int | bool | None = None
+    compacted: int | bool | None = None  # it stood in the context until a compaction
+    summary: int | bool | None = None
+
+    @property
+    def key(self) -> bytes:
+        """What a message has in common with its copy behind a compaction."""
+        return msgspec.json.encode(
+            (self.role, self.content, self.tool_calls, self.tool_call_id, self.timestamp)
+        )
 
 
 class _Session(msgspec.Struct):
@@ -77,28 +86,71 @@ _LEFT_OUT = "session_meta"  # a marker of the gateway, which is not sent
 _SESSION = {*_Session.__struct_fields__, "segments", "model_config", "tool_call_count"}
 # What a provider's own API wants back, which repeats the message, or is encrypted.
 _REPEATED = {"api_content", "codex_message_items", "codex_reasoning_items", "reasoning_details"}
-_MESSAGE = {*_Message.__struct_fields__, *_REPEATED}
+_MESSAGE = {*_Message.__struct_fields__, *_REPEATED, "_compressed_summary"}
+# Columns of the database that are no text of the conversation.
+_MESSAGE |= {"platform_message_id", "display_kind", "display_metadata", "effect_disposition"}
 _CALL = {"function", "id", "call_id", "response_item_id"}
 
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    return is_session(first[0])
+    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
+    return hermes_database.is_store(tables) if isinstance(tables, dict) else is_session(first[0])
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of each session, or of each segment of one."""
+    if database.is_database(lines.path):
+        yield from _read_database(lines)
+        return
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[Script] = []
         with lines.at(number):
-            scripts = [_script(session) for session in _sessions(value)]
+            scripts = [_script(session, lines, number) for session in _sessions(value)]
         for script in scripts:
+            if script.last is None:
+                continue
             count += 1
             id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
             yield script.conversation(id, NAME, lines.path)
     if not count:
         raise InputError("there is no conversation in it", str(lines.path))
+
+
+def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
+    count = 0
+    with database.opened(lines.path) as opened:
+        sessions = hermes_database.sessions(opened)
+        if lines.session and lines.session not in sessions:
+            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
+        for id in [lines.session] if lines.session else sessions:
+            conversation = None
+            with lines.at(0), opened.snapshot():
+                row = hermes_database.session(opened, id)
+                row["messages"] = list(hermes_database.messages(opened, id))
+                script = _whole(row, lines)
+                script.side_requests += hermes_database.requests(opened, row)
+                if script.last is not None:
+                    name, inside = f"{lines.path.stem}/{id}", row["continues"]
+                    conversation = script.conversation(name, NAME, lines.path, inside=inside)
+            if conversation is not None:
+                count += 1
+                yield conversation
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
+
+
+def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
+    """A session of the database."""
+    named = {key: row.get(key) for key in ("messages", "model", "system_prompt", "started_at")}
+    script = _script(named, lines, 0)
+    script.locate(row.get("cwd"))
+    parent = row.get("parent_session_id") or ""
+    continues = row["continues"] or row["forked"]
+    script.subagent = bool(parent) and not continues
+    script.parent = parent if continues else ""
+    return script
 
 
 def _sessions(value: Any) -> list[Any]:
@@ -107,23 +159,63 @@ def _sessions(value: Any) -> list[Any]:
     return msgspec.convert(segments, list[Any]) if segments else [value]
 
 
-def _script(value: Any) -> Script:
+def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     session = msgspec.convert(value, _Session)
-    refuse_unread(value, _SESSION, "a session")
+    for key, inner in unknown_fields(value, _SESSION):
+        # Definitions of tools are sent with their names and all.
+        lines.pass_over(f"field {key!r} of a session", compact(inner))
     script = Script()
     if session.system_prompt:
         script.system.append(verbatim(SYSTEM, "text", session.system_prompt))
     if session.tools:
         script.system.append(verbatim(SYSTEM, "text", compact(session.tools), name="tools"))
     start = _seconds(session.session_start) or _seconds(session.started_at)
+    messages = []
     for each in session.messages:
-        message = _message(each)
-        if message.role != _LEFT_OUT and message.active not in (0, False):
-            _take(script, message, session.model or "", start)
+        with lines.at(number, each):
+            message = _message(each, lines)
+            seen = message.active not in (0, False) or message.compacted
+            if message.role != _LEFT_OUT and seen:
+                messages.append((each, message))
+    keys = [message.key if _is_compacted(messages) else b"" for _, message in messages]
+    drafts: dict[bytes, Draft] = {}
+    head: list[_Message] = []  # copies of messages that a compaction has left before its summary
+    for index, (each, message) in enumerate(messages):
+        with lines.at(number, each):
+            if message.summary and script.last:
+                kept = drafts.get(keys[index + 1]) if index + 1 < len(keys) else None
+                _compact(script, message, kept, head)
+                head = []
+            elif keys[index] in drafts:
+                head.append(message)
+            elif draft := _take(script, message, session.model or "", start):
+                head = []
+                if keys[index]:
+                    drafts[keys[index]] = draft
     return script
 
 
-def _message(value: dict[str, Any]) -> _Message:
+def _is_compacted(messages: list[tuple[dict[str, Any], _Message]]) -> bool:
+    return any(message.compacted for _, message in messages)
+
+
+def _compact(script: Script, message: _Message, kept: Draft | None, head: list[_Message]) -> None:
+    """A compaction in place: first messages, a summary, and the messages from one on."""
+    time = _seconds(message.timestamp)
+    boundary = script.compact(time, kept=kept)
+    for each in head:
+        copy = script.draft("tool" if each.role == "tool" else "user", "", time, True)
+        copy.parts = parts(each.content, copy.id)
+        boundary.inserted += [copy] if copy.parts else []
+    draft = script.draft("user", None if message.id is None else str(message.id), time, True)
+    said = parts(given(message.content, "a summary"), draft.id)
+    covered = boundary.covered or (Source(script.path[0].id),)
+    draft.parts = [Part("text", part.text, "summary", covered) for part in said if part.text]
+    if draft.parts:
+        boundary.inserted.append(draft)
+
+
+def _message(value: dict[str, Any], lines: jsonl.Lines) -> _Message:
     calls = value.get("tool_calls")
     if isinstance(calls, str):  # as its database has them
         try:
@@ -132,17 +224,17 @@ def _message(value: dict[str, Any]) -> _Message:
             raise InputError("the calls of tools are no JSON") from None
     message = msgspec.convert(value, _Message)
     if message.role != _LEFT_OUT or "content" in value:
-        refuse_unread(value, _MESSAGE, "a message")
+        lines.pass_over_fields(value, _MESSAGE, "a message")
     if message.role not in ("assistant", _LEFT_OUT):
         others = (message.tool_calls, message.reasoning, message.reasoning_content)
         if any(others):
             raise InputError(f"a message of role {message.role!r} has calls or thoughts")
     for call in value.get("tool_calls") or ():
-        refuse_unread(call, _CALL, "a call of a tool")
+        lines.pass_over_fields(call, _CALL, "a call of a tool")
     return message
 
 
-def _take(script: Script, message: _Message, model: str, start: float) -> None:
+def _take(script: Script, message: _Message, model: str, start: float) -> Draft | None:
     time = _seconds(message.timestamp) or start
     id = None if message.id is None else str(message.id)
     whose = f"a message of role {message.role!r}"
@@ -158,14 +250,13 @@ def _take(script: Script, message: _Message, model: str, start: float) -> None:
         meta = message.role == "system"
         if meta and script.last is None:
             script.system += parts(given(message.content, whose), SYSTEM)
-            return
+            return None
         draft = script.draft("user", id, time, meta)
         draft.origin = "system" if meta else ""
         draft.parts = parts(given(message.content, whose), draft.id)
     else:
         raise InputError(f"{message.role!r} is no role of a message")
-    if draft.parts or draft.call:
-        script.add(draft)
+    return script.add(draft) if draft.parts or draft.call else None
 
 
 def _say(draft: Draft, message: _Message) -> None:
@@ -196,4 +287,6 @@ def _seconds(time: Time) -> float:
     return since_1970(time) if isinstance(time, str) else float(time)
 
 
-FORMAT = Format(NAME, "sessions of Hermes Agent: snapshots (JSON) and exports (JSONL)", sniff, read)
+FORMAT = Format(
+    NAME, "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)", sniff, read
+)

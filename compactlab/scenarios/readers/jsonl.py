@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from compactlab.scenarios.readers import database, zstd
+from compactlab.scenarios.readers.archive import MAGIC, Archive
 from compactlab.scenarios.readers.unread import (
     characters_of,
     tokens_of,
@@ -28,6 +30,7 @@ T = TypeVar("T")
 # Bytes of a transcript: ten times more than a session of 100,000 calls has.
 LARGEST_FILE = 4 * 2**30
 _PEEK = 50  # lines by which a format is told
+_TEXT = 4096  # characters of a text by which it is told
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -65,6 +68,8 @@ class Lines:
         self.fault: InputError | None = None  # the first one that was passed over
         self._passed: dict[str, PassedOver] = {}
         self._record = b""  # the newest one
+        self._value: Any = None  # what is being read of it
+        self._number = 0  # its line
         self._starts: set[bytes] = set()  # how its whole records start
         self._nul: set[int] = set()  # lines with NUL bytes
 
@@ -86,6 +91,11 @@ class Lines:
         if blank:
             raise InputError("the file is empty", str(self.path))
 
+    def over(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Records that stand elsewhere than in lines, such as in a database; they are whole."""
+        for number, self._record in records:
+            yield number, self._record
+
     def _records(self, line: bytes, number: int) -> Iterable[bytes]:
         """The whole records of a line, and its torn pieces, which no decoder will take."""
         if self.strict or _is_json(line):
@@ -103,21 +113,36 @@ class Lines:
         return (record for piece in pieces for record in _apart(piece, self._starts))
 
     @contextmanager
-    def at(self, number: int) -> Iterator[None]:
-        """Count whatever is wrong with a line, or turn it into an error that names the line."""
+    def at(self, number: int, value: Any = None) -> Iterator[None]:
+        """Count whatever is wrong with a line, or turn it into an error that names the line.
+
+        ``value`` is what is read of the line, or of a document that has no lines; in a line that
+        is being read, its number may be left out.
+        """
+        outer = self._value, self._number
+        self._value = self._value if value is None else value
+        self._number = number = number or self._number
         try:
             yield
         except RefusedError as error:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
-            torn = number and not self.strict and not _is_json(self._record)
+            in_line = number and self._value is None and self._record
+            torn = in_line and not self.strict and not _is_json(self._record)
             reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
                 raise fault from None
             self.fault = self.fault or fault
-            sizes = _sizes(self._record) if number else (0, 0)
-            self._count(PassedOver(_kind(reason), 1, *sizes))
+            self._count(PassedOver(_kind(reason), 1, *self._sizes(number)))
+        finally:
+            self._value, self._number = outer
+
+    def _sizes(self, number: int) -> tuple[int, int]:
+        """Characters of text and tokens in what is being read."""
+        if self._value is not None:
+            return characters_of(self._value), tokens_of(self._value)
+        return _sizes(self._record) if number else (0, 0)
 
     def pass_over(self, kind: str, value: Any) -> None:
         """Count what is not known, with its text and its tokens; if strict, it is an error."""
@@ -131,14 +156,14 @@ class Lines:
             if self.strict:
                 text = f"{whose} holds something under {key!r}, which is not read"
                 raise InputError(text)
-            self.pass_over(f"field {key!r} of {whose}", inner)
+            self.pass_over(f"field {key!r} of {whose}", {key: inner})
 
     def pass_over_block(self, kind: str, block: Any) -> None:
         """Count a content block of a type that is not known, with all that its record has of it."""
         whole = None
         with suppress(*_UNREADABLE):
-            whole = decode(self._record, _ANY)
-            whole = typed(whole, kind) or whole  # of a block without a type, all of its record
+            record = self._value if self._value is not None else decode(self._record, _ANY)
+            whole = typed(record, kind) or record  # of a block without a type, all of its record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:
@@ -237,7 +262,19 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 
 
 def peek(path: Path) -> list[Any]:
-    """Read the first values of a file, by which its format can be told."""
+    """Read the first values of a file, by which its format can be told.
+
+    Of a zip archive, that is an object with the names in it; of a database its tables, with their
+    columns: ``[{"sqlite": {"table": ["column"]}}]``; of plain text, the text's beginning.
+    """
+    if database.is_database(path):
+        return [{"sqlite": database.tables(path)}]
+    if database.is_encrypted(path):
+        raise InputError(database.ENCRYPTED, str(path))
+    with _opened(path) as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            with Archive(path) as archive:
+                return [{"zip": archive.names}]
     document = _document(path)
     if document is not None:
         return [document]
@@ -251,7 +288,25 @@ def peek(path: Path) -> list[Any]:
         with lines.at(number):
             first.append(decode(line, _ANY))
     # A text that quotes a transcript is none.
-    return first if first and 2 * prose <= seen else [load(path)]
+    return first if first and 2 * prose <= seen else [_document_or_text(path)]
+
+
+def text(path: Path) -> str:
+    """Read a file that is plain text."""
+    with _opened(path) as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(TOO_LARGE, str(path))
+    return _without_bom(data, path).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _document_or_text(path: Path) -> Any:
+    try:
+        return load(path)
+    except InputError:
+        with _opened(path) as file:
+            start = file.read(4 * _TEXT)
+        return _without_bom(start, path).decode("utf-8", "replace")[:_TEXT]
 
 
 def _document(path: Path) -> Any:
@@ -280,7 +335,8 @@ def _opened(path: Path) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size > LARGEST_FILE:
                 text = f"above {LARGEST_FILE:,} bytes; write less into one file"
                 raise InputError(text, str(path))
-            yield file
+            packed = file.peek(len(zstd.MAGIC)).startswith(zstd.MAGIC)
+            yield zstd.unpacked(file, path, LARGEST_FILE) if packed else file
         except OSError as error:
             raise InputError(error.strerror or str(error), str(path)) from None
 

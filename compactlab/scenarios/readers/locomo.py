@@ -34,14 +34,15 @@ _STAMP = re.compile(r"(\d+):(\d\d) ([ap])m on (\d+) ([A-Z][a-z]{2})[a-z]*, (\d{4
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True, rename={"again": "re-download"}):
+class _Turn(msgspec.Struct):
     speaker: str
     dia_id: str
     text: str
     blip_caption: str | None = None
-    img_url: Any = None
-    query: Any = None
-    again: Any = None
+
+
+# Of an image: where it is, what it was found by, and that it was fetched again.
+_READ = (*_Turn.__struct_fields__, "img_url", "query", "re-download")
 
 
 class _Question(msgspec.Struct):
@@ -81,7 +82,7 @@ def _is_sample(item: Any) -> bool:
 def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
     sample = msgspec.convert(item, _Sample)
     script = Script()
-    _talk(script, sample.conversation)
+    _talk(script, sample.conversation, lines)
     closing = script.draft("assistant", CLOSING, script.last.time + GAP if script.last else 0.0)
     closing.call = Call()
     ids = {draft.id for draft in script.path}
@@ -92,7 +93,7 @@ def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
     return replace(made, facts=tuple(facts), needs=tuple(needs), passed_over=passed)
 
 
-def _talk(script: Script, talk: dict[str, Any]) -> None:
+def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
     """Take all sessions in the order of their numbers."""
     user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
     roles: dict[str, Role] = {assistant: "assistant", user: "user"}
@@ -100,19 +101,29 @@ def _talk(script: Script, talk: dict[str, Any]) -> None:
     known = {f"session_{number}" for number in numbers}
     for key, value in talk.items():
         if isinstance(value, list) and key not in known:
-            raise InputError(f"{key!r} is no session of a talk")
+            if lines.strict:
+                raise InputError(f"{key!r} is no session of a talk")
+            lines.pass_over(f"field {key!r} of a talk", value)
     for number in numbers:
         key = f"session_{number}"
         start = _seconds(talk.get(f"{key}_date_time"))
-        for place, turn in enumerate(msgspec.convert(talk[key], list[_Turn])):
-            if turn.speaker not in roles:
-                raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
-            draft = script.draft(roles[turn.speaker], turn.dia_id, start + place * GAP)
-            if text := _rendered(turn):
-                draft.parts = [verbatim(draft.id, "text", text)]
-            if draft.role == "assistant":
-                draft.call = Call()
-            script.add(draft)
+        for index, value in enumerate(msgspec.convert(talk[key], list[Any])):
+            with lines.at(0, value):
+                turn = msgspec.convert(value, _Turn)
+                for name in value.keys() - set(_READ):
+                    lines.pass_over(f"field {name!r} of a turn", value[name])
+                if turn.speaker not in roles:
+                    raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
+                _take(script, turn, roles[turn.speaker], start + index * GAP)
+
+
+def _take(script: Script, turn: _Turn, role: Role, time: float) -> None:
+    draft = script.draft(role, turn.dia_id, time)
+    if text := _rendered(turn):
+        draft.parts = [verbatim(draft.id, "text", text)]
+    if role == "assistant":
+        draft.call = Call()
+    script.add(draft)
 
 
 def _rendered(turn: _Turn) -> str:

@@ -89,6 +89,8 @@ _INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
     Fact: {"origin": Source},
     Part: {"sources": Source},
     Call: {"usage": Usage},
+    SideRequest: {"call": Call},
+    PassedOver: {},
 }
 
 
@@ -97,10 +99,13 @@ _COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
     Usage: frozenset(Usage.__struct_fields__),
     Part: frozenset({"size"}),
     Compaction: frozenset({"tokens_before"}),
+    SideRequest: frozenset({"searches"}),
+    PassedOver: frozenset({"count", "characters", "tokens"}),
 }
 _LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
 _HELD = {"storage": 10**18}
 
+_SKIPPED = "line that was skipped"
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -233,8 +238,18 @@ class _Content:
 
 def _header(fields: dict[str, Any]) -> Header:
     _fill_sources(fields.get("system"), SYSTEM)
-    for part in _dicts(fields.get("system")):
-        _check(part, Part)
+    inside: dict[str, type[msgspec.Struct]] = {
+        "system": Part,
+        "side_requests": SideRequest,
+        "passed_over": PassedOver,
+    }
+    for name, struct in inside.items():
+        for item in _dicts(fields.get(name)):
+            _check(item, struct)
+    if skipped := fields.pop("skipped", 0):  # as it was written before what was skipped had kinds
+        old = {"kind": _SKIPPED, "count": skipped}
+        fields["passed_over"] = [*_dicts(fields.get("passed_over")), old]
+        _check(old, PassedOver)
     header = msgspec.convert(fields, Header)
     if header.version != VERSION:
         raise InputError(f"version {header.version} is not known; this is version {VERSION}")
@@ -310,7 +325,7 @@ def _plain_value(value: Any, owner: str) -> Any:
 FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)
 
 
-# A file of facts about a conversation that stands in another file (see docs/formats.md).
+# A file of facts about a conversation that stands in another file (see docs/facts.md).
 
 
 class Labelled(NamedTuple):

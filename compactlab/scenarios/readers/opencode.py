@@ -1,19 +1,20 @@
-"""Sessions of OpenCode: its storage, a tree of small files, and what `opencode export` writes."""
+"""Sessions of OpenCode: its database, its storage of small files, and what it exports."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script
-from compactlab.scenarios.readers.unread import refuse_unread
-from compactlab.sim.core.conversation import Conversation
+from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.unread import characters_of
+from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, PartType, Usage, verbatim
 
@@ -31,29 +32,65 @@ class _Counts(msgspec.Struct):
     input: Tokens = 0
     output: Tokens = 0
     reasoning: Tokens = 0
+    total: Tokens | None = None
     cache: _Cache = _Cache()
 
-    @property
-    def usage(self) -> Usage:
-        """By billing class.
+    def usage(self, *, apart: bool) -> Usage:
+        """By billing class; ``apart`` if reasoning stands beside the output where no total tells.
 
-        Reasoning is a part of the output, as the client gets both from its library; where it is the
-        larger one, it cannot be.
+        It did not until version 1.3.16; where it is the larger one, it cannot be a part.
         """
-        apart = self.reasoning if self.reasoning > self.output else 0
-        return Usage(self.input, self.cache.read, self.cache.write, 0, self.output + apart)
+        spoken = self.input + self.output
+        whole = spoken + self.cache.read + self.cache.write
+        told = {whole: False, spoken: False} | {
+            each + self.reasoning: True for each in (spoken, whole)
+        }
+        beside = told.get(self.total or -1, apart or self.reasoning > self.output)
+        output = self.output + (self.reasoning if beside else 0)
+        return Usage(self.input, self.cache.read, self.cache.write, 0, output)
 
 
 class _Time(msgspec.Struct, frozen=True):
     created: float = 0.0
-    start: float = 0.0
-    end: float | None = None
+    completed: float | None = None
 
 
-class _Session(msgspec.Struct, rename={"parent": "parentID"}):
+class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_session_id"}):
     id: str
     directory: Any = None
     parent: Any = None
+    version: Any = None
+    time: Any = None
+    # In the database alone, and from version 2 on.
+    fork: Any = None
+    newer: bool = False
+    model: Any = None
+    tokens_input: Tokens = 0
+    tokens_output: Tokens = 0
+    tokens_reasoning: Tokens = 0
+    tokens_cache_read: Tokens = 0
+    tokens_cache_write: Tokens = 0
+
+    @property
+    def created(self) -> float:
+        """When it was begun, in milliseconds since 1970; 0 where nobody knows."""
+        created = self.time.get("created") if isinstance(self.time, dict) else None
+        return float(created) if isinstance(created, int | float) else 0.0
+
+    @property
+    def total(self) -> Usage:
+        """What all its requests used, those included that no message tells of: titles."""
+        output = self.tokens_output + self.tokens_reasoning
+        read, write = self.tokens_cache_read, self.tokens_cache_write
+        return Usage(self.tokens_input, read, write, 0, output)
+
+    @property
+    def apart(self) -> bool:
+        """Whether its client counts reasoning beside the output."""
+        found = _VERSION.match(self.version) if isinstance(self.version, str) else None
+        if found and not self.newer:
+            return tuple(map(int, found.groups())) >= _APART
+        return self.newer or self.created >= _APART_FROM
 
 
 class _Message(msgspec.Struct, rename={"model_id": "modelID"}):
@@ -95,22 +132,30 @@ class _Piece(msgspec.Struct, rename={"call_id": "callID"}):
     prompt: str | None = None
 
 
-Told = tuple[dict[str, Any], list[dict[str, Any]]]
-"""A message, and its parts."""
-
+# From here on (released in April 2026) reasoning is counted beside the output.
+_APART, _APART_FROM = (1, 3, 16), 1_777_593_600_000
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 # Of the client and its user interface; the model is not sent them.
 _LEFT_OUT = {"step-start", "snapshot", "patch", "retry", "agent"}
 _READ = {"text", "reasoning", "tool", "file", "subtask", "compaction", "step-finish"}
 _KNOWN = {*_Piece.__struct_fields__, "callID", "metadata", "source", "description", "command"}
+_KNOWN |= {"snapshot", "native", "state", "time"}
 _STATE = {*_State.__struct_fields__, "metadata", "title", "raw", "time"}
+# Of a message: what is read, what its parts repeat, and what only the user interface shows.
+_INFO = {*_Message.__struct_fields__, "modelID", "parentID", "path", "finish", "content", "text",
+         "files", "agents", "skills", "recent", "output", "command", "description", "snapshot",
+         "metadata", "native", "providerState", "providerContext", "format", "tools"}  # fmt: skip
 _ENDED = ("completed", "error")
 _SPOKEN: dict[str, PartType] = {"text": "text", "reasoning": "thinking"}
 _SAFE = re.compile(r"[\w.-]+")
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like a session of this format."""
     value = first[0]
+    if isinstance(value, dict) and isinstance(value.get("sqlite"), dict):
+        return is_store(value["sqlite"])
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
         value = value.get("info")
     return is_session(value)
@@ -135,25 +180,79 @@ def is_piece(value: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a session: of an export, or of the tree that its file stands in."""
+    """Yield the conversations: of an export, of the tree that a file stands in, of a database."""
+    if database.is_database(lines.path):
+        yield from _read_database(lines)
+        return
+    count = 0
     for number, value in jsonl.values(lines):
         reading = None
         with lines.at(number):
             document = msgspec.convert(value, dict[str, Any])
             exported = "messages" in document
             session = msgspec.convert(document.get("info") if exported else document, _Session)
-            reading = _Reading(session)
-            for message, pieces in (
-                _exported(document) if exported else _stored(lines.path, session.id)
-            ):
-                reading.take(message, pieces)
+            reading = _Reading(session, lines)
+            for each in _exported(document, lines) if exported else _stored(lines.path, session.id):
+                with lines.at(number, list(each)):
+                    reading.take(*each)
         if reading is not None:
+            count += 1
             yield reading.script.conversation(lines.path.stem, NAME, lines.path)
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
 
 
-def _exported(value: dict[str, Any]) -> Iterator[Told]:
+def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
+    count = 0
+    with database.opened(lines.path) as opened:
+        store = Store(opened)
+        sessions = store.sessions()
+        if lines.session and lines.session not in sessions:
+            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
+        for id, newer in sessions.items():
+            if lines.session not in ("", id):
+                continue
+            conversation = None
+            with lines.at(0), opened.snapshot():
+                script = _read_session(store, id, lines, newer=newer).script
+                if script.last is not None:
+                    name = f"{lines.path.stem}/{id}"
+                    conversation = script.conversation(name, NAME, lines.path)
+            if conversation is not None:
+                count += 1
+                yield conversation
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
+
+
+def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> _Reading:
+    session = msgspec.convert(store.session(id, newer=newer), _Session, strict=False)
+    reading = _Reading(session, lines)
+    for number, (type, key, raw) in enumerate(store.messages(id, newer=newer), 1):
+        data = []
+        for piece in raw:
+            with lines.at(number, database.plain(piece)):
+                data.append(jsonl.decode(piece, _OBJECT))
+        if not data:
+            continue
+        try:
+            whole = told(type, key, data)
+        except KeyError:
+            lines.pass_over(f"record {type!r}", data)
+            continue
+        with lines.at(number, data):
+            if whole is not None:
+                reading.take(*whole)
+    if reading.inherits:
+        forked = session.fork if isinstance(session.fork, str) else ""
+        reading.script.parent = forked or store.origin(reading.first, session.created)
+    reading.finish()
+    return reading
+
+
+def _exported(value: dict[str, Any], lines: jsonl.Lines) -> Iterator[Told]:
     for each in msgspec.convert(value["messages"], list[dict[str, Any]]):
-        refuse_unread(each, {"info", "parts"}, "a message")
+        lines.pass_over_fields(each, {"info", "parts"}, "a message")
         info, pieces = each.get("info"), each.get("parts")
         yield msgspec.convert(info, dict[str, Any]), msgspec.convert(pieces, list[dict[str, Any]])
 
@@ -206,32 +305,66 @@ def _check(id: str) -> None:
 class _Reading:
     """A session that is being read."""
 
-    def __init__(self, session: _Session) -> None:
+    def __init__(self, session: _Session, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.script.locate(session.directory)
         self.script.subagent = bool(session.parent)
+        self.first = 0.0  # when its first message was made, in milliseconds
+        self._session, self._lines = session, lines
         self._asked: _Piece | None = None  # the compaction of which the summary is awaited
         self._drafts: dict[str, Draft] = {}
+        self._billed, self._model = Usage(), ""
+        self.inherits = False  # whether it begins with copies of another session's messages
 
     def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Take the next message with its parts."""
         message = msgspec.convert(value, _Message)
-        pieces = [_piece(part) for part in parts]
+        if message.role not in ("user", "assistant"):
+            raise InputError(f"{message.role!r} is no role of a message")
+        self._lines.pass_over_fields(value, _INFO, f"a message of role {message.role!r}")
+        self.first = self.first or message.time.created
+        pieces = []
+        for part in parts:
+            with self._lines.at(0, part):
+                pieces.append(_piece(part, self._lines))
         if message.role == "user":
             self._user(message, pieces)
-        elif message.role == "assistant":
-            self._assistant(message, pieces)
         else:
-            raise InputError(f"{message.role!r} is no role of a message")
+            self._assistant(message, pieces)
+
+    def finish(self) -> None:
+        """Take what is known of the session as a whole."""
+        rest, session = _less(self._session.total, self._billed), self._session
+        if session.newer and rest is not None:
+            call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
+            time = self.script.last.time if self.script.last else 0.0
+            self.script.side_requests.append(SideRequest("session", call, time))
+
+    def _call(self, message: _Message, counts: Iterable[_Counts], step: int) -> Call:
+        """A request; its copies in forks have its times and counts, and ids of their own."""
+        apart, time = self._session.apart, message.time
+        usage = sum((each.usage(apart=apart) for each in counts), Usage())
+        model = _model(message)
+        self._billed, self._model = self._billed + usage, model or self._model
+        named = f"{time.created:.0f}-{time.completed or 0:.0f}/{step}/{usage.prompt}/{usage.output}"
+        id = f"{model}/{named}" if time.created else ""
+        inherited = 0 < time.created < self._session.created
+        self.inherits |= inherited
+        return Call(model, usage if usage != Usage() else None, id=id, inherited=inherited)
 
     def _user(self, message: _Message, pieces: list[_Piece]) -> None:
         compaction = next((piece for piece in pieces if piece.type == "compaction"), None)
         if compaction is not None:
             self._asked = compaction
+        named = message.system if isinstance(message.system, str) else ""
+        if named and named not in [part.text for part in self.script.system]:
+            self.script.system.append(verbatim(SYSTEM, "text", named))
         draft = self.script.draft("user", message.id, message.time.created / 1000)
-        if any(piece.type == "tool" for piece in pieces):
-            raise InputError("a message of the user has a call of a tool")
-        sent = [piece for piece in pieces if not piece.ignored]
+        for piece in pieces:
+            if piece.type == "tool":
+                whole = msgspec.to_builtins(piece)
+                self._lines.pass_over("call of a tool in a message of the user", whole)
+        sent = [piece for piece in pieces if not piece.ignored and piece.type != "tool"]
         draft.meta = all(piece.synthetic for piece in sent)
         draft.parts = [part for piece in sent if (part := _said(piece, draft.id))]
         if draft.parts:
@@ -242,22 +375,22 @@ class _Reading:
             self._summary(message, pieces)
             return
         steps = _steps(pieces)
-        for step in steps:
-            self._step(message, step, alone=len(steps) == 1)
+        for number, step in enumerate(steps):
+            self._step(message, step, number, alone=len(steps) == 1)
 
-    def _step(self, message: _Message, step: list[_Piece], *, alone: bool) -> None:
+    def _step(self, message: _Message, step: list[_Piece], number: int, *, alone: bool) -> None:
         """One answer of the model, and what its tools gave back."""
         draft = self.script.draft("assistant", message.id, message.time.created / 1000)
         draft.parts = [part for piece in step if (part := _said(piece, draft.id))]
         counts = next((p.tokens for p in step if p.type == "step-finish" and p.tokens), None)
         counts = counts or (message.tokens if alone else None)
-        usage = counts.usage if counts and counts.usage != Usage() else None
-        if message.error is not None and usage is None:
+        call = self._call(message, [counts] if counts else [], number)
+        if message.error is not None and call.usage is None:
             draft.origin = "aborted"
             if not draft.parts:
                 return
         else:
-            draft.call = Call(_model(message), usage)
+            draft.call = call
         self._drafts.setdefault(message.id, self.script.add(draft))
         for piece in step:
             if piece.type == "tool" and (piece.state.output, piece.state.error) != (None, None):
@@ -265,35 +398,51 @@ class _Reading:
 
     def _summary(self, message: _Message, pieces: list[_Piece]) -> None:
         """A summary stands for all that came before it, but for the tail that is named."""
-        asked, self._asked = self._asked or _Piece("compaction"), None
-        kept = self._drafts.get(asked.tail_start_id or "")
+        own = next((piece for piece in pieces if piece.type == "compaction"), None)
+        asked, self._asked = own or self._asked or _Piece("compaction"), None
         time = message.time.created / 1000
+        counts = [p.tokens for p in pieces if p.type == "step-finish" and p.tokens]
+        call = self._call(message, counts or filter(None, [message.tokens]), 0)
+        billed = call if call.usage else None
+        texts = [piece.text for piece in pieces if piece.type == "text" and piece.text]
+        if message.error is not None and not texts:
+            if billed:  # it came to nothing, and was paid for
+                self.script.side_requests.append(SideRequest("compaction", billed, time))
+            return
+        kept = self._drafts.get(asked.tail_start_id or "")
         trigger = "auto" if asked.auto else "manual"
-        boundary: Boundary = self.script.compact(time, kept=kept, trigger=trigger)
+        boundary = self.script.compact(time, kept=kept, trigger=trigger)
+        boundary.call = billed
         draft = self.script.draft("user", message.id, time, True)
-        draft.parts = [
-            Part("text", piece.text, "summary", boundary.covered)
-            for piece in pieces
-            if piece.type == "text" and piece.text and boundary.covered
-        ]
+        if boundary.covered:
+            draft.parts = [Part("text", text, "summary", boundary.covered) for text in texts]
         if draft.parts:
             boundary.inserted.append(draft)
 
 
-def _piece(value: dict[str, Any]) -> _Piece:
+def _less(total: Usage, billed: Usage) -> Usage | None:
+    """What a total holds beyond what is billed; None if that is nothing, or not to be told."""
+    keys = Usage.__struct_fields__
+    rest = [getattr(total, key) - getattr(billed, key) for key in keys]
+    return Usage(*rest) if min(rest) >= 0 < max(rest) else None
+
+
+def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:
     piece = msgspec.convert(value, _Piece)
     if piece.type in _LEFT_OUT:
         return piece
+    whose = f"a part of type {piece.type!r}"
     if piece.type not in _READ:
-        refuse_unread(value, (), f"a part of type {piece.type!r}")
+        if characters_of(value):
+            lines.pass_over(f"part of type {piece.type!r}", value)
         return piece
-    refuse_unread(value, _KNOWN, f"a part of type {piece.type!r}")
+    lines.pass_over_fields(value, _KNOWN, whose)
     if piece.type in _SPOKEN and piece.text is None:
-        raise InputError(f"a part of type {piece.type!r} has no text")
+        raise InputError(f"{whose} has no text")
     if piece.type == "tool":
         if not piece.tool or "state" not in value:
             raise InputError(f"a call of a tool has no {'state' if piece.tool else 'name'}")
-        refuse_unread(value["state"], _STATE, "the state of a tool")
+        lines.pass_over_fields(value["state"], _STATE, "the state of a tool")
         if piece.state.status in _ENDED and (piece.state.output, piece.state.error) == (None, None):
             raise InputError("a tool that has ended has neither output nor error")
     return piece
@@ -352,4 +501,4 @@ def _model(message: _Message) -> str:
     return named if isinstance(named, str) else ""
 
 
-FORMAT = Format(NAME, "sessions of OpenCode (its storage of files, and exports)", sniff, read)
+FORMAT = Format(NAME, "sessions of OpenCode (database, storage of files, exports)", sniff, read)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
-from compactlab.scenarios.readers.unread import refuse_unread
+from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.threads import (
+    SYSTEM_ROLES,
+    Known,
+    Request,
+    Said,
+    conversations,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
@@ -45,7 +49,6 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "model": "assistant",
 }
-_SYSTEM_ROLES = ("system", "developer")
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 # Lists and objects of a trace that have no spans in them.
 _UNHEARD = {
@@ -93,7 +96,7 @@ class _Span(msgspec.Struct, rename="camel"):
 
 
 class _Scope(msgspec.Struct):
-    spans: list[_Span]
+    spans: list[Any]
 
 
 class _Resource(msgspec.Struct):
@@ -109,46 +112,6 @@ class _Traces(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-@dataclass(frozen=True, eq=False)
-class _Said:
-    """A message, or a result in one; the same object wherever the same is said."""
-
-    role: str
-    parts: tuple[dict[str, Any], ...]
-
-
-@dataclass
-class _Request:
-    """A call of a model, as its span tells it."""
-
-    start: float
-    end: float
-    conversation: str
-    call: Call
-    system: Any
-    tools: Any
-    asked: list[_Said]
-    answered: list[_Said]
-
-
-@dataclass
-class _Thread:
-    """A conversation that is being put together: its script, and what is said on its branch."""
-
-    script: Script = field(default_factory=Script)
-    said: list[tuple[_Said | None, Draft]] = field(default_factory=list)
-
-    def common(self, asked: list[_Said]) -> int:
-        """How many messages from the start on are those of a prompt."""
-        pairs = zip(self.said, asked, strict=False)
-        same = (
-            mine is its or (mine is None and its.role == "assistant") for (mine, _), its in pairs
-        )
-        return next(
-            (at for at, each in enumerate(same) if not each), min(len(self.said), len(asked))
-        )
-
-
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
     values = [value for value in first if isinstance(value, dict)]
@@ -157,49 +120,49 @@ def sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file's spans, the first that began first."""
-    known: dict[str, _Said] = {}
-    requests: list[_Request] = []
+    known = Known()
+    requests: list[Request] = []
     for number, value in jsonl.values(lines):
-        with lines.at(number):
-            requests += list(_requests(value, known))
+        with lines.at(number, value):
+            for span, client in _spans(value, lines):
+                with lines.at(number, span):
+                    requests += _request_of(span, client, known, lines)
     if not requests:
-        raise InputError("there is no conversation in it: no span asks a model", str(lines.path))
-    groups: dict[str, list[_Request]] = {}
-    for request in sorted(requests, key=lambda each: each.start):
-        groups.setdefault(request.conversation, []).append(request)
-    for number, group in enumerate(groups.values(), 1):
-        id = lines.path.stem if number == 1 else f"{lines.path.stem}/{number}"
-        for at, thread in enumerate(_threads(group), 1):
-            named = id if at == 1 else f"{id}#{at}"
-            yield thread.script.conversation(named, NAME, lines.path, counted=True)
+        path = str(lines.path)
+        raise InputError("there is no conversation in it: no span asks a model", path)
+    yield from conversations(NAME, lines.path, requests)
 
 
-def _requests(value: Any, known: dict[str, _Said]) -> Iterator[_Request]:
+def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
+    """The spans of a trace, each with its client."""
     if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
         return  # logs or metrics, from the same exporter
     traces = msgspec.convert(value, _Traces)
-    _refuse_lists(value, ("resourceSpans", "scopeSpans", "resource", "scope", "spans"))
+    _pass_over_lists(value, ("resourceSpans", "scopeSpans", "resource", "scope", "spans"), lines)
     for resource in traces.resource_spans:
         told = _told(resource.resource.attributes if resource.resource else [])
         client = " ".join(str(told[k]) for k in ("service.name", "service.version") if told.get(k))
-        for scope in resource.scope_spans:
-            for span in scope.spans:
-                attributes = _told(span.attributes)
-                for event in span.events:
-                    if event.name == _DETAILS:
-                        attributes = _told(event.attributes) | attributes
-                if _asks(attributes):
-                    yield _request(span, attributes, client, known)
+        yield from ((span, client) for scope in resource.scope_spans for span in scope.spans)
 
 
-def _refuse_lists(value: Any, inside: tuple[str, ...]) -> None:
-    """Fail where something that spans could be in stands under a name that is not known."""
+def _request_of(value: Any, client: str, known: Known, lines: jsonl.Lines) -> list[Request]:
+    """The request of a span, if it asks a model."""
+    span = msgspec.convert(value, _Span)
+    attributes = _told(span.attributes)
+    for event in span.events:
+        if event.name == _DETAILS:
+            attributes = _told(event.attributes) | attributes
+    return [_request(span, attributes, client, known, lines)] if _asks(attributes) else []
+
+
+def _pass_over_lists(value: Any, inside: tuple[str, ...], lines: jsonl.Lines) -> None:
+    """Count what spans could be in and stands under a name that is not known."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in inside:
             for each in inner if isinstance(inner, list) else [inner]:
-                _refuse_lists(each, inside)
+                _pass_over_lists(each, inside, lines)
         elif key not in _UNHEARD and _is_telling(inner):
-            raise InputError(f"there are spans or attributes under {key!r}, which is not known")
+            lines.pass_over(f"list of spans or attributes under {key!r}", inner)
 
 
 def _is_telling(value: Any) -> bool:
@@ -246,25 +209,41 @@ def _asks(attributes: dict[str, Any]) -> bool:
 
 
 def _request(
-    span: _Span, attributes: dict[str, Any], client: str, known: dict[str, _Said]
-) -> _Request:
+    span: _Span, attributes: dict[str, Any], client: str, known: Known, lines: jsonl.Lines
+) -> Request:
     models = (attributes.get(f"gen_ai.{side}.model") for side in ("response", "request"))
-    effort = attributes.get("gen_ai.request.reasoning.level")
-    model = next((str(model) for model in models if model), "")
-    call = Call(model, _usage(attributes), version=client, thinking=str(effort or ""))
-    asked, answered = attributes.get(_INPUT), attributes.get(_OUTPUT)
-    asked = _indexed(attributes, "gen_ai.prompt") if asked is None else _parsed(asked)
-    answered = _indexed(attributes, "gen_ai.completion") if answered is None else _parsed(answered)
-    return _Request(
+    call = Call(
+        next((str(model) for model in models if model), ""),
+        _usage(attributes),
+        version=client,
+        thinking=str(attributes.get("gen_ai.request.reasoning.level") or ""),
+        id=str(attributes.get("gen_ai.response.id") or ""),
+    )
+    asked = _messages(attributes, _INPUT, "gen_ai.prompt", lines)
+    answered = _messages(attributes, _OUTPUT, "gen_ai.completion", lines)
+    return Request(
         _seconds(span.start_time_unix_nano),
         _seconds(span.end_time_unix_nano),
         str(attributes.get("gen_ai.conversation.id") or span.trace_id),
         call,
-        _parsed(attributes.get("gen_ai.system_instructions")),
-        _parsed(attributes.get("gen_ai.tool.definitions")),
-        list(_said(asked, known)),
-        list(_said(answered, known)),
+        list(_said(asked, known, lines)),
+        list(_said(answered, known, lines)),
+        list(_system(attributes, lines)),
     )
+
+
+def _system(attributes: dict[str, Any], lines: jsonl.Lines) -> Iterator[Part]:
+    tools = _parsed(attributes.get("gen_ai.tool.definitions"), lines)
+    if tools:
+        yield verbatim(SYSTEM, "text", compact(tools), name="tools")
+    instructions = _parsed(attributes.get("gen_ai.system_instructions"), lines)
+    yield from _understood(msgspec.convert(instructions or [], list[dict[str, Any]]), lines, SYSTEM)
+
+
+def _messages(attributes: dict[str, Any], key: str, before: str, lines: jsonl.Lines) -> Any:
+    """The messages of a prompt or an answer, in one attribute or in many."""
+    messages = attributes.get(key)
+    return _indexed(attributes, before) if messages is None else _parsed(messages, lines)
 
 
 def _seconds(nanoseconds: str | int) -> float:
@@ -290,14 +269,18 @@ def _count(attributes: dict[str, Any], keys: tuple[str, ...]) -> int | None:
     return None
 
 
-def _parsed(value: Any) -> Any:
-    """Structured content, which most exporters write as text."""
+def _parsed(value: Any, lines: jsonl.Lines) -> Any:
+    """Structured content, which most exporters write as text; None where it was cut off."""
     if not isinstance(value, str):
         return value
     try:
         return json.loads(value)
     except ValueError:
-        raise InputError("the messages of a span are no JSON; perhaps they were cut off") from None
+        if lines.strict:
+            text = "the messages of a span are no JSON; perhaps they were cut off"
+            raise InputError(text) from None
+        lines.pass_over("text of a span that is no JSON", value)
+        return None
 
 
 def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
@@ -321,24 +304,39 @@ def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
     return [messages[number] for number in sorted(messages)]
 
 
-def _said(messages: Any, known: dict[str, _Said]) -> Iterator[_Said]:
+def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
     """The messages of a prompt or an answer; each result is one of its own."""
     for message in msgspec.convert(messages or [], list[dict[str, Any]]):
-        refuse_unread(message, _MESSAGE, "a message")
-        role, parts = message.get("role"), _parts(message)
-        if role not in (*_ROLES, *_SYSTEM_ROLES):
-            raise InputError(f"{role!r} is no role of a message")
+        lines.pass_over_fields(message, _MESSAGE, "a message")
+        role, parts = message.get("role"), _parts(message, lines)
+        if role not in (*_ROLES, *SYSTEM_ROLES):
+            if lines.strict:
+                raise InputError(f"{role!r} is no role of a message")
+            lines.pass_over(f"message of role {role!r}", message)
+            continue
         results = [part for part in parts if part.get("type") in _RESULTS]
         rest = [part for part in parts if part.get("type") not in _RESULTS]
         if rest and _ROLES.get(role) == "assistant":
-            yield _kept(role, rest, known)
+            yield known.said("assistant", _understood(rest, lines))
         for part in results:
-            yield _kept("tool", [part], known)
+            yield known.said("tool", _understood([part], lines))
         if rest and _ROLES.get(role) != "assistant":
-            yield _kept(role, rest, known)
+            origin = role if role in SYSTEM_ROLES else ""
+            yield known.said(_ROLES.get(role, "user"), _understood(rest, lines), origin)
 
 
-def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _understood(parts: list[dict[str, Any]], lines: jsonl.Lines, id: str = "") -> Iterator[Part]:
+    """What is made of parts; those that are not known are passed over."""
+    for part in parts:
+        try:
+            yield _part(part, id)
+        except InputError:
+            if lines.strict:
+                raise
+            lines.pass_over(f"part of type {part.get('type')!r}", part)
+
+
+def _parts(message: dict[str, Any], lines: jsonl.Lines) -> list[dict[str, Any]]:
     if "parts" not in message and "content" not in message and not message.get("tool_calls"):
         raise InputError("a message has neither parts nor content")
     parts = msgspec.convert(message.get("parts") or [], list[dict[str, Any]])
@@ -353,7 +351,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     if message.get("role") == "tool":
         parts = [_as_result(part, message.get("tool_call_id")) for part in parts]
     for part in parts:
-        refuse_unread(part, _PART, "a part of a message")
+        lines.pass_over_fields(part, _PART, "a part of a message")
     return [*parts, *msgspec.convert(calls, list[dict[str, Any]])]
 
 
@@ -364,15 +362,11 @@ def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
     return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
 
 
-def _kept(role: str, parts: list[dict[str, Any]], known: dict[str, _Said]) -> _Said:
-    """The object for what is said; reasoning, which is not sent again, makes no difference."""
-    words = [_part(part, "") for part in parts if part.get("type") not in ("reasoning", "thinking")]
-    heard = [(part.type, part.text, part.name, part.size) for part in words]
-    key = json.dumps([_ROLES.get(role, role), heard])
-    if key in known:
-        return known[key]
-    said = known[key] = _Said(role, tuple(parts))
-    return said
+def _arguments(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _part(part: dict[str, Any], id: str) -> Part:
@@ -381,7 +375,7 @@ def _part(part: dict[str, Any], id: str) -> Part:
     if kind in ("tool_call", "server_tool_call"):
         asked = part.get("arguments", part.get("server_tool_call"))
         if isinstance(asked, str) and asked[:1] == "{":
-            asked = _parsed(asked)  # the same arguments may be text in one span alone
+            asked = _arguments(asked)  # the same arguments may be text in one span alone
         if not name or (asked is None and "arguments" not in part):
             raise InputError(f"a part of type {kind!r} has no name or no arguments")
         return verbatim(id, "tool_call", compact(asked), name=name, call_id=call_id)
@@ -399,58 +393,6 @@ def _part(part: dict[str, Any], id: str) -> Part:
     if not isinstance(text, str):
         raise InputError(f"a part of type {kind!r} is not known")
     return verbatim(id, "thinking" if kind in ("reasoning", "thinking") else "text", text)
-
-
-def _threads(requests: list[_Request]) -> list[_Thread]:
-    """Put requests together: each continues the thread with which it has most in common."""
-    threads: list[_Thread] = []
-    for request in requests:
-        leading = list(takewhile(lambda said: said.role in _SYSTEM_ROLES, request.asked))
-        asked = request.asked[len(leading) :]
-        thread = max(threads, key=lambda each: each.common(asked), default=None)
-        if thread is None or (asked and thread.said and not thread.common(asked)):
-            thread = _Thread()
-            threads.append(thread)
-        if not thread.script.system:
-            _begin(thread.script, request, leading)
-        _continue(thread, request, asked)
-    return threads
-
-
-def _begin(script: Script, request: _Request, leading: list[_Said]) -> None:
-    if request.tools:
-        script.system.append(verbatim(SYSTEM, "text", compact(request.tools), name="tools"))
-    for part in msgspec.convert(request.system or [], list[dict[str, Any]]):
-        script.system.append(_part(part, SYSTEM))
-    script.system += [_part(part, SYSTEM) for said in leading for part in said.parts]
-
-
-def _continue(thread: _Thread, request: _Request, asked: list[_Said]) -> None:
-    common, script = thread.common(asked), thread.script
-    if asked and common < len(thread.said):
-        script.rewind(thread.said[common - 1][1] if common else None)
-        del thread.said[common:]
-    for said in asked[common:]:
-        thread.said.append((said, script.add(_draft(script, said, request.start))))
-    if request.call.usage is None and not request.answered:
-        return  # a request that failed
-    unlogged: list[_Said | None] = [None]
-    for at, answered in enumerate(request.answered or unlogged):
-        draft = _draft(script, answered, request.end) if answered else None
-        draft = draft or script.draft("assistant", None, request.end)
-        if at == 0:
-            draft.role, draft.call = "assistant", request.call
-            size = request.call.usage.output if request.call.usage else 0
-            draft.parts = draft.parts or [opaque(draft.id, "text", "not logged", size)]
-        thread.said.append((answered, script.add(draft)))
-
-
-def _draft(script: Script, said: _Said, time: float) -> Draft:
-    meta = said.role in _SYSTEM_ROLES
-    draft = script.draft(_ROLES.get(said.role, "user"), None, time, meta)
-    draft.origin = said.role if meta else ""
-    draft.parts = [_part(part, draft.id) for part in said.parts]
-    return draft
 
 
 FORMAT = Format(NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", sniff, read)

@@ -1,26 +1,31 @@
-"""Sessions of pi and OpenClaw, versions 1 to 3: entries in a tree by ``parentId``."""
+"""Sessions of pi (to 1.6) and OpenClaw (to 2026.9): entries in a tree by ``parentId``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Given, Tokens, given, parts, result
+from compactlab.scenarios.readers.blocks import Block, Given, Tokens, given, parts, result
+from compactlab.scenarios.readers.pi_system import SystemPrompt
+from compactlab.scenarios.readers.pi_tree import Kept, Node, edited, hangs_by_edits, told
 from compactlab.scenarios.readers.script import (
+    SYSTEM,
     Boundary,
     Draft,
     Format,
     Moment,
     Script,
     Tree,
+    converted,
     decoder,
     seconds,
 )
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.conversation import EDIT, Conversation, SideRequest
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import (
     FAILED,
     Call,
@@ -35,7 +40,7 @@ from compactlab.sim.core.message import (
 
 NAME = "pi"
 
-NEWEST = 3  # version of the format
+NEWEST = 4  # version of the format: 3 of pi 1.6, 4 of OpenClaw since 2026.9
 
 
 class _Counts(msgspec.Struct, rename="camel"):
@@ -43,12 +48,20 @@ class _Counts(msgspec.Struct, rename="camel"):
     output: Tokens | None = None
     cache_read: Tokens | None = None
     cache_write: Tokens | None = None
+    cache_write_1h: Tokens | None = msgspec.field(default=None, name="cacheWrite1h")
 
 
 class _Message(msgspec.Struct, rename="camel"):
     role: str
     content: Given = msgspec.UNSET
+    sections: dict[str, str | None] | None = None
+    tools_added: list[dict[str, Any]] | None = None
+    tools_removed: list[dict[str, Any]] | None = None
+    provider: Any = None
     model: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    thinking_level: str | None = None
     usage: _Counts | None = None
     stop_reason: str | None = None
     tool_call_id: str | None = None
@@ -68,10 +81,17 @@ class _Entry(msgspec.Struct, rename="camel"):
     type: str = ""
     version: int | None = None
     id: str | None = None
-    parent_id: str | None = None
+    parent_id: str | msgspec.UnsetType | None = msgspec.UNSET
     timestamp: Moment | None = None
     thinking_level: str | None = None
+    model_id: Any = None
     cwd: Any = None
+    parent_session: Any = None
+    branched_from: Any = None
+    # Of OpenClaw: which entry is the newest now, and whether one hangs beside the others.
+    target_id: str | None = None
+    append_parent_id: str | None = None
+    append_mode: str | None = None
 
 
 class _Full(_Entry, rename="camel"):
@@ -81,20 +101,31 @@ class _Full(_Entry, rename="camel"):
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
     tokens_before: Tokens | None = None
+    system_message: _Message | None = None
+    replacement: Any = msgspec.UNSET
+    kind: str | None = None
+    model: str | None = None
+    usage: _Counts | None = None
 
 
-class _Place(NamedTuple):
-    """Where a branch stands after an entry: its last message and its last compaction."""
-
-    last: Draft | None = None
-    boundary: Boundary | None = None
+class _Replacement(msgspec.Struct):
+    content: str | list[Block]
 
 
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
-_ENTRY, _FULL = decoder(_Entry), decoder(_Full)
+_ENTRY = decoder(_Entry)
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
-_READ = {"message", "custom_message", "compaction", "branch_summary"}
+_READ = {
+    "message",
+    "custom_message",
+    "compaction",
+    "branch_summary",
+    "context_edit",
+    "reset",
+    "usage",
+}
+# Entries that say nothing to the model and cost nothing.
 _LEFT_OUT = {
     "session",
     "custom",
@@ -102,116 +133,371 @@ _LEFT_OUT = {
     "thinking_level_change",
     "label",
     "session_info",
+    "leaf",
 }
-# Of the session, but not sent by pi.
-_NOT_SENT = "system"
+# Fields of entries and messages that clients write and models are not told.
+_UNTOLD = {
+    *("__openclaw", "customType", "data", "details", "display", "fromHook", "fromId", "label"),
+    *("name", "note", "provider", "reason", "tokensAfter"),
+}
+_UNTOLD_OF_MESSAGES = {
+    *("__openclaw", "api", "customType", "deferred", "details", "diagnostics", "display"),
+    *("endTurn", "errorMessage", "fromId", "idempotencyKey", "nestedCalls", "provenance"),
+    *("providerReplay", "providerThinkingLevel", "rawStopReason", "timestamp", "tokensBefore"),
+}
+_KNOWN = {field.encode_name for field in msgspec.structs.fields(_Full)} | _UNTOLD
+_KNOWN_OF_MESSAGES = {
+    field.encode_name for field in msgspec.structs.fields(_Message)
+} | _UNTOLD_OF_MESSAGES
+# Messages whose content pi replaces by none.
+_UNCHANGED = {"bashExecution", *_SUMMARIES}
+# Signs that an entry of a new type changes what the model sees of those before it.
+_EDITING = {"firstKeptEntryId", "firstKeptEntryIndex", "replacement", "summary"}
+_CHANGES = re.compile(
+    "edit|prun|reset|rewind|omit|clear|truncat|redact|replac|drop|remov|delet|collaps|splice"
+)
+_ALL = re.compile("context|history|conversation|transcript|message")
+# Answers that OpenClaw itself writes down, of what it delivered; it sends them to no model.
+_OWN = {("openclaw", "delivery-mirror"), ("openclaw", "gateway-injected")}
+_REMEDY = "prompts would be wrong. Leave this session out, or cut it before this line"
 
 
 def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+    """Say whether the first values of a file look like this format: by its header, or an entry."""
     head = first[0]
-    if not isinstance(head, dict) or head.get("type") != "session":
+    if not isinstance(head, dict) or "timestamp" not in head or not isinstance(head.get("id"), str):
         return False
-    version = head.get("version", 1)
-    return isinstance(head.get("id"), str) and isinstance(version, int) and "timestamp" in head
+    if head.get("type") == "session":
+        return isinstance(head.get("version", 1), int)
+    # Of a session whose header is torn, the first value is an entry.
+    return "parentId" in head and str(head.get("type")) in _READ | _LEFT_OUT
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a session."""
-    session = _Session()
-    for number, data in lines:
+    yield conversation_of(lines, lines, lines.path.stem)
+
+
+def conversation_of(
+    records: Iterable[tuple[int, bytes]], lines: jsonl.Lines, id: str
+) -> Conversation:
+    """Make the conversation of a session's entries, wherever they are kept.
+
+    Parameters
+    ----------
+    records
+        The entries as JSON, with the numbers by which errors name them; the header first.
+    lines
+        The transcript that they are of: how strictly it is read, and what was passed over.
+    id
+        The conversation's id.
+    """
+    session = _Session(lines)
+    for number, data in records:
         with lines.at(number):
             entry = jsonl.decode(data, _ENTRY)
-            session.take(entry if entry.type in _LEFT_OUT else _whole(data))
-    inside = session.starts_inside
-    yield session.script.conversation(lines.path.stem, NAME, lines.path, inside=inside)
+            session.take(entry if entry.type in _LEFT_OUT else _whole(data, entry, lines))
+    session.finish()
+    return session.script.conversation(id, NAME, lines.path, inside=session.starts_inside)
 
 
-def _whole(data: bytes) -> _Entry:
-    """An entry with what it holds; one of no known type must hold nothing that could be said."""
-    entry = jsonl.decode(data, _FULL)
-    if entry.type in _READ:
-        return entry
+def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
+    """An entry with what it holds; one of an unknown type is counted."""
     held = jsonl.decode(data, _FIELDS)
-    deep = any(isinstance(value, dict | list) for value in held.values())
-    if deep or not entry.type or not held.keys().isdisjoint(("content", "message", "summary")):
-        raise InputError(f"an entry of type {entry.type!r} is not known")
-    return jsonl.decode(data, _ENTRY)
+    if entry.type in _READ:
+        lines.pass_over_fields(held, _KNOWN, f"an entry of type {entry.type!r}")
+        lines.pass_over_fields(held.get("message"), _KNOWN_OF_MESSAGES, "a message")
+        return converted(held, _Full)
+    refers = any(key.endswith(("Id", "Ids")) for key in held.keys() - {"id", "parentId"})
+    changes = _CHANGES.search(entry.type) and (refers or _ALL.search(entry.type))
+    if changes or not _EDITING.isdisjoint(held):
+        raise RefusedError(
+            f"an entry of type {entry.type!r} is not known, and seems to change what the model"
+            f" of pi or OpenClaw saw of earlier entries: {_REMEDY}"
+        )
+    lines.pass_over(f"record {entry.type!r}", held)
+    return entry
 
 
 class _Session:
     """The tree of entries; where the script stands, and where the newest entry does."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.starts_inside = False
-        self._now = self._newest = _Place()
-        self._places: dict[str | None, _Place] = {None: _Place()}
-        self._drafts: list[Draft] = []
-        self._before: dict[str | int, int] = {}  # messages before an entry, by its id or index
+        self._lines = lines
+        # By an entry's id, or its number in version 1: the node that it is or hangs from.
+        self._nodes: dict[str | int | None, Node | None] = {None: None}
+        self._own: dict[str | int, Node] = {}  # of these, the ones that are nodes themselves
+        self._now: Node | None = None  # whose context the script's events have come to
+        self._newest: Node | None = None
+        self._edited: Node | None = None  # an edit that the script has yet to play
+        self._beside: str | None = None  # the newest entry, if it hangs beside the others
         self._entries = 0
-        self._chosen = self._thinking = ""
+        self._forked = 0.0
+        self._model = self._chosen = self._thinking = ""
+        self._system = SystemPrompt(lines)
         self._tree = Tree()
 
     def take(self, entry: _Entry) -> None:
-        """Take the next line; the first must be the header."""
-        if (self._entries == 0) != (entry.type == "session"):
+        """Take the next entry; the first should be the header."""
+        number, self._entries = self._entries, self._entries + 1
+        if entry.type == "session":
+            self._head(entry, number)
+            return
+        if not number:
+            self._lines.pass_over("session without its header", "")
+        self._chosen = entry.thinking_level or self._chosen
+        if isinstance(entry.model_id, str):
+            self._model = entry.model_id
+        key: str | int = number if entry.id is None else entry.id
+        # Should it not be read, what hangs from it hangs from its own parent.
+        parent = node = self._nodes[key] = self._parent(entry)
+        if isinstance(entry, _Full):
+            node = self._read(entry, parent)
+            if node is not parent and node is not None:
+                self._own[key] = node
+        elif entry.type == "leaf":
+            node = self._nodes.get(entry.target_id, parent)
+        self._nodes[key] = node
+        self._beside = entry.id if entry.append_mode == "side" else None
+        if not self._beside or entry.type == "leaf":
+            self._newest = node
+
+    def finish(self) -> None:
+        """Play what was edited last."""
+        self._go_to(self._edited or self._now)
+
+    def _head(self, entry: _Entry, number: int) -> None:
+        if number:
             raise InputError("a session has one header, in its first line")
         if (entry.version or 1) > NEWEST:
-            raise InputError(f"sessions of version {entry.version} are not known, only to {NEWEST}")
-        self._chosen = entry.thinking_level or self._chosen
+            raise RefusedError(
+                f"sessions of pi or OpenClaw of version {entry.version} are not known, only to"
+                f" {NEWEST}: a newer compactlab may read them"
+            )
+        self._chosen = entry.thinking_level or ""
+        self._model = entry.model_id if isinstance(entry.model_id, str) else ""
         self.script.locate(entry.cwd)
-        place = self._newest  # version 1 has no ids: each entry follows the one before
-        if self._entries and entry.id is not None:
-            self._tree.hang(entry.id, entry.parent_id)
-            self.starts_inside |= not self._drafts and entry.parent_id not in self._places
-            place = self._places.get(entry.parent_id, self._newest)
-            self._before[entry.id] = len(self._drafts)
-        self._before[self._entries] = len(self._drafts)
-        if isinstance(entry, _Full):
-            place = self._read(entry, place)
-        self._entries += 1
-        self._newest = place
         if entry.id is not None:
-            self._places[entry.id] = place
+            self._nodes[entry.id] = None
+        origin = entry.parent_session or entry.branched_from
+        if isinstance(origin, str):
+            self.script.parent = re.split(r"[\\/]", origin)[-1].removesuffix(".jsonl")
+            self._forked = seconds(entry.timestamp)
 
-    def _read(self, entry: _Full, place: _Place) -> _Place:
-        if entry.type == "compaction":
-            self._go_to(place)
-            self._now = _Place(place.last, self._compaction(entry))
-            return self._now
-        draft = _draft(self.script, entry)
+    def _parent(self, entry: _Entry) -> Node | None:
+        """What an entry hangs from: where that is not said, as in version 1, the newest one."""
+        if entry.id is None or isinstance(entry.parent_id, msgspec.UnsetType):
+            return self._newest
+        self._tree.hang(entry.id, entry.parent_id)
+        self.starts_inside |= not self._newest and entry.parent_id not in self._nodes
+        if entry.parent_id == self._beside and self._beside and entry.append_mode != "side":
+            return self._newest
+        return self._nodes.get(entry.parent_id, self._newest)
+
+    def _read(self, entry: _Full, parent: Node | None) -> Node | None:
+        reads = {
+            "usage": self._used,
+            "compaction": self._compaction,
+            "reset": self._compaction,
+            "context_edit": self._edit,
+        }
+        return reads.get(entry.type, self._message)(entry, parent)
+
+    def _used(self, entry: _Full, parent: Node | None) -> Node | None:
+        """A request of the client's own, such as one that keeps the cache warm."""
+        self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
+        return parent
+
+    def _message(self, entry: _Full, parent: Node | None) -> Node | None:
+        message = entry.message
+        if message and message.role == "system":
+            return self._told(entry, message, parent)
+        draft = _draft(self.script, entry, self._lines)
+        if draft is None:
+            return parent
+        self._account(entry, draft)
+        mirrors = message and _is_own(message) and _repeats(draft, parent)
+        if mirrors or not (draft.parts or draft.call):
+            return parent
+        return self._say(Node(parent, "message", draft))
+
+    def _say(self, node: Node) -> Node:
+        self._go_to(node.parent)
+        if node.draft:
+            self.script.add(node.draft)
+        self._now = node
+        return node
+
+    def _go_to(self, node: Node | None) -> None:
+        """Bring the script to the context that there was at a node."""
+        edited, self._edited = self._edited, None
+        if edited and not hangs_by_edits(node, edited):
+            self._go_to(edited)
+        if node is self._now:
+            return
+        before = self._now
+        if not hangs_by_edits(node, before):
+            before = node
+            while before and before.kind not in ("message", "system"):
+                before = before.parent
+            self.script.rewind(before.draft if before else None)
+        self._now = node
+        old, new = told(before), told(node)
+        if old != new:
+            self._replace(old, new, node.time if node else 0.0).trigger = EDIT
+
+    def _replace(
+        self, old: list[Draft], new: list[Draft], time: float, tokens: int = 0
+    ) -> Boundary:
+        """Put one context in the place of another: what ends both is kept."""
+        same = 0
+        while same < min(len(old), len(new)) and old[-1 - same] is new[-1 - same]:
+            same += 1
+        first = len(new) - same
+        while first < len(new) and not self.script.has(new[first]):
+            first += 1  # only a message of the script can be the first that is kept
+        kept = new[first] if first < len(new) else None
+        covered = next((draft for draft in new if self.script.has(draft)), None)
+        boundary = self.script.compact(time, kept=covered, tokens_before=tokens)
+        boundary.kept_from = kept.id if kept else ""
+        boundary.inserted += new[:first]
+        return boundary
+
+    def _compaction(self, entry: _Full, parent: Node | None) -> Node:
+        self._go_to(parent)
+        time = seconds(entry.timestamp)
+        node = Node(parent, "reset" if entry.type == "reset" else "compaction", time=time)
+        index, kept = entry.first_kept_entry_index, entry.first_kept_entry_id
+        key = index if kept is None else kept
+        if key is not None and key != entry.id and key in self._nodes:
+            node.kept = Kept(self._nodes[key], after=key not in self._own)
+        text = "" if node.kind == "reset" else _there(entry.summary, "summary")
+        boundary = self._replace(told(parent), told(node), time, entry.tokens_before or 0)
+        self._now = node
+        if node.kind == "reset":
+            boundary.trigger = EDIT
+            return node
+        boundary.call = self._request(entry, entry.usage, self._model)
+        node.draft = summary = self.script.draft("user", entry.id, time, meta=True)
+        summary.origin = "compactionSummary"
+        sources = boundary.covered or (Source(summary.id),)
+        summary.parts = compacted([Part("text", text, "summary", sources)])
+        node.system = self._checkpoint(entry)
+        boundary.inserted[:0] = [node.system, summary] if node.system else [summary]
+        return node
+
+    def _checkpoint(self, entry: _Full) -> Draft | None:
+        """What a compaction repeats of the system prompt, of what has changed since its start."""
+        message = entry.system_message
+        if message is None or not self.script.system:
+            self.script.system += self._system.begin(message) if message else []
+            return None
+        draft = _unsaid(self.script, entry, SYSTEM)
+        draft.parts = self._system.since(message, draft.id)
+        return draft if draft.parts else None
+
+    def _told(self, entry: _Full, message: _Message, parent: Node | None) -> Node | None:
+        """The first system prompt is the conversation's; later ones stand where they were told."""
+        if not self.script.system:
+            self.script.system += self._system.begin(message)
+            return parent
+        draft = _unsaid(self.script, entry, SYSTEM)
+        draft.parts = self._system.change(message, draft.id)
+        return self._say(Node(parent, "system", draft)) if draft.parts else parent
+
+    def _edit(self, entry: _Full, parent: Node | None) -> Node | None:
+        """What omits or replaces a message from now on."""
+        target = self._own.get(entry.target_id or "")
+        if target is None or target.draft is None:
+            return parent  # the model was not told of it
+        node = Node(parent, "edit", target=target, time=seconds(entry.timestamp))
+        if entry.replacement is not None:
+            node.draft = self._replacement(entry, target.draft)
+        if self._edited is not parent or parent is None:
+            self._go_to(parent)
+        self._edited = node
+        return node
+
+    def _replacement(self, entry: _Full, original: Draft) -> Draft:
+        given = entry.replacement
+        try:
+            whole = given if isinstance(given, dict) else {"content": given}
+            told = converted(whole, _Replacement).content
+        except msgspec.ValidationError:
+            raise RefusedError(
+                f"what pi puts in the place of an earlier message is not understood: {_REMEDY}"
+            ) from None
+        if original.origin in _UNCHANGED:
+            return original
+        draft = _unsaid(self.script, entry, "")
+        if original.role == "tool":
+            whose = original.parts[0]
+            name, call_id, error = whose.name, whose.call_id, whose.is_error
+            made = result(told, draft.id, call_id, name=name, error=error, lines=self._lines)
+        else:
+            made = parts(told, draft.id, self._lines)
+        return edited(draft, made, original)
+
+    def _account(self, entry: _Full, draft: Draft) -> None:
+        """What a message tells of requests: of its own, and of those that were made for it."""
+        message = entry.message or _Message("")
         if draft.role == "user":
             self._thinking = self._chosen  # a level holds from the next prompt of the user on
         if draft.call:
-            draft.call = msgspec.structs.replace(draft.call, thinking=self._thinking)
-        if not draft.parts and not draft.call:
-            return place
-        self._go_to(place)
-        self._drafts.append(self.script.add(draft))
-        self._now = _Place(draft, place.boundary)
-        return self._now
+            self._model = draft.call.model or self._model
+            draft.call = msgspec.structs.replace(
+                draft.call,
+                thinking=message.thinking_level or self._thinking,
+                id=message.response_id or _identity(entry, draft.call.usage),
+                inherited=self._inherited(entry),
+            )
+        elif draft.role == "tool":
+            self._bill(entry, "nested", message.usage, self._model)
+        elif entry.type == "branch_summary":
+            self._bill(entry, entry.type, entry.usage, self._model)
 
-    def _go_to(self, place: _Place) -> None:
-        if place != self._now:
-            self.script.rewind(place.last)
+    def _bill(self, entry: _Full, purpose: str, counts: _Counts | None, model: str) -> None:
+        """Take a request that was made beside the conversation, if there was one."""
+        if call := self._request(entry, counts, model):
+            request = SideRequest(purpose, call, seconds(entry.timestamp))
+            self.script.side_requests.append(request)
 
-    def _compaction(self, entry: _Full) -> Boundary:
-        key = entry.first_kept_entry_id or entry.first_kept_entry_index
-        start = self._before.get(-1 if key is None else key, len(self._drafts))
-        first_kept = next((d for d in self._drafts[start:] if self.script.has(d)), None)
-        time, before = seconds(entry.timestamp), entry.tokens_before or 0
-        boundary = self.script.compact(time, kept=first_kept, tokens_before=before)
-        summary = self.script.draft("user", entry.id, time, meta=True)
-        summary.origin = "compactionSummary"
-        sources = boundary.covered or (Source(summary.id),)
-        part = Part("text", _there(entry.summary, "summary"), "summary", sources)
-        summary.parts = compacted([part])
-        boundary.inserted.append(summary)
-        return boundary
+    def _request(self, entry: _Full, counts: _Counts | None, model: str) -> Call | None:
+        usage = _usage(counts)
+        if usage == Usage():
+            return None
+        return Call(model, usage, id=_identity(entry, usage), inherited=self._inherited(entry))
+
+    def _inherited(self, entry: _Entry) -> bool:
+        """Whether it is from before the fork: copies keep their times."""
+        return seconds(entry.timestamp) < self._forked
 
 
-def _draft(script: Script, entry: _Full) -> Draft:
+def _identity(entry: _Entry, usage: Usage | None) -> str:
+    """The id of an entry, its time and counts, as its copies have: eight digits alone meet again.
+
+    OpenClaw keeps the sessions of a year in one database.
+    """
+    counts = (usage.prompt, usage.output) if usage else (0, 0)
+    return f"{entry.id} {seconds(entry.timestamp):.3f} {counts}" if entry.id else ""
+
+
+def _is_own(message: _Message) -> bool:
+    return (message.provider, message.model) in _OWN
+
+
+def _repeats(draft: Draft, node: Node | None) -> bool:
+    """Whether a message says what the newest answer before it says."""
+    while node and not (node.draft and node.draft.role == "assistant"):
+        node = node.parent
+    said = node.draft.parts if node and node.draft else []
+    words = ["".join(p.text for p in parts if p.type == "text") for parts in (draft.parts, said)]
+    return words[0] == words[1]
+
+
+def _draft(script: Script, entry: _Full, lines: jsonl.Lines) -> Draft | None:
     """Make a message of an entry; it has no parts if the model does not see the entry."""
     time, message = seconds(entry.timestamp), entry.message or _Message("")
     if entry.type == "message" and entry.message is None:
@@ -224,31 +510,36 @@ def _draft(script: Script, entry: _Full) -> Draft:
     elif entry.type == "custom_message" or message.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
         content = entry.content if entry.type == "custom_message" else message.content
-        draft.parts = parts(given(content, "a message of an extension"), draft.id)
+        draft.parts = parts(given(content, "a message of an extension"), draft.id, lines)
     elif message.role == "user":
         draft = script.draft("user", entry.id, time)
-        draft.parts = _parts(message, draft)
+        draft.parts = _parts(message, draft, lines)
     elif message.role == "assistant":
         draft = script.draft("assistant", entry.id, time)
-        draft.parts, draft.call = _parts(message, draft), _call(message)
+        draft.parts, draft.call = _parts(message, draft, lines), _call(message)
         draft.origin = message.stop_reason if message.stop_reason in FAILED else ""
     elif message.role == "toolResult":
         draft = script.draft("tool", entry.id, time)
-        call_id, tool = message.tool_call_id or "", message.tool_name or ""
+        call_id, tool, failed = (
+            message.tool_call_id or "",
+            message.tool_name or "",
+            message.is_error,
+        )
         content = given(message.content, "the result of a tool")
-        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(message.is_error))
+        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(failed), lines=lines)
     elif message.role == "bashExecution":
         draft = _unsaid(script, entry, message.role)
-        draft.parts = [] if message.exclude_from_context else _shell(message, draft.id)
-    elif message.role == _NOT_SENT:
-        draft = _unsaid(script, entry, message.role)
+        draft.parts = _shell(message, draft.id)
     else:
-        raise InputError(f"{message.role!r} is no role of a message")
+        lines.pass_over(f"message of role {message.role!r}", msgspec.to_builtins(message))
+        return None
+    if message.exclude_from_context:
+        draft.parts = []
     return draft
 
 
-def _parts(message: _Message, draft: Draft) -> list[Part]:
-    return parts(given(message.content, f"a message of role {message.role!r}"), draft.id)
+def _parts(message: _Message, draft: Draft, lines: jsonl.Lines) -> list[Part]:
+    return parts(given(message.content, f"a message of role {message.role!r}"), draft.id, lines)
 
 
 def _there(text: str | None, what: str) -> str:
@@ -268,18 +559,25 @@ def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
 def _call(message: _Message) -> Call | None:
     """The call that an answer is of; of an answer that broke off, zeros are counted, and none is.
 
-    A log that counts nothing at all says nothing of that.
+    A log that counts nothing at all says nothing of that. Under a router ``responseModel`` is the
+    model that answered.
     """
+    model, usage = message.response_model or message.model or "", _usage(message.usage)
     if message.usage is None:
-        return None if message.stop_reason in FAILED else Call(message.model or "")
-    counts = message.usage
-    usage = Usage(
-        counts.input or 0,
-        counts.cache_read or 0,
-        cache_write_5m=counts.cache_write or 0,
-        output=counts.output or 0,
+        return None if message.stop_reason in FAILED or _is_own(message) else Call(model)
+    ttl: Literal["", "1h"] = "1h" if usage.cache_write_1h else ""
+    return Call(model, usage, ttl) if usage != Usage() else None
+
+
+def _usage(counts: _Counts | None) -> Usage:
+    """The counts by class; what was written for an hour is a part of all that was written."""
+    if counts is None:
+        return Usage()
+    written = counts.cache_write or 0
+    hour = min(counts.cache_write_1h or 0, written)
+    return Usage(
+        counts.input or 0, counts.cache_read or 0, written - hour, hour, counts.output or 0
     )
-    return Call(message.model or "", usage) if usage != Usage() else None
 
 
 def _shell(message: _Message, id: str) -> list[Part]:
@@ -294,4 +592,4 @@ def _shell(message: _Message, id: str) -> list[Part]:
     )
 
 
-FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 3)", sniff, read)
+FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", sniff, read)

@@ -43,6 +43,8 @@ class Format:
         Yields the conversations of a file.
     package
         The package that it comes from, with its version; "" of one that is built in.
+    part_of
+        The file that a file is read with and not for itself, by its path; None if there is none.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Format:
     sniff: Callable[[list[Any]], bool]
     read: Callable[[jsonl.Lines], Iterator[Conversation]]
     package: str = ""
+    part_of: Callable[[Path], Path | None] = lambda _: None
 
 
 def conversations(
@@ -62,7 +65,7 @@ def conversations(
     for number, value in jsonl.values(lines):
         for item in split(value):
             conversation = None
-            with lines.at(number):
+            with lines.at(number, item):
                 conversation = make(item, count + 1)
             if conversation:
                 count += 1
@@ -153,7 +156,9 @@ class Script:
 
     def has(self, draft: Draft | None) -> bool:
         """Say whether a message is on the branch; the start always is."""
-        return draft is None or (draft.depth < len(self.path) and self.path[draft.depth] is draft)
+        if draft is None:
+            return True
+        return 0 <= draft.depth < len(self.path) and self.path[draft.depth] is draft
 
     def rewind(self, to: Draft | None) -> None:
         """Go back to a message, on this branch or another."""
@@ -265,6 +270,23 @@ def seconds(when: Moment | None) -> float:
     return 0.0 if when is None else float(when)
 
 
+def time_of(stamp: Any) -> float:
+    """Seconds since 1970 of a stamp that is text, or counts milliseconds; 0 where it is neither.
+
+    Examples
+    --------
+    >>> time_of(1793527200000) == time_of("2026-11-01T10:00:00Z"), time_of(None)
+    (True, 0.0)
+    """
+    if isinstance(stamp, str):
+        try:
+            return since_1970(stamp)
+        except (ValueError, OverflowError):
+            return 0.0
+    number = isinstance(stamp, int | float) and not isinstance(stamp, bool)
+    return stamp / 1000 if number and 0 <= stamp <= _LATEST else 0.0
+
+
 def _read_moment(kind: type, stamp: Any) -> Moment:
     try:
         return Moment(since_1970(msgspec.convert(stamp, str)))
@@ -288,6 +310,7 @@ def since_1970(stamp: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + leaps
 
 
+_LATEST = 253_402_300_799_000  # milliseconds: the end of the year 9999
 _LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 
@@ -314,15 +337,16 @@ def _finish(events: Iterable[Draft | Boundary | Rewind]) -> Iterable[Event]:
     clock = 0.0
     tools: dict[str, str] = {}
     originals: dict[str, Source] = {}
+    made: dict[Draft, Message] = {}
     for event in events:
         if isinstance(event, Rewind):
             yield event
             continue
         clock = max(clock, event.time)
         if isinstance(event, Boundary):
-            yield _compaction(event, clock, originals)
+            yield _compaction(event, clock, originals, made)
             continue
-        message = _message(event, clock, tools)
+        message = made[event] = _message(event, clock, tools)
         originals |= {p.text: Source(message.id, i) for i, p in enumerate(message.parts) if p.text}
         yield message
 
@@ -337,14 +361,17 @@ def _message(draft: Draft, time: float, tools: dict[str, str]) -> Message:
     return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call, draft.origin)
 
 
-def _compaction(boundary: Boundary, time: float, originals: dict[str, Source]) -> Compaction:
-    inserted = []
+def _compaction(
+    boundary: Boundary, time: float, originals: dict[str, Source], made: dict[Draft, Message]
+) -> Compaction:
     for draft in boundary.inserted:
-        parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
-        time = max(time, draft.time)
-        inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
+        if draft not in made:  # else it stood there before, as it does now
+            parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
+            time = max(time, draft.time)
+            made[draft] = Message(draft.id, draft.role, parts, time, True, origin=draft.origin)
+    inserted = tuple(made[draft] for draft in boundary.inserted)
     first_kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
-    return Compaction(tuple(inserted), first_kept, time, trigger, before, boundary.call)
+    return Compaction(inserted, first_kept, time, trigger, before, boundary.call)
 
 
 def _grounded(part: Part, id: str, boundary: Boundary, originals: dict[str, Source]) -> Part:

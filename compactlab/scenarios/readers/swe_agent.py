@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import Given, compact, given, parts
-from compactlab.scenarios.readers.script import SYSTEM, Format, conversations
+from compactlab.scenarios.readers.blocks import Given, compact, parts
+from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
 
 NAME = "swe-agent"
+# Fields of a message that are read here, or that say the same as its content again.
+_READ = ("action", "content", "query", "thinking_blocks", "thought", "tool_calls")
 
 
 class _Message(msgspec.Struct):
@@ -35,24 +36,30 @@ def sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(lines, lambda value: [value], partial(_conversation, lines.path))
+    yield from conversations(lines, lambda value: [value], partial(_conversation, lines))
 
 
-def _conversation(path: Path, value: Any, count: int) -> Conversation:
+def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
     if not chat.is_by_agents(value):
         raise InputError("a trajectory needs a history of messages that name their agent")
-    history = msgspec.convert(value["history"], list[_Message])
-    paired = [
-        raw if rewritten is None else rewritten
-        for raw, rewritten in zip(value["history"], _paired(history), strict=True)
-        if not raw.get("is_demo")
-    ]
-    script = chat.script({"messages": paired})
+    whole: list[dict[str, Any]] = []
+    history: list[_Message] = []
+    for raw in value["history"]:
+        with lines.at(0, raw):
+            message = msgspec.convert(raw, _Message)
+            lines.pass_over_fields(raw, _READ, "a message")
+            history.append(message)
+            whole.append(raw)
+    script = Script()
+    for raw, rewritten in zip(whole, _paired(history), strict=True):
+        if not raw.get("is_demo"):
+            with lines.at(0, raw):
+                chat.take(script, rewritten or raw, lines, known=raw)
     for message in history:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
-    id = path.stem if count == 1 else f"{path.stem}/{count}"
-    return script.conversation(id, NAME, path)
+    id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
+    return script.conversation(id, NAME, lines.path)
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
@@ -66,11 +73,11 @@ def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
             call = f"step-{step}" if in_text else ""
             yield _called(message, call) if in_text else None
         elif message.role == "user" and call:
-            yield {"role": "tool", "tool_call_id": call, "content": _text(message)}
+            yield {"role": "tool", "tool_call_id": call, "content": _content(message)}
             call = ""
         elif message.role == "user" and asked:
             # A developer's message in the middle reads as what no person typed.
-            yield {"role": "developer", "content": _text(message)}
+            yield {"role": "developer", "content": _content(message)}
         else:
             asked = asked or message.role == "user"
             yield None
@@ -81,13 +88,18 @@ def _called(message: _Message, id: str) -> dict[str, Any]:
     arguments = compact({"command": action})
     function = {"name": action.split()[0], "arguments": arguments}
     calls = [{"id": id, "function": function}]
-    content = message.content if message.thought is None else message.thought.strip()
-    return {"role": "assistant", "content": msgspec.to_builtins(content), "tool_calls": calls}
+    content = _content(message) if message.thought is None else message.thought.strip()
+    return {"role": "assistant", "content": content, "tool_calls": calls}
+
+
+def _content(message: _Message) -> Any:
+    """The content of a message as its log writes it; None where it has none."""
+    content = None if isinstance(message.content, msgspec.UnsetType) else message.content
+    return msgspec.to_builtins(content)
 
 
 def _text(message: _Message) -> str:
-    content = given(message.content, f"a message of role {message.role!r}")
-    return "\n".join(part.text for part in parts(content, SYSTEM) if part.text)
+    return "\n".join(part.text for part in parts(message.content, SYSTEM) if part.text)
 
 
 FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", sniff, read)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -66,18 +65,18 @@ def sniff(first: list[Any]) -> bool:
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file, in its order."""
     taken: dict[str, int] = {}
-    for each in conversations(lines, chat.items, partial(_conversation, lines.path)):
+    for each in conversations(lines, chat.items, partial(_conversation, lines)):
         count = taken[each.id] = taken.get(each.id, 0) + 1
         id = each.id if count == 1 else f"{each.id}/{count}"
         yield replace(each, id=id)
 
 
-def _conversation(path: Path, item: Any, _: int) -> Conversation:
+def _conversation(lines: jsonl.Lines, item: Any, _: int) -> Conversation:
     if not chat.is_task(item):
         raise InputError("a trajectory needs a task_id and a list under traj")
     of = msgspec.convert(item, _Trajectory)
-    id = f"{path.stem}/task-{of.task_id}/trial-{of.trial}"
-    conversation = chat.script(item).conversation(id, NAME, path)
+    id = f"{lines.path.stem}/task-{of.task_id}/trial-{of.trial}"
+    conversation = chat.script(item, lines).conversation(id, NAME, lines.path)
     leaves = (leaf for action in of.info.task.actions for leaf in _leaves("", action.kwargs))
     wanted = dict.fromkeys(leaf for leaf in leaves if len(leaf.value) >= LEAST)
     facts, needs = _labels(conversation.messages, wanted)

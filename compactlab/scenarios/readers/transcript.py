@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -14,27 +15,39 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.scenarios.readers import (
+    aider,
+    amp,
     atif,
     chat,
     claude_code,
+    claude_stream,
+    cline,
+    cline_session,
     codex,
     codex_exec,
     copilot,
+    database,
     gemini,
     hermes,
+    inspect_log,
     jsonl,
     kimi,
+    langfuse,
+    langsmith,
     locomo,
+    mini_swe_agent,
     native,
+    openclaw,
     opencode,
+    openhands,
     otlp,
     pi,
     qwen,
     swe_agent,
     tau_bench,
 )
-from compactlab.scenarios.readers.chat import client_of
 from compactlab.scenarios.readers.folders import files_below
+from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation, PassedOver
 from compactlab.sim.core.errors import InputError, RefusedError, UsageError
@@ -49,17 +62,28 @@ FORMATS: tuple[Format, ...] = (
     codex.FORMAT,
     codex_exec.FORMAT,
     claude_code.FORMAT,
+    claude_stream.FORMAT,
     gemini.FORMAT,
     copilot.FORMAT,
     qwen.FORMAT,
     locomo.FORMAT,
     tau_bench.FORMAT,
     swe_agent.FORMAT,
+    mini_swe_agent.FORMAT,
     atif.FORMAT,
     kimi.FORMAT,
     hermes.FORMAT,
     opencode.FORMAT,
+    openclaw.FORMAT,
     otlp.FORMAT,
+    inspect_log.FORMAT,
+    aider.FORMAT,
+    amp.FORMAT,
+    openhands.FORMAT,
+    langfuse.FORMAT,
+    langsmith.FORMAT,
+    cline.FORMAT,
+    cline_session.FORMAT,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
@@ -100,26 +124,28 @@ def _package(point: EntryPoint) -> str:
 
 def format_of(path: str | Path) -> Format | None:
     """The format of a file; None if it is not known."""
-    return _reader(_first(Path(path)))
+    return _reader(_first(named(path)[0]))
 
 
-def read(path: str | Path, *, strict: bool = False, session: str = "") -> Iterator[Conversation]:
-    """Yield the conversations of a file, whatever its format.
+def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file, or one of a database (``PATH#SESSION``).
 
     What is not understood is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an
     error.
     """
-    path = Path(path)
+    path, session = named(path)
     known = ", ".join(formats())
     try:
         first = _first(path)
+        reader = _reader(first)
+        if reader is None and isinstance(first[0], str):
+            jsonl.load(path)  # which says why it is no JSON
     except InputError as error:
         if error.line != 1:
             raise
         # Not even its first line: perhaps it is none at all.
         text = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(text, error.path, error.line) from None
-    reader = _reader(first)
     if reader is None:
         raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
     return _counted(reader, jsonl.Lines(path, strict, session))
@@ -137,7 +163,10 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise
     except InputError as error:
         # Where nothing is left, what was passed over first says why.
-        raise (error if last else lines.fault or error) from None
+        fault = error if last else lines.fault or error
+        if last is not None:
+            yield _with(last, lines.taken())
+        raise fault from None
     if last is not None:
         yield _with(last, lines.taken())
 
@@ -159,11 +188,30 @@ def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Convers
     return replace(conversation, passed_over=whole) if passed else conversation
 
 
+def named(path: str | Path) -> tuple[Path, str]:
+    """The file that a path names, and the session in it: ``opencode.db#ses_1``; "" for all.
+
+    A file whose own name has a ``#`` in it is that file.
+    """
+    path = Path(path)
+    file, mark, session = str(path).rpartition("#")
+    if mark and file and session and not _exists(path) and database.is_database(Path(file)):
+        return Path(file), session
+    return path, ""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
+
+
 class NoCallsError(InputError):
     """A transcript in which no model is asked anything: nothing of it can be replayed."""
 
 
-def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Conversation]:
+def read_as(path: Path, name: str, *, strict: bool = False) -> Iterator[Conversation]:
     """Read a file to replay it: one of its conversations must have a call at least."""
     uncalled: list[Conversation] = []
     called = False
@@ -176,11 +224,11 @@ def read_as(path: Path, named: str, *, strict: bool = False) -> Iterator[Convers
             else:
                 uncalled.append(each)
     except InputError as error:
-        where = named if error.path == str(path) else error.path
+        where = name if error.path in (str(path), str(named(path)[0])) else error.path
         raise type(error)(error.message, where, error.line) from None
     if uncalled:
         roles = Counter(message.role for each in uncalled for message in each.messages)
-        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", name)
 
 
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
@@ -195,6 +243,8 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
         for file in files_below(path):
             if _leads_inside(file, path) and file.exists():
                 continue  # the file that it leads to is read
+            if database.is_companion(file):
+                continue  # it is read with its database
             if not _is_transcript(file):
                 pieces += _is_piece(file)
                 skipped += 1
@@ -228,29 +278,32 @@ def _reader(first: list[Any]) -> Format | None:
 
 
 def _sniffs(reader: Format, first: list[Any]) -> bool:
-    try:
+    if not reader.package:
         return reader.sniff(first)
-    except (Exception, SystemExit):
-        if reader.package:
-            return False  # what does not know the file need not survive it
-        raise
+    # What does not know the file need not survive it.
+    return bool(isolated(lambda: bool(reader.sniff(first))).value)
 
 
 def _unknown(first: list[Any]) -> str:
     """Say what a file of no known format looks like: whose it is, or what it has in it."""
     if opencode.is_piece(first[0] if first else None):
         return "this is a piece of a session of OpenCode: name the session's file, or its folder"
-    client = client_of(first)
-    if client:
-        return f"this looks like a transcript of {client}, which is not read"
-    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    refused = refusal(first)
+    if refused:
+        named = f"this looks like a transcript of {refused.client}, which is not read"
+        return f"{named}: {refused.instead}"
+    value = first[0] if first else None
+    keys = list(value) if isinstance(value, dict) else []
+    if keys == ["sqlite"] and isinstance(value, dict):
+        held = ", ".join([*value["sqlite"]][:_SHOWN]) or "nothing"
+        return f"this is a database of no known client: it holds {held}"
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
     return f"this is no transcript of a known format{seen}"
 
 
 def _is_transcript(file: Path) -> bool:
     try:
-        return _reader(_first(file)) is not None
+        return not _whole(file) and _reader(_first(file)) is not None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return file.exists() and not os.access(file, os.R_OK)
@@ -259,9 +312,25 @@ def _is_transcript(file: Path) -> bool:
 def _is_piece(file: Path) -> bool:
     """Whether it is read with another file: with the session that it is a piece of."""
     try:
-        return opencode.is_piece(_first(file)[0])
+        return _whole(file) or opencode.is_piece(_first(file)[0])
     except InputError:
         return False
+
+
+def _whole(file: Path) -> bool:
+    """Whether there is a file that a file is read with, by the names of both."""
+    return any(each.part_of(file) for each in FORMATS)
+
+
+def strangers(paths: Iterable[str | Path]) -> list[str]:
+    """The clients whose files are among files and below directories, and are not read."""
+    clients: dict[str, None] = {}
+    for path in map(Path, paths):
+        for file in files_below(path) if _is_folder(path) else [path]:
+            with suppress(InputError):
+                if refused := refusal(_first(file)):
+                    clients[refused.client] = None
+    return list(clients)
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:

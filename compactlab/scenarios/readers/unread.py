@@ -74,7 +74,7 @@ def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, An
     {'new_text': 'd'}
     """
     for key, inner in value.items() if isinstance(value, dict) else ():
-        if key not in known and inner and isinstance(inner, str | list | dict) and _says(key):
+        if key not in known and inner and isinstance(inner, str | list | dict) and says(key):
             yield key, inner
 
 
@@ -96,21 +96,24 @@ def characters_of(value: Any) -> int:
 
 
 def typed(value: Any, kind: str) -> Any:
-    """The first object in a value that is of a type; None if there is none.
+    """The first object in a list of a value that is of a type; None if there is none.
 
     Examples
     --------
     >>> typed({"content": [{"type": "text"}, {"type": "poem", "body": "x"}]}, "poem")
     {'type': 'poem', 'body': 'x'}
+    >>> typed({"content": [{"type": "text"}, {"body": "x"}]}, "")
+    {'body': 'x'}
     """
     todo = deque([value])
     while todo:
         item = todo.popleft()
         if isinstance(item, dict):
-            if item.get("type") == kind:
-                return item
             todo += item.values()
         elif isinstance(item, list):
+            for each in item:
+                if isinstance(each, dict) and (each.get("type") or "") == kind:
+                    return each
             todo += item
     return None
 
@@ -155,7 +158,8 @@ def _counts(value: Any, depth: int) -> Iterator[int]:
         yield from _counts(item, depth - 1)
 
 
-def _says(key: str) -> bool:
+def says(key: str) -> bool:
+    """Whether something seems to be said under a name; labels and marks tell of something."""
     plain = _plain(key)
     return any(word in plain for word in _SAYING) and not plain.endswith(_LABELS)
 

@@ -34,6 +34,9 @@ FactType = Literal[
 ]
 
 
+EDIT = "edit"  # what triggers a compaction that asks for no summary
+
+
 class Rewind(msgspec.Struct, frozen=True, tag="rewind", tag_field="type"):
     """The user went back: what follows continues from an earlier message.
 
@@ -58,7 +61,8 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
     time
         Seconds since 1970, UTC.
     trigger
-        ``auto``, ``manual`` or "" where not known.
+        ``auto``, ``manual`` or "" where not known; ``edit`` where no summary was asked for and
+        messages were only left out or shortened.
     tokens_before
         Tokens of the context before, as recorded; 0 where not known.
     call
@@ -71,6 +75,11 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
     trigger: str = ""
     tokens_before: int = 0
     call: Call | None = None
+
+    @property
+    def edits(self) -> bool:
+        """Whether messages were only left out or shortened, and no summary was asked for."""
+        return self.trigger == EDIT
 
 
 class SideRequest(msgspec.Struct, frozen=True):
@@ -115,8 +124,8 @@ class PassedOver(msgspec.Struct, frozen=True):
     tokens: int = 0
 
     def __str__(self) -> str:
-        sizes = [f"{self.characters:,} characters"] if self.characters else []
-        sizes += [f"{self.tokens:,} tokens"] if self.tokens else []
+        pairs = (self.characters, "character"), (self.tokens, "token")
+        sizes = [f"{size:,} {unit}{'s' * (size != 1)}" for size, unit in pairs if size]
         return f"{self.count:,} x {self.kind}" + (f" ({', '.join(sizes)})" if sizes else "")
 
 

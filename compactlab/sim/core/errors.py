@@ -63,6 +63,10 @@ class RenamedWarning(FutureWarning):
     """Something is asked for by a name that it had in an earlier version."""
 
 
+class UnverifiedWarning(UserWarning):
+    """Whether what is read was damaged cannot be told: nothing was written to compare it with."""
+
+
 class ModelError(CompactlabError):
     """A model is not known, or something needed for the replay is not known of it."""
 

@@ -11,8 +11,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
+<<<<<<< HEAD
 from typing import TYPE_CHECKING, BinaryIO
+=======
+>>>>>>> main
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.json import LARGEST
@@ -45,8 +49,13 @@ def replace_file(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+<<<<<<< HEAD
 def open_file(path: Path, *, append: bool = False) -> BinaryIO:
     """Open a file to read it or to add to it, and not what a link of its name leads to."""
+=======
+def open_file(path: Path) -> BufferedReader:
+    """Open a file to read it, and not what a link of its name leads to."""
+>>>>>>> main
     if path.is_symlink():
         raise OSError("it is a link")
     # A pipe would be waited for; a link may have come in the meantime.

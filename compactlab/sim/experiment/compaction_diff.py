@@ -468,10 +468,13 @@ def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
 def _need(data: RunData, fact: int, loss: Loss) -> tuple[int, int | None]:
     """The number of the call that missed a fact, and the lag of that need."""
     call = loss.missed.get(fact)
-    if call is None:
-        return 0, None
+    return (0, None) if call is None else (call + 1, need_of(data, fact, call))
+
+
+def need_of(data: RunData, fact: int, call: int) -> int | None:
+    """The lag at which a call, by its index, needs a fact, by its number."""
     tokenizer = fact_timeline(data).tokenizer
-    return call + 1, lag_of(data.ledger, tokenizer, data.trace.steps[call].answer, fact)
+    return lag_of(data.ledger, tokenizer, data.trace.steps[call].answer, fact)
 
 
 def _folded(lines: Sequence[Line]) -> list[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,9 @@ from compactlab.sim.models.pricing import price_list
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
+
+# What a report reads of a bound, beside its figures.
+_OF_BOUNDS = ("calls", "lags")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,14 @@ class Condition:
     model: str  # "": the recorded one, or a current one where nothing was recorded
     setting: Setting
     summarizer: Summarizer | None = None
+    bound: bool = False  # replayed beside the strategies to measure them by, and none of them
+
+    @classmethod
+    def of_bound(cls, strategy: Strategy, model: str, setting: Setting) -> Condition:
+        """A bound: in the open loop, with no summariser and no more tables than a report reads."""
+        tables = tuple(name for name in setting.tables if name in _OF_BOUNDS)
+        own = replace(setting, loop=None, controls=(), tables=tables)
+        return cls(strategy, model, own, bound=True)
 
     @cached_property
     def code(self) -> str:
@@ -130,6 +141,6 @@ class Condition:
     def key(self) -> str:
         """Sixteen hex digits that change when anything about it changes."""
         what = [self.strategy.spec, self.code, self.model, self.setting.provenance]
-        what += [self.written_by, self.writer]
+        what += [self.written_by, self.writer, *["bound"] * self.bound]
         text = msgspec.json.encode(what, order="deterministic")
         return hashlib.blake2b(text, digest_size=8).hexdigest()

@@ -94,15 +94,18 @@ class Disclosure:
 def disclosed(results: Results, redactor: Redactor) -> Results:
     """Results of a store without secrets; tables are looked at when they are asked for."""
     columns: dict[int, _Hidden] = {}
-    runs = []
-    for run in results.runs:
+
+    def hidden(run: Run) -> Run:
         rows = {}
         for name, held in run.rows.items():
             shown = columns.setdefault(id(held.columns), _Hidden(name, held.columns, redactor))
             rows[name] = Rows(shown, held.start, held.stop)
         texts: dict[str, Any] = {name: redactor.text(getattr(run, name)) for name in _TEXTS}
-        runs.append(replace(run, **texts, rows=rows))
-    return replace(results, runs=runs, manifest=redactor.within(results.manifest))
+        return replace(run, **texts, rows=rows)
+
+    own, beside = ([hidden(run) for run in runs] for runs in (results.runs, results.bounds))
+    manifest = redactor.within(results.manifest)
+    return replace(results, runs=own, bounds=beside, manifest=manifest)
 
 
 class _Hidden(Mapping[str, Array]):
@@ -117,7 +120,10 @@ class _Hidden(Mapping[str, Array]):
             column = TABLES[self._table].columns[name]
             array = self._columns[name]
             textual = column.type in ("text", "texts")
-            self._known[name] = _shown(array, self._redactor) if textual else array
+            shown = _shown(array, self._redactor) if textual else array
+            # What stood around it is not there to tell a secret; its id is shown instead.
+            excerpt = (self._table, name) == ("facts", "statement")
+            self._known[name] = column.nothing(len(array)) if excerpt else shown
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -127,10 +133,15 @@ class _Hidden(Mapping[str, Array]):
         return len(self._columns)
 
 
-def _shown(array: Array, redactor: Redactor) -> Array:
+def _shown(array: Array, redactor: Redactor, *, excerpt: bool = False) -> Array:
     texts = np.empty(len(array), object)
     for place, value in enumerate(array.tolist()):
-        texts[place] = redactor.within(value)
+        if not excerpt:
+            texts[place] = redactor.within(value)
+        elif isinstance(value, str):
+            texts[place] = redactor.excerpt(value)
+        else:
+            texts[place] = list(map(redactor.excerpt, value))
     return texts
 
 
@@ -143,7 +154,8 @@ def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
         for name, column in TABLES[table].columns.items():
             array = rows.array(name)
             if column.type in ("text", "texts") and len(array):
-                array = _shown(array, redactor)
+                excerpt = name in ("statement", "statements")
+                array = _shown(array, redactor, excerpt=excerpt)
                 array = _under_names(array, names) if names else array
             arrays[name] = array
         hidden[table] = Rows(arrays, 0, len(rows))

@@ -14,6 +14,7 @@ import msgspec
 
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.core.json import parse
+from compactlab.sim.experiment.digests import digest_of_manifest
 from compactlab.sim.experiment.run import Used
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
@@ -55,6 +56,8 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     summarizers: dict[str, _Writer] = {}
     strategies: dict[str, str] = {}
     strategies_code: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    distance: Count = 0
     sees_future: list[str] = []
     flushes: list[str] = []
     own_strategies: list[str] = []
@@ -94,7 +97,8 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 def write_manifest(manifest: Mapping[str, Any]) -> str:
     """A manifest as the text of its file, key by key; what stands in a value keeps its order."""
     entries = {key: manifest[key] for key in sorted(manifest)}
-    text = json.dumps({"store": FORMAT, **entries}, indent=2)
+    digest = digest_of_manifest(json.loads(json.dumps(entries)))
+    text = json.dumps({"store": FORMAT, "digest": digest, **entries}, indent=2)
     read_manifest(text.encode())
     return f"{text}\n"
 
@@ -107,7 +111,10 @@ def read_manifest(content: bytes) -> dict[str, Any]:
     version = manifest.pop("store", None)
     if type(version) is not int or version != FORMAT:
         raise VersionError(version)
+    digest = manifest.pop("digest", "")
     msgspec.convert(manifest, _Manifest)
+    if digest not in ("", digest_of_manifest(manifest)):
+        raise ValueError("its content is not what was written: it was changed or damaged")
     return manifest
 
 
@@ -145,7 +152,7 @@ def is_manifest(content: bytes) -> bool:
         manifest = parse(content)
     except ValueError:
         return False
-    known = {"store", "unfinished", *_Manifest.__struct_fields__}
+    known = {"store", "digest", "unfinished", *_Manifest.__struct_fields__}
     return (
         isinstance(manifest, dict)
         and type(manifest.get("store")) is int

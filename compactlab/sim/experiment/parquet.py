@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,6 +58,8 @@ class Table:
     columns: Mapping[str, Column]  # by name, without ``run``, which every table has in front
     # Its rows for a reading, column by column; a column that is left out holds zeros.
     of: Callable[[RunData], Columns]
+    # Columns that count a part of what another one counts: part by whole, in every row.
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, data: RunData) -> Rows:
         """Its rows for a reading."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, isnan
+from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database that sees the tables of an experiment by their names.
 
-    It is for SQL that a user types; the runs of an experiment are read without any. What else the
-    store holds is in tables called ``all_runs``, ``all_calls`` and so on.
+    Runs of bounds that no one named are in ``bounds``, and not in ``runs``. It is for SQL that a
+    user types; the runs of an experiment are read without any. What else the store holds is in
+    tables called ``all_runs``, ``all_calls`` and so on.
     """
     store.check()
     with store.connected() as connection:
@@ -57,6 +58,9 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
 
 def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> str:
     """Make the view of the runs, and say how rows of other tables are chosen."""
+    # What an earlier version has written has no bounds, and no column for them.
+    described = connection.execute("DESCRIBE SELECT * FROM all_runs").fetchall()
+    bound = "coalesce(bound, false)" if "bound" in {name for name, *_ in described} else "false"
     chosen = "true"
     if "conditions" in manifest:
         for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
@@ -66,6 +70,9 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
             f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
             for name in ("source_key", "condition")
         )
+    rows = f"SELECT * FROM all_runs WHERE ({chosen}) AND {bound}"  # noqa: S608
+    connection.execute(f"CREATE TEMP VIEW bounds AS {rows}")
+    chosen = f"({chosen}) AND NOT {bound}"
     sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
     whole = connection.execute(sql).fetchall() == [(0,)]
     # What need not be chosen is not looked at, so that questions are answered at once.
@@ -88,9 +95,6 @@ def _distinct_columns(connection: duckdb.DuckDBPyConnection, chosen: str) -> str
     )
 
 
-# What may be infinite: the calls to a break-even that never comes.
-_ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
-_MOST = 1e15
 _STATUS = ("ok", "failed", "unreadable")
 
 
@@ -105,12 +109,9 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         raise InputError(f"a damaged store of results ({fault})", str(store.folder))
     figures = {name: stored.columns[name] for name in metrics}
     for name, values in figures.items():
-        known = np.abs(values[~np.isnan(values)])
-        if name in _ENDLESS:
-            known = known[values[~np.isnan(values)] != inf]
-        if known.max(initial=0.0) > _MOST:
-            fault = f"{RUNS}: {name} is beyond all that could be measured"
-            raise InputError(f"a damaged store of results ({fault})", str(store.folder))
+        for row in _extremes(values):
+            if fault := METRICS[name].fault(float(values[row])):
+                raise store.damaged_row(stored.rows, row, fault)
     tables = {name: _stretches(store, stored, name) for name in TABLES}
     del heads["run"]
     runs = [
@@ -122,6 +123,14 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         for row in range(sum(stored.rows.values()))
     ]
     return sorted(_chosen(runs, manifest), key=_order(manifest))
+
+
+def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
+    """The rows of the least and of the largest value, of finite ones and of infinite ones."""
+    for rows in (np.flatnonzero(np.isfinite(values)), np.flatnonzero(np.isinf(values))):
+        if len(rows):
+            yield int(rows[values[rows].argmin()])
+            yield int(rows[values[rows].argmax()])
 
 
 class StoredMetrics(Mapping[str, float | None]):
@@ -228,8 +237,19 @@ class _Stored(Summed):
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._known:
             wanted = {n: TABLES[self._table].columns[n] for n in self._with(name)}
-            self._known |= self._store.read(self._table, wanted, self._rows).columns
+            read = self._store.read(self._table, wanted, self._rows)
+            self._known |= read.columns
+            self._check(wanted, read.rows)
         return self._known[name]
+
+    def _check(self, fresh: Collection[str], rows: Mapping[str, int]) -> None:
+        """See that no column exceeds the one that it is a part of."""
+        for part, whole in TABLES[self._table].parts.items():
+            if (part in fresh or whole in fresh) and {part, whole} <= self._known.keys():
+                wrong = np.flatnonzero(self._known[part] > self._known[whole])
+                if len(wrong):
+                    fault = f"{part} exceeds {whole}"
+                    raise self._store.damaged_row(rows, int(wrong[0]), fault, self._table)
 
     def _with(self, name: str) -> list[str]:
         """A column, and the figures behind it in the table that are read together with it."""
@@ -264,14 +284,24 @@ class Results:
         Provenance: versions, price list, tokenizer, what was skipped.
     store
         Where they were read from; None if they were just made.
+    bounds
+        Runs of bounds that no one named: they measure the strategies and are none of them.
+        Those among ``runs`` are put here.
     """
 
     runs: list[Run]
     manifest: dict[str, Any] = field(default_factory=dict)
     store: Store | None = field(default=None, compare=False, repr=False)
+    bounds: list[Run] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.runs = _distinct(_once(self.runs))
+        own, beside = len(self.runs), [run for run in self.runs if run.bound]
+        if beside:
+            self.bounds = [*self.bounds, *beside]
+            self.runs = [run for run in self.runs if not run.bound]
+            own = len(self.runs)
+        every = _distinct([*self.runs, *self.bounds])
+        self.runs, self.bounds = list(_once(every[:own])), every[own:]
 
     @property
     def failed(self) -> list[Run]:
@@ -293,26 +323,34 @@ class Results:
         file = str(self.store.folder) if self.store else ""
         return Catalogue.of(self.manifest.get("own_models", {}), file)
 
-    def frame(self) -> pd.DataFrame:
-        """One row a run, metrics as columns; ``run`` joins it with the other tables."""
+    def frame(self, *, bounds: bool = False) -> pd.DataFrame:
+        """One row a run, metrics as columns; ``run`` joins it with the other tables.
+
+        With ``bounds`` also those that no one named, marked in a column of that name.
+        """
         import pandas as pd
 
-        head = ("run", *IDENTITY, "label", *_PROVENANCE, *_OUTCOME, *_PLACE)
+        head = ("run", *IDENTITY, "label", *_PROVENANCE, *_OUTCOME, *_PLACE, *["bound"] * bounds)
         rows = [
             {"run": run.key, **{name: getattr(run, name) for name in head[1:]}, **run.metrics}
-            for run in self.runs
+            for run in self._chosen(bounds=bounds)
         ]
         frame = pd.DataFrame(rows, columns=[*head, *METRICS])
         # A copy stands in one piece, to which columns may be added without a warning.
         return frame.astype(dict.fromkeys(METRICS, "float64")).copy()
 
-    def table(self, name: str) -> pd.DataFrame:
+    def _chosen(self, *, bounds: bool) -> list[Run]:
+        return [*self.runs, *self.bounds] if bounds else self.runs
+
+    def table(self, name: str, *, bounds: bool = False) -> pd.DataFrame:
         """All rows of a table, with the run that each belongs to.
 
         Parameters
         ----------
         name
             ``calls``, ``compactions``, ``facts``, ``messages``, ``views`` or ``prompts``.
+        bounds
+            Whether those of bounds that no one named are among them.
 
         Raises
         ------
@@ -324,7 +362,7 @@ class Results:
         import pandas as pd
 
         columns = TABLES[name].columns
-        held = [(run, run.rows.get(name, NO_ROWS)) for run in self.runs]
+        held = [(run, run.rows.get(name, NO_ROWS)) for run in self._chosen(bounds=bounds)]
         keys = [run.key for run, rows in held for _ in range(len(rows))]
         cells = {
             column: [value for _, rows in held if len(rows) for value in rows[column]]
@@ -379,7 +417,7 @@ class Results:
             If something else lies there, or it cannot be written.
         """
         store = Store(folder)
-        files = parcel(self.runs)  # which may still lie there
+        files = parcel(self._chosen(bounds=True))  # which may still lie there
         store.begin()
         store.put(SAVED, files)
         store.describe(self.manifest)

@@ -47,6 +47,7 @@ class Run:
     place: int = 0
     source_key: str = ""
     condition: str = ""
+    bound: bool = False
     # Of all runs together in the manifest, and not in the tables.
     used: Used = field(default_factory=dict, repr=False, compare=False)
     # By code that is not ours; shown, and not stored.
@@ -98,6 +99,7 @@ HEAD = {
     "place": Column("count", "its place in the source, from 0 on"),
     "source_key": Column("text", "changes when the source's content, seed or name changes"),
     "condition": Column("text", "changes when the strategy, model, setting or code changes"),
+    "bound": Column("flag", "whether it is a bound beside the strategies, in the open loop"),
 }
 _RUN = Column("text", "the run, see table runs")
 _NUMBER = Column("number", "")

@@ -7,7 +7,7 @@ import gc
 import hashlib
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import CompactlabError
+from compactlab.sim.core.errors import CompactlabError, ModelError
 from compactlab.sim.core.isolation import TOO_LONG, described, isolated
 from compactlab.sim.core.tokens import (
     Counts,
@@ -34,7 +34,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.tables import TABLES, storable
 from compactlab.sim.experiment.used import used_in
-from compactlab.sim.metrics import RunData, figures
+from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.options import RECORDED
@@ -90,9 +90,9 @@ def _signalled(seconds: float) -> Iterator[None]:
             raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # it may be over at once
             yield
         finally:
             over = True
@@ -170,6 +170,7 @@ def run_one(
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
             rows = {name: filled for name, filled in rows.items() if len(filled)}
             measured = figures(data, setting.metrics)
+            _check(measured)
             used = used_in([*readings, *controls.values()], run.condition)
             return replace(run, metrics=measured, rows=rows, used=used)
     except CompactlabError as error:
@@ -181,6 +182,13 @@ def run_one(
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=described(error))
+
+
+def _check(measured: Mapping[str, float | None]) -> None:
+    """See that what is stored can be read again: a price or a count may be beyond all measure."""
+    for name, value in measured.items():
+        if value is not None and (fault := METRICS[name].fault(value)):
+            raise ModelError(fault)
 
 
 def _read(script: Conversation, strategy: Strategy, options: Setting, steps: list[Step]) -> RunData:
@@ -259,8 +267,17 @@ class Task:
 
     @property
     def weight(self) -> int:
-        """How much work each of its cells is, about."""
-        return (1 + self.source.size // _BYTES) * self.conditions[0].setting.effort
+        """How much work its first cell is, about."""
+        return self._size * self.conditions[0].setting.effort
+
+    @property
+    def work(self) -> int:
+        """How much work all of its cells are, about."""
+        return self._size * sum(condition.setting.effort for condition in self.conditions)
+
+    @property
+    def _size(self) -> int:
+        return 1 + self.source.size // _BYTES
 
     def prepared(
         self, disclosure: Disclosure | None, timeout: float | None = None
@@ -299,6 +316,7 @@ class Task:
                 place=place,
                 source_key=self.source.key,
                 condition=condition.key,
+                bound=condition.bound and not unread,
             )
             yield disclosure.of(run) if disclosure is not None else run
 
@@ -317,7 +335,7 @@ class Task:
         title = storable(conversation.opening)
         for condition in self.conditions:
             setting = replace(
-                shared,
+                condition.setting,
                 model=condition.model or fallback,
                 summarizer=writers.get(id(condition.summarizer)),
                 controls=controls.get(id(condition.summarizer), ()),
@@ -336,6 +354,7 @@ class Task:
                 passed_over="; ".join(map(str, conversation.passed_over)),
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
+                bound=condition.bound,
                 label=condition.strategy.label,
                 title=title,
                 labels="declared" if conversation.facts else "inferred",
@@ -411,7 +430,7 @@ class Shard:
     @property
     def work(self) -> int:
         """How much work it is, about."""
-        return sum(task.weight * len(task.conditions) for task in self.tasks)
+        return sum(task.work for task in self.tasks)
 
     @property
     def name(self) -> str:
@@ -474,7 +493,7 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
         for start in range(0, len(task.conditions), at_once):
             piece = replace(task, conditions=task.conditions[start : start + at_once])
             held.append(piece)
-            work += task.weight * len(piece.conditions)
+            work += piece.work
             if work >= FULL // 2:
                 yield Shard(tuple(held), timeout)
                 held, work = [], 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.errors import InputError, UnverifiedWarning, UsageError
 from compactlab.sim.core.files import begun, lock_file, open_file, read_file, replace_file
+from compactlab.sim.experiment import digests
 from compactlab.sim.experiment.code import digest_of_engine
 from compactlab.sim.experiment.database import connection, literal, quoted
 from compactlab.sim.experiment.manifest import (
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 # table. Files are written under a temporary name and renamed, that of the table of runs last, so
 # a shard is there when it has a file of runs, and whole. It is named after the cells that it
 # holds (a source under a condition), so that what is there need not be run again. Nothing in a
-# store depends on the machine, the number of workers or the time of day.
+# store depends on the machine, the number of workers or the time of day. What is read must have the
+# digest that was written with the shard, so bytes that a disk or a copy has changed are noticed.
 #
 # A store may come from a stranger, and a folder may hold what is somebody else's. So only files
 # of our own names are read, written and removed, none of them through a link; and only a folder
@@ -51,6 +54,7 @@ _LOCK = ".lock"
 _COUNTS = ".counts"
 _SUFFIX = ".parquet"
 _LARGEST = 2**32  # bytes of a file of it
+_LONGEST = 2**16  # bytes of a file of digests
 _SHARD = re.compile(rf"([0-9a-f]{{16}}|{SAVED})\Z")
 _COUNT = re.compile(r"[0-9a-f]{16}\.[0-9a-f]{16}\Z")
 _UNFINISHED = b'{"store": %d, "unfinished": true}\n' % FORMAT
@@ -81,6 +85,9 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._digests: dict[str, dict[str, str]] = {}  # by shard and table, as far as read
+        self._intact: set[tuple[str, str]] = set()  # tables and shards whose files have theirs
+        self._warned = False
 
     @property
     def exists(self) -> bool:
@@ -162,7 +169,7 @@ class Store:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
 
     def _check_links(self) -> None:
-        for name in (_LOCK, _COUNTS, RUNS, *TABLES):
+        for name in (_LOCK, _COUNTS, digests.FOLDER, RUNS, *TABLES):
             if (self.folder / name).is_symlink():
                 raise UsageError(f"cannot write to {str(self.folder)!r}: {name} in it is a link")
 
@@ -174,23 +181,32 @@ class Store:
         """The file of a shard."""
         return self.folder / table / f"{shard}{_SUFFIX}"
 
-    def _files(self, table: str) -> dict[str, int]:
+    def digests_of(self, shard: str) -> Path:
+        """The file of the digests of a shard."""
+        return self.folder / digests.FOLDER / f"{shard}{digests.SUFFIX}"
+
+    def _files(self, table: str, suffix: str = _SUFFIX) -> dict[str, int]:
         """The shards that have a file in a table, with its size; what is not ours is left out."""
         folder = self.folder / table
         try:
             if not S_ISDIR(folder.lstat().st_mode):
                 raise self._fault(f"a damaged store of results: {table} is no folder, or a link")
-            entries = [e for e in os.scandir(folder) if e.name.endswith(_SUFFIX)]
+            entries = [e for e in os.scandir(folder) if e.name.endswith(suffix)]
             sizes = {e.name: e.stat(follow_symlinks=False).st_size for e in entries}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError) as error:
             raise self._fault(f"a damaged store of results: {table}: {error}") from None
-        named = ((name.removesuffix(_SUFFIX), size) for name, size in sizes.items())
+        named = ((name.removesuffix(suffix), size) for name, size in sizes.items())
         return {shard: size for shard, size in named if _SHARD.match(shard)}
 
     def check(self, runs: Content | None = None) -> None:
-        """See that no file is gone."""
+        """See that no file is gone, and warn if damage of others would not be noticed."""
+        if (number := len(self.unverified)) and not self._warned:
+            self._warned = True
+            shards = f"{number:,} of {len(self.shards()):,} shards of {self.folder}"
+            fault = f"{shards} have no digests: whether a file was damaged cannot be told"
+            warnings.warn(fault, UnverifiedWarning, stacklevel=2)
         for file in self.lost(runs):
             fault = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
             raise self._fault(f"a damaged store of results: {fault}")
@@ -200,10 +216,14 @@ class Store:
         self._check_there()
         # One of the same name is gone before its tables change, so that it is never half of each.
         self.drop([shard])
-        for table in sorted(parcel, key=lambda name: (name == RUNS, name)):
+        tables = [table for table in sorted(parcel) if table != RUNS]
+        files = {self.path(table, shard): parcel[table] for table in tables}
+        files[self.digests_of(shard)] = digests.lines_of(shard, parcel)
+        files[self.path(RUNS, shard)] = parcel[RUNS]
+        for file, content in files.items():
             with suppress(FileExistsError):
-                (self.folder / table).mkdir()
-            replace_file(self.path(table, shard), parcel[table])
+                file.parent.mkdir()
+            replace_file(file, content)
 
     def parcel(self, shard: str) -> dict[str, bytes]:
         """The content of a shard's files by table, as :meth:`put` takes it."""
@@ -211,10 +231,57 @@ class Store:
         for table in (RUNS, *TABLES):
             if shard in self._files(table):
                 try:
-                    content[table] = read_file(self.path(table, shard), _LARGEST)
+                    content[table] = read_file(self._verified(table, shard), _LARGEST)
                 except OSError as error:
                     raise self._damaged(table, shard, error) from None
         return content
+
+    @property
+    def unverified(self) -> list[str]:
+        """The shards that have no digests: an earlier version has written them."""
+        return sorted(self._files(RUNS).keys() - self._files(digests.FOLDER, digests.SUFFIX).keys())
+
+    def _verified(self, table: str, shard: str) -> Path:
+        """The file of a shard, which is no link and has the digest that was written with it."""
+        file = self.path(table, shard)
+        if (table, shard) not in self._intact:
+            if not self._agrees(table, shard):
+                # Whoever writes the shard anew may have come between its digests and its file.
+                self._digests.pop(shard)
+                if not self._agrees(table, shard):
+                    where = self.digests_of(shard).relative_to(self.folder).as_posix()
+                    fault = f"its content is not what {where} says; remove the file and run again"
+                    raise self._damaged(table, shard, fault)
+            self._intact.add((table, shard))
+        return file
+
+    def _agrees(self, table: str, shard: str) -> bool:
+        """Whether a file has the digest that was written of it, if there are any of its shard."""
+        if shard not in self._digests:
+            self._digests[shard] = self._said(shard)
+        said, is_ = self._digests[shard], self._is(table, shard)
+        return not said or said.get(table) == is_
+
+    def _said(self, shard: str) -> dict[str, str]:
+        """The digests that were written of a shard's files, by table; empty if there are none."""
+        file = self.digests_of(shard)
+        try:
+            if file.parent.is_symlink():
+                raise OSError("it lies behind a link")
+            return digests.read_lines(shard, read_file(file, _LONGEST))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError) as error:
+            where = file.relative_to(self.folder).as_posix()
+            raise self._fault(f"a damaged store of results: {where}: {error}") from None
+
+    def _is(self, table: str, shard: str) -> str:
+        """The digest of a file as it is."""
+        try:
+            with open_file(self.path(table, shard)) as file:
+                return digests.digest_of_file(file)
+        except OSError as error:
+            raise self._damaged(table, shard, error) from None
 
     def _check_there(self) -> None:
         if not self._has_manifest:
@@ -252,6 +319,9 @@ class Store:
         for shard in shards:
             for table in (RUNS, *TABLES):
                 self._remove(self.path(table, shard))
+            self._remove(self.digests_of(shard))
+            self._intact -= {(name, shard) for name in (RUNS, *TABLES)}
+            self._digests.pop(shard, None)
 
     def _remove(self, file: Path) -> None:
         """Remove a file, if it is the store's: it does not lie behind a link."""
@@ -267,16 +337,18 @@ class Store:
             self._remove(self.folder / _COUNTS / name)
         for file in (_LOCK, MANIFEST):  # The manifest last: until then it is ours.
             (self.folder / file).unlink(missing_ok=True)
-        for folder in (*(self.folder / name for name in (RUNS, *TABLES, _COUNTS)), self.folder):
+        names = (RUNS, *TABLES, digests.FOLDER, _COUNTS)
+        for folder in (*(self.folder / name for name in names), self.folder):
             with suppress(OSError):
                 folder.rmdir()
 
     def tidy(self) -> None:
         """Remove what a run that was killed left behind: half of a shard, files half written."""
         whole = set(self.shards())
-        for table in (RUNS, *TABLES):
-            self.drop(set(self._files(table)) - whole)
-            for file in begun(self.folder / table, _SUFFIX):
+        folders = {digests.FOLDER: digests.SUFFIX} | dict.fromkeys((RUNS, *TABLES), _SUFFIX)
+        for table, suffix in folders.items():
+            self.drop(set(self._files(table, suffix)) - whole)
+            for file in begun(self.folder / table, suffix):
                 if _SHARD.match(file.name.removeprefix(".").partition(".")[0]):
                     self._remove(file)
 
@@ -309,6 +381,16 @@ class Store:
                 elif rows > ROWS_PER_BYTE * sizes.get(shard, 0):
                     raise self._damaged(name, shard, f"it cannot have {rows:,} rows")
         return gone
+
+    def damaged_row(
+        self, rows: Mapping[str, int], row: int, fault: str, table: str = RUNS
+    ) -> InputError:
+        """What is wrong with a row of a table of so many rows, with its file and number there."""
+        for shard, count in rows.items():
+            if row < count:
+                return self._damaged(table, shard, f"row {row}: {fault}")
+            row -= count
+        raise IndexError(row)
 
     def _damaged(self, table: str, shard: str, fault: object) -> InputError:
         where = self.path(table, shard).relative_to(self.folder).as_posix()
@@ -351,13 +433,8 @@ class Store:
         return any(engine not in ("", ours) for engine in engines)
 
     def _file(self, table: str, shard: str, folder: Path) -> Path:
-        """The file of a shard below a folder by another name; it is there, and no link."""
-        file = self.path(table, shard)
-        try:
-            open_file(file).close()
-        except OSError as error:
-            raise self._damaged(table, shard, error) from None
-        return folder / file.relative_to(self.folder)
+        """The file of a shard below a folder by another name; it is there, no link and intact."""
+        return folder / self._verified(table, shard).relative_to(self.folder)
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:

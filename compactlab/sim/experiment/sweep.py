@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from math import prod
 from operator import methodcaller
 from types import MappingProxyType
@@ -57,6 +57,8 @@ class Experiment:
     # Each in turn, also where a strategy asks for none, so that every summariser is compared with
     # the same strategies.
     summarizers: tuple[Summarizer, ...] = ()
+    bounds: tuple[Strategy, ...] = ()  # replayed beside the strategies, to measure them by
+    distance: int = 0  # at which reports tell recall; 0: by the largest window
 
     def __post_init__(self) -> None:
         sizes = map(len, (self.sources, self.strategies, self.models, self.summarizers))
@@ -79,7 +81,13 @@ class Experiment:
             for summarizer in self.summarizers or (None,)
             for strategy in self.strategies
         )
-        return tuple({condition.key: condition for condition in every}.values())
+        beside = (
+            Condition.of_bound(strategy, model, self.setting)
+            for model in self.models or ("",)
+            for strategy in self.bounds
+        )
+        both = chain(every, beside)
+        return tuple({condition.key: condition for condition in both}.values())
 
     def run(
         self,
@@ -133,8 +141,7 @@ class Experiment:
         for shard, (files, counts, used, done) in workers.do(work, todo):
             if used:  # before the runs that have used it: where these are, it is known
                 content = msgspec.json.encode(used)
-                name = hashlib.blake2b(content, digest_size=8).hexdigest()
-                store.remember(name, self.setting.key, content)
+                store.remember(_name_of(content), self.setting.key, content)
             store.put(shard.name, files)
             for source, counted in counts.items():
                 store.remember(source, self.setting.counter, counted)
@@ -152,7 +159,7 @@ class Experiment:
         writers = tuple(writer for writer in self.summarizers if writer.asks)
         if not writers:
             return []
-        todo = shards(replace(self, setting=alone, summarizers=writers)._tasks())
+        todo = shards(replace(self, setting=alone, summarizers=writers, bounds=())._tasks())
         return [cell for shard in todo for cell in shard.apart()]
 
     def recorded(
@@ -190,8 +197,8 @@ class Experiment:
         before = store.manifest() if store.exists else {}
         engines = dict.fromkeys([*before.get("engines", []), manifest["engine"]])
         every: list[Used] = []
-        for content in store.remembered(self.setting.key).values():
-            with suppress(msgspec.DecodeError):  # damaged: then versions are compared
+        for name, content in store.remembered(self.setting.key).items():
+            if name == _name_of(content):  # else it is damaged: then versions are compared
                 every.append(msgspec.json.decode(content, type=Used))
         if all(before.get(name) == value for name, value in self.setting.provenance.items()):
             every.append(before.get("used", {}))
@@ -225,6 +232,8 @@ class Experiment:
             **self.setting.provenance,
             "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
             "strategies": {strategy.spec: strategy.label for strategy in strategies},
+            "bounds": {bound.spec: bound.label for bound in self.bounds},
+            "distance": self.distance,
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
             "sees_future": [s.spec for s in strategies if s.sees_future],
             "flushes": [s.spec for s in strategies if s.flushes],
@@ -241,6 +250,11 @@ class Experiment:
             "conditions": [condition.key for condition in self.conditions],
             "seeds": sorted({source.seed for source in self.sources}),
         }
+
+
+def _name_of(used: bytes) -> str:
+    """By what a note of what runs have used is found again, and known for whole."""
+    return hashlib.blake2b(used, digest_size=8).hexdigest()
 
 
 def _with_shard(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:

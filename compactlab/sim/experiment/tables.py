@@ -18,6 +18,8 @@ from compactlab.sim.experiment.compaction_diff import (
     excerpt,
     losses,
     most_forgetful,
+    need_of,
+    statement_of,
 )
 from compactlab.sim.experiment.parquet import Column, Columns, Table
 from compactlab.sim.facts import STATES
@@ -167,6 +169,7 @@ def _facts_of(data: RunData) -> Columns:
     gone = (m.due & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
     met = (m.needed & (s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
     missed = (m.needed & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
+    first_missed = _first(len(facts), missed)
     return {
         "fact": [fact.id for fact in facts],
         "type": [fact.kind for fact in facts],
@@ -177,7 +180,26 @@ def _facts_of(data: RunData) -> Columns:
         "needs": _Duration(len(facts)).follow(moment.needed for moment in moments),
         "needs_met": _Duration(len(facts)).follow(met),
         "first_gone": _first(len(facts), gone),
-        "first_missed": _first(len(facts), missed),
+        "first_missed": first_missed,
+        **_missed(data, first_missed),
+    }
+
+
+def _missed(data: RunData, calls: list[int]) -> dict[str, list[Any]]:
+    """What facts that were missed state, where they are stated, and at which lag they were missed.
+
+    Of the others nobody asks, and there are many.
+    """
+    facts, messages = data.ledger.facts, data.conversation.messages if any(calls) else ()
+    place = {message.id: number for number, message in enumerate(messages, 1)}
+    lags = [need_of(data, n, call - 1) if call else None for n, call in enumerate(calls)]
+    pairs = list(zip(facts, calls, strict=True))
+    return {
+        "stated_at": [
+            place.get(fact.origin[0].id, 0) if call and fact.origin else 0 for fact, call in pairs
+        ],
+        "statement": [storable(statement_of(fact)) if call else "" for fact, call in pairs],
+        "missed_lag": ["" if lag is None else str(lag) for lag in lags],
     }
 
 
@@ -210,8 +232,16 @@ FACTS = Table(
             "count", "first call at which it was due and certainly not kept; 0: none"
         ),
         "first_missed": Column("count", "first call that needed it and lacked it; 0: none"),
+        "stated_at": Column(
+            "count", "number of the message that states a missed fact first; 0: not missed"
+        ),
+        "statement": Column("text", "key and value of a missed fact, shortened; else empty"),
+        "missed_lag": Column(
+            "text", "lag of that first miss: the step's lower end, as in lags; empty: none"
+        ),
     },
     _facts_of,
+    {"needs_met": "needs", **{f"calls_{name}": "calls_due" for name in STATES}},
 )
 
 
@@ -528,6 +558,7 @@ LAG_TABLE = Table(
         "met": Column("count", "of those, needs whose fact the prompt held"),
     },
     _lags_of,
+    {"met": "needs"},
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from statistics import median
 
 from compactlab.sim.cache.causes import CAUSES, ORDINARY
-from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Better, Metric
+from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, SIGNED, Better, Metric
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.models.rates import PRESETS
 
@@ -85,9 +85,9 @@ REUSE = (
     Metric("tokens", "lower", "cache misses that the previous prompt already held", OVER_CALLS,
            _AUDIT, tokens_rewritten),
     Metric("tokens", "lower", "cache misses of a compaction's call above the five calls before",
-           "median over compactions", OWN, write_spike),
+           "median over compactions", OWN, write_spike, SIGNED),
     Metric("tokens", "lower", "the same, at its worst", "maximum over compactions",
-           OWN, write_spike_max),
+           OWN, write_spike_max, SIGNED),
     Metric("ratio", "lower", "cache misses of a compaction's call over the five calls before",
            "median over compactions whose base is not 0", OWN, write_spike_ratio),
     Metric("ratio", "lower", "the same, at its worst",

@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts.needs import AHEAD, forward_needs
-from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric, Range
 from compactlab.sim.metrics.recency import kept_tail, moments
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.metrics.structure import structural_validity
@@ -282,7 +282,8 @@ class _Places:
 ORDER = (
     Metric("ratio", "higher", "order of the surviving parts (Kendall's tau)",
            "mean over compactions, 50 at most", "M. Kendall, A New Measure of Rank Correlation, "
-           "Biometrika 30, 1938", order_fidelity),
+           "Biometrika 30, 1938", order_fidelity,
+           Range(-1.0, 1.0)),
 )  # fmt: skip
 
 

@@ -6,7 +6,14 @@ import math
 from statistics import fmean, median
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
+from compactlab.sim.metrics.metric import (
+    ENDLESS,
+    OVER_CALLS,
+    OVER_REQUESTS,
+    OWN,
+    SIGNED,
+    Metric,
+)
 from compactlab.sim.metrics.run_data import RunData, above_input
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recorded_bill import billed, priced
@@ -74,6 +81,11 @@ def recorded_usd(data: RunData) -> float | None:
     return math.fsum(dollars) if dollars else None
 
 
+def tokens_passed_over(data: RunData) -> int:
+    """Tokens that the log counts in records that were not understood: its bill lacks them."""
+    return sum(each.tokens for each in data.conversation.passed_over)
+
+
 def recorded_input_usd(data: RunData) -> float | None:
     """Dollars of the log's own prompts: what the deviation of a replay is measured by."""
     if not _is_recorded(data):
@@ -139,6 +151,8 @@ COST = (
            OWN, recorded_usd),
     Metric("USD", "neither", "cost of the log's own prompts, part of recorded_usd", OVER_CALLS,
            OWN, recorded_input_usd),
+    Metric("tokens", "neither", "tokens of the log's records that were not understood",
+           "sum over records", OWN, tokens_passed_over),
     Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
            _ANTHROPIC, tokens_uncached),
     Metric("tokens", "neither", "prompt tokens read from the cache", OVER_REQUESTS,
@@ -247,7 +261,7 @@ _BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 
 WASTE = (
     Metric("USD", "lower", "avoidable cache cost: cache-miss tokens above the price of reading",
-           OVER_REQUESTS, _LOST, avoidable_cost_usd),
+           OVER_REQUESTS, _LOST, avoidable_cost_usd, SIGNED),
     Metric("USD", "lower", "cost of the requests that make summaries",
            "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
     Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
@@ -255,11 +269,11 @@ WASTE = (
     Metric("tokens", "lower", "never-read cache writes", OVER_REQUESTS,
            _KVLEAK, tokens_dead_writes),
     Metric("USD", "lower", "cost of never-read cache writes above sending them uncached",
-           OVER_REQUESTS, _KVLEAK, dead_writes_usd),
+           OVER_REQUESTS, _KVLEAK, dead_writes_usd, SIGNED),
     Metric("USD", "lower", "avoidable cache cost of compactions' calls that the strategy caused",
-           "sum over compactions", _LOST, spike_avoidable_cost_usd),
+           "sum over compactions", _LOST, spike_avoidable_cost_usd, SIGNED),
     Metric("calls", "lower", "calls until a compaction breaks even",
-           "median over compactions", _BREAK_EVEN, break_even_calls),
+           "median over compactions", _BREAK_EVEN, break_even_calls, ENDLESS),
     Metric("share", "higher", "compactions that break even before the next one",
            "mean over compactions", _BREAK_EVEN, paid_back),
 )  # fmt: skip

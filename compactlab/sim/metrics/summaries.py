@@ -33,6 +33,11 @@ def novelty(data: RunData) -> float | None:
     return novel / total if total else None
 
 
+def summaries(data: RunData) -> int:
+    """Side calls of purpose ``summary``; of ``as_recorded``, those that the log bills."""
+    return len(data.summaries)
+
+
 def summaries_failed(data: RunData) -> int:
     """Summaries that fail a sanity check.
 
@@ -107,6 +112,8 @@ _SANITY = "summary sanity, as the project's notes on metrics define it, section 
 METRICS = (
     Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
            "sum of new names over sum of all names, of all summaries", OWN, novelty),
+    Metric("summaries", "neither", "summaries that were requested",
+           "count of side calls of that purpose", OWN, summaries),
     Metric("summaries", "lower", "summaries that fail a sanity check",
            "count of side calls of that purpose", _SANITY, summaries_failed),
     Metric("share", "lower", "share of the summaries that fail a sanity check",

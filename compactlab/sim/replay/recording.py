@@ -75,10 +75,17 @@ class Exchange:
 
 
 def compacted(context: Messages, compaction: Compaction) -> Messages:
-    """The context that a recorded compaction left of the one before."""
-    ids = [message.id for message in context]
-    tail = context[ids.index(compaction.kept_from) :] if compaction.kept_from in ids else ()
-    return Messages([*compaction.inserted, *tail])
+    """The context that a recorded compaction left of the one before.
+
+    What it repeats of that one, as the edit of a message does, are the very messages.
+    """
+    places = {message.id: place for place, message in enumerate(context)}
+    front = (
+        context[places[message.id]] if message.id in places else message
+        for message in compaction.inserted
+    )
+    kept = places.get(compaction.kept_from)
+    return Messages([*front, *(() if kept is None else context[kept:])])
 
 
 def exchanges(conversation: Conversation) -> Iterator[Exchange]:

@@ -95,6 +95,8 @@ def observe(conversation: Conversation) -> Iterator[Observed]:
     before: tuple[Part, ...] = ()
     old: list[str] = []
     for compaction in conversation.compactions:
+        if compaction.edits:
+            continue
         parts = _summary(compaction)
         covered = {source.id for part in parts for source in part.sources}
         known = {source.id for part in before for source in part.sources}

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.scenarios.readers import pi as reader
-from compactlab.sim.core.message import Message
+from compactlab.scenarios.readers.jsonl import Lines
+from compactlab.scenarios.readers.pi_tree import told
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import FRAME, Message
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import compacted
 from compactlab.sim.replay.replay import record
@@ -28,14 +31,52 @@ def build_session_context(case: Case) -> Any:
     if leaf != "(undefined)":
         ids = [entry["id"] for entry in entries]
         entries = entries[: ids.index(leaf) + 1] if leaf in ids else entries
-    prompt, summaries = _last_prompt(entries, None if leaf is None else leaf)
+    prompt, summaries = _last_prompt(entries, leaf)
     place = {entry["id"]: n for n, entry in enumerate(entries)}
     return {"messages": [_written(m, place, summaries) for m in prompt]}
 
 
+def model_context(case: Case) -> Any:
+    """What pi 1.6.0 sends, without its words around what is not said by anybody."""
+    conversation, prompt = _asked(case.named("sessions", "entries"), case.input["leafId"])
+    declared = [part.text for part in conversation.system]
+    for message in prompt:
+        if message.origin == "system":
+            declared += [part.text for part in message.parts if part.name != FRAME]
+    system = case.output["system"]
+    tools = [name for name in system["tools"] if any(f'"{name}"' in each for each in declared)]
+    return {
+        "messages": [_sent(message) for message in prompt if message.origin != "system"],
+        "system": {"sections": [s for s in system["sections"] if s in declared], "tools": tools},
+    }
+
+
+def _sent(message: Message) -> Any:
+    role = "toolResult" if message.role == "tool" else message.role
+    parts = [part for part in message.parts if part.type in ("text", "tool_result")]
+    sent = {"role": role, "text": "".join(part.text for part in parts)}
+    if role == "assistant":
+        sent["calls"] = [part.call_id for part in message.parts if part.type == "tool_call"]
+    elif role == "toolResult":
+        sent["answers"] = message.parts[0].call_id
+    return sent
+
+
 def _last_prompt(entries: list[Any], leaf: Any) -> tuple[list[Message], dict[str, int]]:
-    """Ask one more question at the session's end, and see what is sent with it."""
-    end = None if leaf is None else entries[-1]["id"] if entries else None
+    """What is sent with one more question, and the tokens before each summary."""
+    conversation, prompt = _asked(entries, leaf)
+    before = {
+        message.id: compaction.tokens_before
+        for compaction in conversation.compactions
+        for message in compaction.inserted
+    }
+    return prompt, before
+
+
+def _asked(entries: list[Any], leaf: Any) -> tuple[Conversation, list[Message]]:
+    """Ask one more question at a place of a session, and see what is sent with it."""
+    ids = [entry["id"] for entry in entries]
+    end = None if leaf is None else leaf if leaf in ids else ids[-1] if ids else None
     asked = {"role": "user", "content": "?"}
     told = {"role": "assistant", "content": [{"type": "text", "text": "!"}], "usage": {"input": 1}}
     more = [
@@ -46,15 +87,10 @@ def _last_prompt(entries: list[Any], leaf: Any) -> tuple[list[Message], dict[str
         path = Path(folder) / "session.jsonl"
         lines = [HEADER, *entries, *more]
         path.write_text("\n".join(map(stringify, lines)), encoding="utf-8")
-        (conversation,) = reader.read(path)
-    before = {
-        message.id: compaction.tokens_before
-        for compaction in conversation.compactions
-        for message in compaction.inserted
-    }
+        (conversation,) = reader.read(Lines(path))
     trace = record(conversation, AsRecorded(), Options("claude-sonnet-4-5", overhead=Unseen()))
     *_, prompt = trace.prompts()
-    return list(prompt)[:-1], before
+    return conversation, list(prompt)[:-1]
 
 
 def _written(message: Message, place: dict[str, int], before: dict[str, int]) -> Any:
@@ -91,7 +127,13 @@ ANSWERS = [
         build_session_context,
         (compacted,),
         lambda: _last_prompt(_compacted_session(), "e1"),
-    )
+    ),
+    Answer(
+        "convertToLlm(buildSessionContext)",
+        model_context,
+        (compacted, told),
+        lambda: _last_prompt(_compacted_session(), "e1"),
+    ),
 ]
 _NOT_CONTEXT = "not part of what is sent: the level of thinking and the model of the next call"
 EXCLUDED = [

@@ -63,7 +63,7 @@ def verdict(two, changed, judged):
 def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) -> None:
     assert terminal(verdict).splitlines() == [
         "REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded",
-        "    0.033975 → 0.0509625 USD (+50.0%); allowed up to 0.0346545",
+        "    0.033975 → 0.0509625 USD (+50.0%; allowed +2%)",
         "    changed most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
         "CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded",
         "    4 ratio → no value; it has no value",
@@ -157,7 +157,7 @@ def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict) -> 
 def test_github_is_told_each_failure_and_of_many_how_many_more(verdict, two, changed, judged):
     [first, second] = commands(verdict)
     assert first.startswith("::error title=gate%3A cost_usd +2%25 regressed::sliding_window(keep=")
-    assert "(+50.0%25)" in first
+    assert "(+50.0%25; allowed +2%25)" in first
     assert first.count("%0A") == 1
     assert second.startswith("::error title=gate%3A write_spike_ratio <= 6 cannot judge::")
     many = judged(two(), changed(two(), cost_usd=9), *[("cost_usd", f"+{n}%") for n in range(12)])
@@ -207,6 +207,9 @@ def test_hostile_names_say_nothing_of_their_own(kind, two, changed, judged) -> N
 
     def named(results):
         for run in results.runs:
+            run.source = run.title = name
+            run.rows["facts"].columns["statement"][:] = name
+            run.rows["facts"].columns["stated_in"][:] = name
             run.conversation = f"{name} {run.conversation}"
             run.model = f"{name} model"
         results.manifest["strategies"]["sliding_window(keep=20)"] = f"{name} label"
@@ -214,8 +217,12 @@ def test_hostile_names_say_nothing_of_their_own(kind, two, changed, judged) -> N
 
     before, after = named(two()), changed(named(two()), cost_usd=9)
     rule = Demand(Rule.parse("cost_usd", "+2%"), scenario=("*",), strategy=("sliding_window",))
+    lost = Demand(Rule.parse("amnesia_need", "< 0.01"), strategy=("*label", "sliding_window"))
     missing = Demand(Rule.parse("cost_usd", "+2%"), strategy=(name,), place="rules")
-    for verdict in (judged(before, after, rule, missing), judged(before, named(two("ab")), rule)):
+    after.runs[1].metrics["amnesia_need"] = 0.5
+    verdicts = judged(before, after, rule, missing, lost), judged(before, after)
+    assert all(any(finding.lost for finding in verdict.findings) for verdict in verdicts)
+    for verdict in (*verdicts, judged(before, named(two("ab")), rule)):
         for form, write in FORMS.items():
             says_nothing_of_its_own(form, write(verdict))
 

@@ -34,7 +34,7 @@ EDGES = [
 def test_a_rule_holds_up_to_its_limit_and_no_further(
     text: str, before: float | None, within: list[float], beyond: list[float]
 ) -> None:
-    rule = Rule.parse("amnesia_need", text)
+    rule = Rule.parse("write_spike", text)  # it may be negative
     assert [rule.judge(before, value).outcome for value in within] == [HOLDS] * len(within)
     assert [rule.judge(before, value).outcome for value in beyond] == [REGRESSED] * len(beyond)
 

@@ -13,6 +13,7 @@ from compactlab.reports.gate.verdict import Verdict
 from compactlab.sim.experiment.results import Results
 
 HOLDS, REGRESSED, UNJUDGED = Outcome.HOLDS, Outcome.REGRESSED, Outcome.UNJUDGED
+CHANGED = Outcome.CHANGED
 
 # A rule, a figure of every run within it, and one beyond; as the run had it, or as it is now.
 PLANTED = {
@@ -86,7 +87,8 @@ def test_without_rules_nothing_may_differ(two, changed, judged) -> None:
     verdict = judged(two(), better)
     assert verdict.code == 1
     [found] = verdict.failed
-    assert (found.name, found.reason) == ("cost_usd exact", "it changed in 1 of 3 runs")
+    assert (found.name, found.reason) == ("cost_usd", "it changed in 1 of 3 runs")
+    assert (found.outcome, found.direction, verdict.word) == (CHANGED, "better", "changed")
     assert [move.conversation for move in found.moved] == ["b"]
 
 
@@ -101,7 +103,7 @@ def test_a_need_that_is_no_longer_met_is_found_without_rules(two, judged) -> Non
     after = two()
     after.runs[1].rows["facts"].columns["needs_met"][1] = 4
     verdict = judged(two(), after)
-    assert [each.name for each in verdict.failed] == ["amnesia_need of prohibition exact"]
+    assert [each.name for each in verdict.failed] == ["amnesia_need of prohibition"]
     assert verdict.code == 1
 
 

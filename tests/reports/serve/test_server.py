@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -20,12 +21,17 @@ from compactlab.reports.serve.server import Server
 LIMIT = 1_000
 CHOICES = ("claude_code", "codex")
 # A command that ends at once, and one that would not within the time of a test.
-QUICK = Step("quick", "Quick", lambda folder, chosen: ["--help"], "none.html")
+QUICK = Step("quick", "Quick", lambda folder, transcript, chosen: ["--help"], "none.html")
 # Writes a page, without a transcript: a replay of a tiny scenario.
 SLOW = Step(
     "slow",
     "Slow",
-    lambda folder, chosen: ["tune", "coding_agent(tokens=900000)", "-o", str(folder / "out")],
+    lambda folder, transcript, chosen: [
+        "tune",
+        "coding_agent(tokens=900000)",
+        "-o",
+        str(folder / "out"),
+    ],
     "none.html",
 )
 
@@ -228,3 +234,56 @@ def test_the_largest_file_is_let_and_the_next_is_not() -> None:
             assert body.reason == (
                 "the file is larger than 5 MB: audit it with the command, or raise --limit"
             )
+
+
+# Says where the transcript is that it was given.
+TELLS = Step(
+    "tells", "Tells", lambda folder, transcript, chosen: ["audit", str(transcript)], "none"
+)
+
+
+@pytest.fixture
+def logged(tmp_path: Path) -> Iterator[Server]:
+    logs = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for log in logs:
+        log.write_text("no transcript")
+    with Server(
+        page(CHOICES, LIMIT, ["<one>", "two"]), (TELLS,), CHOICES, 0, LIMIT, logs=logs
+    ) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+        server.stop()
+
+
+def test_a_log_is_asked_for_by_its_number(logged: Server, tmp_path: Path) -> None:
+    assert "1. &lt;one&gt;" in ask(logged, "GET", "").text
+    assert ask(logged, "POST", "log?number=1&strategy=codex").status == 200
+    assert logged.job is not None
+    logged.job.wait()
+    (step,) = ask(logged, "GET", "status").json()["steps"]
+    assert "two.jsonl" in step["text"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["one.jsonl", "two.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "number", ["2", "-1", "99999999999", "", "one.jsonl", "/etc/passwd", "0x1", "\u0661", "1 "]
+)
+def test_no_other_file_can_be_asked_for(logged: Server, number: str) -> None:
+    answer = ask(logged, "POST", f"log?number={quote(number)}")
+    assert (answer.status, answer.text) == (400, "there is no log of that number\n")
+    assert ask(logged, "POST", "log").status == 400
+    assert logged.job is None
+
+
+def test_another_page_cannot_ask_for_a_log(logged: Server) -> None:
+    assert ask(logged, "POST", "log?number=0", Origin="http://evil.example").status == 403
+    assert ask(logged, "GET", "log?number=0").status == 404
+    assert logged.job is None
+
+
+def test_without_logs_there_is_none(server: Server) -> None:
+    assert ask(server, "POST", "log?number=0").status == 400
+    assert "Take a log" not in ask(server, "GET", "").text

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.charts.palette import COLOURS
@@ -116,6 +118,56 @@ def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste() -> None:
     assert "To set it in" not in text
 
 
+def drawn(costs: list[list[float]], *, inferred: bool) -> Tuned:
+    """Four settings with these costs in these sessions."""
+    made = tuned(len(costs[0]), inferred=inferred)
+    every = np.array(costs)
+    tried = tuple(
+        replace(each, recovery=float(row.sum()), of_own=ratio(row, every[-1]))
+        for each, row in zip(made.tried, every, strict=True)
+    )
+    limit = None if inferred else 0.8
+    choice = Choice(every, made.choice.missed, limit, None, 3, 0.02)
+    return replace(made, tried=tried, choice=choice)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), sessions=st.integers(1, 14), inferred=st.booleans())
+def test_what_is_led_with_follows_from_the_figures(
+    data: st.DataObject, sessions: int, inferred: bool
+) -> None:
+    """A setting is named to be set, and pasted, only if sessions without a say show that it saves;
+    else the own rule is kept, and nothing is there to paste."""
+    shift = data.draw(st.floats(0.5, 1.5))
+    some = st.lists(st.floats(5.0, 15.0), min_size=sessions, max_size=sessions)
+    rows = [[shift * each for each in data.draw(some)] for _ in range(3)]
+    made = drawn([*rows, data.draw(some)], inferred=inferred)
+    (told,) = json.loads(machines.write(report(found(made))))["strategies"]
+    saved = told["of_own_left_out"] or {"high": None}
+    shown = saved["high"] is not None and saved["high"] < 1
+    kept = told["advised"] == spec(None)
+    assert told["candidate"] == spec(None) or kept == (not shown)
+    assert (told["paste"] is None) == kept
+    text = terminal.write(report(found(made)))
+    assert ("CLAUDE_" in text) == (not kept)
+    assert [each["setting"] for each in told["settings"] if each["advised"]] == [told["advised"]]
+
+
+@pytest.mark.parametrize("sessions", [2, 12])
+def test_the_first_line_is_what_follows(sessions: int) -> None:
+    lines = terminal.write(report(found(tuned(sessions, inferred=True)))).splitlines()
+    first = next(line for line in lines if line.startswith(("Keep ", "Set ")))
+    assert first.startswith("Set trigger=85,000" if sessions == 12 else "Keep your setting")
+
+
+def test_a_limit_that_the_own_rule_breaks_is_kept_by_another() -> None:
+    few = tuned(3, recall=0.8)
+    missed = few.choice.missed[[0, 1, 2, 0]]
+    broken = replace(few, choice=replace(few.choice, missed=missed))
+    assert not broken.choice.allowed()[broken.own]
+    assert (broken.advised, broken.candidate) == (1, 1)
+
+
 def test_a_limit_moves_the_choice() -> None:
     assert tuned(recall=0.5).best == 1
     assert tuned(recall=0.9).best == 2
@@ -134,7 +186,9 @@ def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: Found) -> Non
     text = html.write(page(labelled), COLOURS)
     assert text.count("<svg") == 1
     assert "http" not in text.replace("http-equiv", "")
-    assert "CLAUDE_CODE_AUTO_COMPACT_WINDOW" in text
+    assert "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" in text
+    condition = labelled.tuned[0].pasted(1).condition
+    assert text.count(condition) > len(TRIGGERS) - 1  # at the paste, and at each of the slider
 
 
 def test_programs_get_all_that_is_said(labelled: Found) -> None:

@@ -66,7 +66,7 @@ class Story:
         self.events.append(Rewind(to))
         return self
 
-    def compacted(self, *texts: str, kept_from: str = "") -> Story:
+    def compacted(self, *texts: str, kept_from: str = "", **call: Any) -> Story:
         """The recorded agent compacted its context: to these texts, and what it kept."""
         sources = (Source(self.last),)
         number = self._number("s")
@@ -74,7 +74,8 @@ class Story:
             Message(f"{number}.{i}", "user", (Part("text", text, "summary", sources),), meta=True)
             for i, text in enumerate(texts)
         )
-        self.events.append(Compaction(inserted, kept_from, self.now))
+        billed = Call(**call) if call else None
+        self.events.append(Compaction(inserted, kept_from, self.now, call=billed))
         return self
 
     def script(self, id: str = "story", **more: Any) -> Conversation:

@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from compactlab.sim.core.conversation import Compaction, Fact, Need, Rewind
-from compactlab.sim.core.message import Source, verbatim
+from compactlab.sim.core.conversation import (
+    Compaction,
+    Fact,
+    Need,
+    PassedOver,
+    Rewind,
+    SideRequest,
+)
+from compactlab.sim.core.message import Call, Source, Usage, verbatim
 
 
 def tale(kit: Any) -> Any:
@@ -41,8 +48,20 @@ def test_the_digest_is_sixteen_hex_digits_and_always_the_same(kit: Any) -> None:
 
 def test_what_no_replay_sees_does_not_change_the_digest(kit: Any) -> None:
     script = tale(kit)
-    other = replace(script, id="other", source="elsewhere", skipped=4, format="pi", seed=-1)
+    other = replace(
+        script,
+        id="other",
+        source="elsewhere",
+        format="pi",
+        seed=-1,
+        parent="session",
+        side_requests=(SideRequest("advisor", Call()),),
+        passed_over=(PassedOver("record 'poem'", 1, 40),),
+    )
     assert other.digest == script.digest
+    known = script.calls[0].call
+    named = msgspec.structs.replace(known, id="msg_1", inherited=True)
+    assert changed(script, 1, call=named).digest == script.digest
 
 
 def changed(script: Any, place: int, **fields: Any) -> Any:
@@ -57,6 +76,7 @@ CHANGES = {
     "a time": lambda s: changed(s, 0, time=1.0),
     "who spoke": lambda s: changed(s, 4, meta=False),
     "a call": lambda s: changed(s, 3, call=None),
+    "what a compaction cost": lambda s: changed(s, 8, call=Call(usage=Usage(output=1))),
     "an event less": lambda s: replace(s, events=s.events[:-1]),
     "another order": lambda s: replace(s, events=s.events[::-1]),
     "a rewind": lambda s: replace(s, events=(*s.events, Rewind("u1"))),

@@ -192,6 +192,7 @@ def test_summaries_that_are_none_are_counted(faults: Any, failed: Any, kit: Any)
     reading = RunData(kit.trace_of(kit.usage(), side=[side]), None)  # type: ignore[arg-type]
     names = ("summaries_failed", "summaries_failed_share")
     assert tuple(METRICS[name].compute(reading) for name in names) == failed
+    assert METRICS["summaries"].compute(reading) == len(faults)
 
 
 # ------------------------------------------------------------------------------- what is asked for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         results.save(tmp_path / name)
     one = files(tmp_path / "one")
     tables = {f"{table}/results.parquet" for table in ("runs", *TABLES) if table != "calls"}
-    assert set(one) == {"manifest.json", *tables}
+    assert set(one) == {"manifest.json", "digests/results.sha256", *tables}
     assert files(tmp_path / "two") == one
     # Where it lies, too: its rows are read before the old ones are gone.
     Results.load(tmp_path / "one").save(tmp_path / "one")
@@ -141,7 +142,8 @@ def test_what_was_there_before_is_gone(tmp_path: Path) -> None:
     found().save(tmp_path)
     (tmp_path / "mine.txt").write_text("not of the store")
     Results([]).save(tmp_path)
-    assert set(files(tmp_path)) == {"manifest.json", "mine.txt", "runs/results.parquet"}
+    ours = {"manifest.json", "digests/results.sha256", "runs/results.parquet"}
+    assert set(files(tmp_path)) == {"mine.txt", *ours}
 
 
 def test_an_empty_experiment_is_stored_too(tmp_path: Path) -> None:
@@ -378,11 +380,18 @@ DAMAGE = {
 }
 
 
+UNVERIFIED = pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.UnverifiedWarning")
+
+
+@UNVERIFIED
+@pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_what_is_damaged_is_named(damage: Any, tmp_path: Path) -> None:
+def test_what_is_damaged_is_named(damage: Any, digests: bool, tmp_path: Path) -> None:
     store = tmp_path / "here"
     found().save(store)
     damage(store)
+    if not digests:
+        shutil.rmtree(store / "digests")
     with pytest.raises(InputError, match="store") as told:
         Results.load(store)
     assert str(store) in str(told.value)
@@ -397,14 +406,18 @@ DAMAGED_TABLE = {
 }
 
 
+@UNVERIFIED
+@pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("table", ["calls", "prompts"])
 @pytest.mark.parametrize("damage", DAMAGED_TABLE.values(), ids=DAMAGED_TABLE)
 def test_a_damaged_table_is_named_by_when_it_is_asked_for(
-    damage: Any, table: str, tmp_path: Path
+    damage: Any, table: str, digests: bool, tmp_path: Path
 ) -> None:
     store = tmp_path / "here"
     found().save(store)
     damage(table)(store)
+    if not digests:
+        shutil.rmtree(store / "digests")
     with pytest.raises(InputError, match="store") as told:
         Results.load(store).runs[0].rows[table]["output"]
     assert str(store) in str(told.value)
@@ -444,15 +457,15 @@ def test_a_store_that_cannot_be_replaced_is_no_mixture(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_until_full)
         with pytest.raises(UsageError, match="no space left"):
-            found(2.0).save(tmp_path)
+            found(0.5).save(tmp_path)
     if number == 1:  # nothing was taken away
         assert Results.load(tmp_path).frame().equals(found(1.0).frame())
     else:
         with pytest.raises(InputError, match="it was not saved to its end"):
             Results.load(tmp_path)
         assert not Store(tmp_path).exists
-    found(3.0).save(tmp_path)
-    assert Results.load(tmp_path).frame().equals(found(3.0).frame())
+    found(0.25).save(tmp_path)
+    assert Results.load(tmp_path).frame().equals(found(0.25).frame())
 
 
 def test_usual_tables_are_tables() -> None:

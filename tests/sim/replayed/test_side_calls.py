@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Part
+from compactlab.sim.core.message import Part, Usage
 from compactlab.sim.core.view import Phase
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.run_data import RunData
+from compactlab.sim.models.model import find_model
+from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.summarize import Remembering, SummaryRequest
+from compactlab.sim.replay.trace import SideCall
+from compactlab.strategies.controls import AsRecorded
 
 
 def summing(
@@ -179,3 +185,73 @@ def test_other_messages_are_summarised_anew(kit: Any) -> None:
 
 def test_remembering_changes_no_name(kit: Any) -> None:
     assert Remembering(kit.Echo()).spec == "echo()"
+
+
+# What the recorded agent had summarised.
+
+SONNET, HAIKU = "claude-sonnet-4-5", "claude-haiku-4-5"
+SUMMED = Usage(uncached=5, cache_read=1_900, cache_write_5m=300, output=70)
+
+
+def compacted(kit: Any, **call: Any) -> Any:
+    """A recording of two calls, between which its agent had a summary written."""
+    used = Usage(cache_write_5m=2_100, output=9)
+    story = kit.Story().user(kit.prose(2_000)).answer("ok", model=SONNET, usage=used)
+    story.compacted("so far", **call).user("on")
+    return story.answer("well", model=SONNET, usage=Usage(cache_write_5m=200, output=9)).script(
+        seed=-1
+    )
+
+
+def charged(kit: Any, script: Any, model: str) -> tuple[SideCall, ...]:
+    first, second = kit.replayed(script, AsRecorded(), model=model).steps
+    assert first.side == ()
+    return tuple(second.side)
+
+
+@pytest.mark.parametrize("name", [SONNET, HAIKU])
+def test_a_recorded_summary_costs_what_the_log_says(kit: Any, name: str) -> None:
+    """Its model may be another than that of the session."""
+    script = compacted(kit, model=name, usage=SUMMED)
+    (side,) = charged(kit, script, "recorded")
+    assert (side.purpose, side.model, side.usage) == ("summary", name, SUMMED)
+    assert side.causes == {"compaction_call": 305}
+    data = RunData(kit.replayed(script, AsRecorded(), model="recorded"), script)
+    assert METRICS["side_cost_usd"].compute(data) == pytest.approx(
+        prices_of(find_model(name)).rates(side.time, SUMMED.prompt).cost(SUMMED)
+    )
+    assert METRICS["summaries"].compute(data) == 1
+
+
+def test_under_another_model_it_costs_what_it_would_there(kit: Any) -> None:
+    """The prompt is the live one, as the replay has it, and the summary is as long as it was."""
+    script = compacted(kit, model=SONNET, usage=SUMMED)
+    first, second = kit.replayed(script, AsRecorded(), model=kit.model).steps
+    (side,) = second.side
+    assert (side.purpose, side.model, side.usage.output) == ("summary", kit.model, 70)
+    assert side.usage.cache_read == first.usage.prompt
+    assert side.usage.prompt > first.usage.prompt  # there are the answer, and what is asked
+    assert sum(side.causes.values()) == side.usage.prompt - side.usage.cache_read
+
+
+def test_a_summary_of_no_known_model_is_of_that_of_the_session(kit: Any) -> None:
+    (side,) = charged(kit, compacted(kit, usage=SUMMED), "recorded")
+    assert (side.model, side.usage.output) == (SONNET, 70)
+    assert side.usage.prompt > 2_000
+
+
+def test_a_compaction_that_the_log_does_not_bill_costs_nothing(kit: Any) -> None:
+    script = compacted(kit)
+    for model in ("recorded", kit.model):
+        assert charged(kit, script, model) == ()
+        data = RunData(kit.replayed(script, AsRecorded(), model=model), script)
+        assert METRICS["side_cost_usd"].compute(data) == 0
+        assert (METRICS["compactions"].compute(data), METRICS["summaries"].compute(data)) == (1, 0)
+
+
+def test_whoever_compacts_otherwise_pays_for_no_recorded_summary(kit: Any) -> None:
+    script = compacted(kit, model=SONNET, usage=SUMMED)
+    assert [step.side for step in kit.replayed(script, kit.keep, model="recorded").steps] == [
+        (),
+        (),
+    ]

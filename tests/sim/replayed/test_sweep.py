@@ -129,6 +129,15 @@ def test_a_model_without_policy_fails_with_advice(kit: Any) -> None:
     assert "did you mean" in results.runs[2].error
 
 
+def test_what_is_beyond_all_measure_fails_its_row_and_not_the_store(kit: Any) -> None:
+    row = {"window": 10_000, "cache": "none", "prices": {"input": 1e300, "output": 1}}
+    known = Catalogue.of({"models": {"gpt-55": row}})
+    setting = Setting(catalogue=known)
+    results = Experiment(held(small(kit)), (KeepAll(),), ("gpt-55",), setting).run()
+    assert [run.status for run in results.runs] == ["failed"]
+    assert "cost_usd" in results.runs[0].error
+
+
 def test_each_kind_has_its_own_model(kit: Any) -> None:
     recorded = (
         kit.Story()

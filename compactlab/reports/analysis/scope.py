@@ -1,0 +1,103 @@
+"""What a comparison is over, in words: model, window, summariser, conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+
+from compactlab.reports.analysis.aggregate import replays
+from compactlab.reports.analysis.calls import column, models
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.analysis.distance import window_of
+from compactlab.reports.render.text import capitalised, clean, counted, listed
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import Catalogue
+
+# A clock that stands at its beginning tells no date.
+_A_YEAR = 365 * 86_400.0
+
+# Writes a name that comes from outside as a format wants it.
+Name = Callable[[str], str]
+
+
+def scope(comparison: Comparison, name: Name = str) -> str:
+    """What a comparison is over, in one line."""
+    over = counted(comparison.conversations, "conversation")
+    if len(comparison.cases) > comparison.conversations:
+        over += f" in {counted(len(comparison.cases), 'replay')}"
+    strategies = counted(len(comparison.strategies or comparison.rows), "strategy")
+    under = f"model {model_names(comparison, name)}; {window(comparison)}"
+    if comparison.written_by:
+        under += f"; summaries by {name(comparison.written_by)}"
+    return f"{under}; {strategies} over {over}"
+
+
+def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:
+    """What tells a comparison from the others: its model, window or summariser."""
+    kinds = list(zip(*(each.kind for each in compared), strict=True))
+    model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
+    parts = []
+    if model:
+        parts.append(f"Model {name(clean(comparison.model))}")
+    if narrowed:
+        parts.append(capitalised(window(comparison)))
+    if writer:
+        parts.append(f"Summaries by {name(comparison.written_by or clean(comparison.summarizer))}")
+    return "; ".join(parts) or capitalised(scope(comparison, name))
+
+
+def model_names(comparison: Comparison, name: Name = str) -> str:
+    """The model; for recordings, the models that their calls went to."""
+    if comparison.model != "recorded" or not comparison.rows:
+        return name(clean(comparison.model))
+    used = models(group[0] for group in replays(comparison.rows[0].runs))
+    names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
+    return f"as recorded: {listed(names)}"
+
+
+def window(comparison: Comparison) -> str:
+    """The context window that prompts were compared with."""
+    return window_of_models(comparison.models or {comparison.model: 0}, comparison)
+
+
+def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
+    """The same for some models of a comparison: those of one of its conversations, say."""
+    known = comparison.catalogue
+    sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
+    own = listed([f"{size:,}" for size in sizes])
+    if not comparison.window:
+        return f"window {own} tokens" if sizes else "window: the model's own"
+    asked = f"{comparison.window:,}"
+    if sizes and sizes[-1] <= comparison.window:
+        return f"window {own} tokens (the model's own, below the limit of {asked})"
+    if sizes and sizes[0] <= comparison.window:
+        return f"window narrowed to {asked} tokens (only where the model's own is larger: {own})"
+    return f"window narrowed to {asked} tokens"
+
+
+def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
+    """From which call of a run on which window held, in tokens; 0 where it is not known."""
+    called = column(run, "model")
+    known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
+    windows: list[tuple[int, int]] = []
+    for number, model in enumerate(called, 1):
+        if not windows or windows[-1][1] != known[model]:
+            windows.append((number, known[model]))
+    return windows
+
+
+def title_of(run: Run) -> str:
+    """What a conversation is called: by its first prompt and its date, else by its id."""
+    if not run.title:
+        return named_by_id(run)
+    start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
+    details = [f"{datetime.fromtimestamp(start, UTC):%Y-%m-%d}"] if start > _A_YEAR else []
+    details += [f"seed {run.seed}"] if run.seed else []
+    about = f" ({', '.join(details)})" if details else ""
+    return f"{clean(run.title)}{about}"
+
+
+def named_by_id(run: Run) -> str:
+    """A conversation by its id and its format, and in which replay."""
+    name = clean(run.conversation) or "(no name)"
+    return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"

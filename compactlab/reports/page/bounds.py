@@ -1,0 +1,44 @@
+"""The bounds of a comparison on a line of their own: none of them is a strategy to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.render.document import name
+from compactlab.reports.render.text import counted, dollars, listed, show
+
+# What is not known without a bound.
+_NEEDED = {
+    "keep_all": "which calls are torn in the log itself, and whether compaction is needed",
+    "keep_none": "what forgetting looks like",
+    "as_recorded": "what was run, with which the others would be compared",
+}
+
+
+def bounds(comparison: Comparison) -> Iterator[str]:
+    """Say what the bounds cost and recall, and which of them are not known."""
+    if told := [_told(comparison, row) for row in comparison.beside]:
+        yield f"Bounds: {listed(told)}."
+    for bound, reason in comparison.unknown.items() if comparison.rows else ():
+        yield f"Not known: {_NEEDED[bound]}, because {bound} is not there ({name(reason)})."
+
+
+def _told(comparison: Comparison, row: Row) -> str:
+    facts = [f"{dollars(row.value('cost_usd'))} USD"]
+    if row.exceeds_window:
+        facts = [f"exceeds {window_on(row)}"]
+    if row.recall is not None:
+        facts.append(f"recall {show(row.recall, 'share')}")
+    if row is comparison.reference:
+        facts.append("the reference")
+    if row.sees_future:
+        facts.append("sees future messages")
+    return f"{name(row.label)} ({', '.join(facts)})"
+
+
+def window_on(row: Row) -> str:
+    """On how many of its calls, in all replays, a strategy exceeds the window."""
+    over = sum(run.metrics["overflows"] or 0 for run in row.runs)
+    calls = counted(sum(int(run.metrics["calls"] or 0) for run in row.runs), "call")
+    return f"the context window on {over:,.0f} of {calls}"

@@ -1,0 +1,228 @@
+"""What Anthropic's API says of a request: its usage, what it is priced by, what else it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from compactlab.scenarios.readers.blocks import Tokens
+from compactlab.sim.core.conversation import SideRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage
+
+
+class Written(msgspec.Struct):
+    """Cache writes by lifetime of the entry."""
+
+    ephemeral_5m_input_tokens: Tokens | None = None
+    ephemeral_1h_input_tokens: Tokens | None = None
+
+
+class _Counted(msgspec.Struct):
+    """Tokens of a request, or of one of several that were made for it."""
+
+    input_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
+    cache_creation: Written | None = None
+
+
+class Iteration(_Counted):
+    """One of the requests to a model that an answer took."""
+
+    type: str | None = None
+    model: str | None = None
+
+
+class ServerTools(msgspec.Struct):
+    """What the provider's own tools did."""
+
+    web_search_requests: Tokens | None = None
+
+
+class Counts(_Counted):
+    """The usage of a call, as the API reports it."""
+
+    speed: str | None = None
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    server_tool_use: ServerTools | None = None
+    iterations: list[Iteration] | None = None
+
+    @property
+    def searches(self) -> int:
+        """Web searches, which are billed by the piece."""
+        return (self.server_tool_use or ServerTools()).web_search_requests or 0
+
+
+# The speed and the tier at which a request is billed at the list price; what others are billed at.
+_USUAL_SPEED = "standard"
+_USUAL_TIER = "standard"
+_PRICED_TIERS = ("batch",)  # at a published share of the list price; what others cost is agreed
+_PRICED_PLACES = ("us",)  # where inference costs more; elsewhere it costs the list price
+_USUAL_PLACES = ("", "global", "not_available")
+# Requests that are billed and that the counts at the top leave out, with what they were for. The
+# others (``message``, ``fallback_message``) are in those counts, or were refused and not billed.
+_BESIDE = {"advisor_message": "advisor", "compaction": "compaction"}
+WEB_SEARCH = "web_search"
+SESSION = "session"  # what only the totals of a session have
+
+
+def usage_of(counts: _Counted) -> Usage:
+    """The tokens of a request by billing class."""
+    written = counts.cache_creation or Written()
+    hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
+    # Old versions give the total alone; then the lifetime was five minutes.
+    rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)
+    cache_misses, read = counts.input_tokens or 0, counts.cache_read_input_tokens or 0
+    return Usage(cache_misses, read, minutes + rest, hour, counts.output_tokens or 0)
+
+
+def ttl_of(usage: Usage) -> Literal["", "5m", "1h"]:
+    """The lifetime of the cache entries that a request wrote."""
+    if usage.cache_write_1h:
+        return "1h"
+    return "5m" if usage.cache_write_5m else ""
+
+
+def largest(one: Usage, other: Usage) -> Usage:
+    """Of each count the larger one: those of an unfinished answer still grow.
+
+    Examples
+    --------
+    >>> largest(Usage(3, output=1), Usage(3, output=40))
+    Usage(uncached=3, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=40, storage=0)
+    """
+    return Usage(*map(max, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))
+
+
+def priced(model: str, counts: Counts) -> str:
+    """The name of a model with what multiplies its price: ``NAME+fast``, ``NAME+us``.
+
+    Examples
+    --------
+    >>> priced("claude-x", Counts(speed="fast", inference_geo="us"))
+    'claude-x+fast+us'
+    """
+    speed, tier, place = counts.speed, counts.service_tier, counts.inference_geo
+    if not model:
+        return model
+    if speed not in (None, "", _USUAL_SPEED):
+        if not speed.isalnum():
+            raise InputError(f"{speed!r} is no speed of a request")
+        model += f"+{speed}"
+    marks = [mark for mark in (place, tier) if mark in (*_PRICED_PLACES, *_PRICED_TIERS)]
+    return "+".join((model, *marks))
+
+
+def tier_of(counts: Counts) -> str:
+    """What else the price depends on, where it is not the usual one; "" where it is."""
+    tier = counts.service_tier or ""
+    place = counts.inference_geo or ""
+    known = place in (*_USUAL_PLACES, *_PRICED_PLACES)
+    return " ".join(filter(None, ("" if tier == _USUAL_TIER else tier, "" if known else place)))
+
+
+def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
+    """What an answer cost that is not in its tokens: other requests, and web searches."""
+    for number, each in enumerate(counts.iterations or (), 1):
+        if purpose := _BESIDE.get(each.type or ""):
+            yield SideRequest(purpose, _of(call, each.model, usage_of(each), str(number)), time)
+    if counts.searches:
+        yield SideRequest(WEB_SEARCH, _of(call, None, Usage(), WEB_SEARCH), time, counts.searches)
+
+
+def _of(call: Call, model: str | None, usage: Usage, mark: str) -> Call:
+    """A request that was made for another one."""
+    id = f"{call.id}:{mark}" if call.id else ""
+    return Call(model or call.model, usage, ttl_of(usage), id=id, inherited=call.inherited)
+
+
+class Total(msgspec.Struct, rename="camel"):
+    """What a client counted for a model, over all requests of a process or a session."""
+
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_input_tokens: Tokens = 0
+    cache_creation_input_tokens: Tokens = 0
+    web_search_requests: Tokens = 0
+
+    @property
+    def prompt(self) -> tuple[int, int, int]:
+        """The counts of the prompts."""
+        return self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens
+
+    @classmethod
+    def of(cls, usage: Usage, searches: int = 0) -> Total:
+        """The tokens of a request."""
+        return cls(usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches)
+
+    def covers(self, other: Total) -> bool:
+        """Whether no count of another one is larger."""
+        return other.less(self) == Total()
+
+    def less(self, other: Total) -> Total:
+        """What this has beyond another one."""
+        mine, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return Total(*(max(0, a - b) for a, b in zip(mine, others, strict=True)))
+
+    def __add__(self, other: Total) -> Total:
+        mine, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return Total(*(a + b for a, b in zip(mine, others, strict=True)))
+
+
+def plain_name(model: str) -> str:
+    """The name of a model without what multiplies its price or widens its window.
+
+    Examples
+    --------
+    >>> plain_name("claude-opus-5[1m]"), plain_name("claude-opus-5+fast")
+    ('claude-opus-5', 'claude-opus-5')
+    """
+    return model.partition("+")[0].partition("[")[0]
+
+
+def totals_of(requests: Iterable[Call | SideRequest]) -> dict[str, Total]:
+    """The tokens and web searches of requests, by model."""
+    totals: dict[str, Total] = {}
+    for request in requests:
+        searches = request.searches if isinstance(request, SideRequest) else 0
+        name, usage = plain_name(_call(request).model), _call(request).usage or Usage()
+        totals[name] = totals.get(name, Total()) + Total.of(usage, searches)
+    return totals
+
+
+def by_plain_name(totals: Mapping[str, Total]) -> dict[str, Total]:
+    """Totals by the plain names of models."""
+    plain: dict[str, Total] = {}
+    for model, total in totals.items():
+        plain[plain_name(model)] = plain.get(plain_name(model), Total()) + total
+    return plain
+
+
+def rest_of(
+    totals: Mapping[str, Total], requests: Iterable[Call | SideRequest], id: str, time: float
+) -> Iterator[SideRequest]:
+    """What the totals of a session have beyond its requests, a request for each model."""
+    requests = list(requests)
+    known = totals_of(requests)
+    hours = any(_call(request).ttl == "1h" for request in requests)
+    for model, total in by_plain_name(totals).items():
+        rest = total.less(known.get(model, Total()))
+        if rest == Total():
+            continue
+        written = rest.cache_creation_input_tokens
+        minutes, hour = (0, written) if hours else (written, 0)
+        usage = Usage(
+            rest.input_tokens, rest.cache_read_input_tokens, minutes, hour, rest.output_tokens
+        )
+        name = f"{id}:{SESSION}:{model}" if id else ""
+        call = Call(model, usage, ttl_of(usage), id=name)
+        yield SideRequest(SESSION, call, time, rest.web_search_requests)
+
+
+def _call(request: Call | SideRequest) -> Call:
+    return request.call if isinstance(request, SideRequest) else request

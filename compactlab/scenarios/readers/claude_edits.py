@@ -1,0 +1,157 @@
+"""What edits of its context leave of it that are no summary of the whole, such as cleared results.
+
+They are told as compactions: what is changed stands in front, and the rest is kept as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers.script import Boundary, Draft, Script
+from compactlab.sim.core.conversation import EDIT
+from compactlab.sim.core.message import Source, verbatim
+
+STUB = "[Old tool result content cleared]"  # what Claude Code sends in the place of a result
+
+
+@dataclass
+class _Left:
+    """What a compaction left: what stands in front, and from where the branch goes on."""
+
+    last: Draft | None  # of the branch when it was made
+    front: list[Draft]
+    start: int
+
+
+class Context:
+    """What of a script the model still has."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._left: list[_Left] = []
+        self._changed: dict[Draft, Draft] = {}  # what stands for a message of the script
+
+    def compact(self, time: float, *, kept: Draft | None = None, **about: Any) -> Boundary:
+        """Record a compaction that keeps the branch from a message on."""
+        boundary = self._script.compact(time, kept=kept, **about)
+        if kept:
+            boundary.kept_from = self._changed.get(kept, kept).id
+        start = kept.depth if kept else len(self._script.path)
+        self._left.append(_Left(self._script.last, boundary.inserted, start))
+        return boundary
+
+    def keep(self, boundary: Boundary, drafts: Collection[Draft]) -> None:
+        """Keep messages that are not all of the end of the branch: they stand in front, too."""
+        ids = {draft.id for draft in drafts}
+        boundary.covered = tuple(source for source in boundary.covered if source.id not in ids)
+        for draft in sorted(drafts, key=lambda each: each.depth):
+            now = self._changed.get(draft, draft)
+            named = [
+                msgspec.structs.replace(part, sources=(Source(draft.id, at),))
+                if part.kind == "verbatim"
+                else part
+                for at, part in enumerate(now.parts)
+            ]
+            boundary.inserted.append(replace(now, parts=named))
+
+    def edit(
+        self,
+        time: float,
+        *,
+        gone: Collection[Draft] = (),
+        cleared: Collection[str] = (),
+        stub: str = STUB,
+        summary: str = "",
+        **about: Any,
+    ) -> None:
+        """Record that messages are gone, or have a summary in their place, or results are cleared.
+
+        Parameters
+        ----------
+        time
+            When.
+        gone
+            The messages that are gone.
+        cleared
+            Ids of the calls whose results are cleared.
+        stub
+            What stands in the place of a result.
+        summary
+            What stands in the place of the messages.
+        about
+            What else the log says of it.
+        """
+        front, rest = self._view()
+        view = [*front, *rest]
+        touched = [
+            place for place, draft in enumerate(view) if draft in gone or _has(draft, cleared)
+        ]
+        if not touched:
+            return
+        end = max(touched[-1] + 1, len(front))
+        kept = view[end] if end < len(view) else None
+        originals = {after: before for before, after in self._changed.items()}
+        kept = originals.get(kept, kept) if kept else None
+        if not summary:
+            about["trigger"] = EDIT
+        boundary = self.compact(time, kept=kept, restored="verbatim", **about)
+        boundary.inserted += self._after(view[:end], gone, cleared, stub, summary)
+
+    def _view(self) -> tuple[list[Draft], list[Draft]]:
+        """The messages that stand in front, and those of the branch that follow them."""
+        while self._left and not self._script.has(self._left[-1].last):
+            self._left.pop()
+        left = self._left[-1] if self._left else _Left(None, [], 0)
+        branch = self._script.path[left.start :]
+        return left.front, [self._changed.get(draft, draft) for draft in branch]
+
+    def _after(
+        self,
+        view: list[Draft],
+        gone: Collection[Draft],
+        cleared: Collection[str],
+        stub: str,
+        summary: str,
+    ) -> Iterator[Draft]:
+        if summary:
+            covered = tuple(Source(draft.id) for draft in view if draft in gone)
+        for draft in view:
+            if draft in gone:
+                if summary:
+                    yield self._summary(draft, summary, covered)
+                    summary = ""
+            elif _has(draft, cleared):
+                yield self._cleared(draft, cleared, stub)
+            else:
+                yield draft
+
+    def _summary(self, first: Draft, text: str, covered: tuple[Source, ...]) -> Draft:
+        draft = self._script.draft("user", f"{first.id}-collapsed", first.time, meta=True)
+        part = verbatim(draft.id, "text", text)
+        draft.parts = [msgspec.structs.replace(part, kind="summary", sources=covered)]
+        return draft
+
+    def _cleared(self, draft: Draft, cleared: Collection[str], stub: str) -> Draft:
+        copy = self._script.draft(draft.role, f"{draft.id}-cleared", draft.time, meta=True)
+        copy.depth = draft.depth
+        copy.parts = [
+            msgspec.structs.replace(part, text=stub, kind="stub", sources=(Source(draft.id, at),))
+            if part.type == "tool_result" and part.call_id in cleared
+            else part
+            for at, part in enumerate(draft.parts)
+            if part.type != "image"
+        ]
+        self._changed[draft] = copy
+        return copy
+
+
+def _has(draft: Draft, cleared: Collection[str]) -> bool:
+    """Whether a message is a result that is cleared, and was not before."""
+    return any(
+        part.type == "tool_result" and part.call_id in cleared and part.kind != "stub"
+        for part in draft.parts
+    )

@@ -1,0 +1,578 @@
+"""One conversation of Claude Code: its lines, where each hangs, and what is still growing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers.anthropic import (
+    Counts,
+    beside,
+    largest,
+    priced,
+    tier_of,
+    ttl_of,
+    usage_of,
+)
+from compactlab.scenarios.readers.blocks import (
+    Block,
+    Given,
+    Tokens,
+    compact,
+    given,
+    listed,
+    parts,
+    result_of,
+)
+from compactlab.scenarios.readers.claude_attachments import SYSTEM_PROMPT, attached_text
+from compactlab.scenarios.readers.claude_edits import Context
+from compactlab.scenarios.readers.jsonl import Lines
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Moment, Script, seconds
+from compactlab.scenarios.readers.starts import Starts
+from compactlab.sim.core.conversation import SideRequest
+from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.message import INTERRUPTED, Call, Diagnosis, Source, Usage, verbatim
+
+
+class Missed(msgspec.Struct):
+    """Why the provider did not read all that it had stored."""
+
+    type: str | None = None
+    cache_missed_input_tokens: Tokens | None = None
+
+
+class Diagnostics(msgspec.Struct):
+    """What the provider says of a request."""
+
+    cache_miss_reason: Missed | None = None
+
+
+class Body(msgspec.Struct):
+    """The message of a line."""
+
+    id: str | None = None
+    model: str | None = None
+    content: Given = msgspec.UNSET
+    usage: Counts | None = None
+    diagnostics: Diagnostics | None = None
+    context_management: Any = None
+
+
+class Kept(msgspec.Struct, rename="camel"):
+    """The messages that a compaction left as they were: the first one, or all of them."""
+
+    head_uuid: str | None = None
+    uuids: list[str] | None = None
+    all_uuids: list[str] | None = None
+
+
+class Compacted(msgspec.Struct, rename="camel"):
+    """What a boundary tells of its compaction."""
+
+    trigger: str | None = None
+    pre_tokens: Tokens | None = None
+    preserved_segment: Kept | None = None
+    preserved_messages: Kept | None = None
+
+
+class Cleared(msgspec.Struct, rename="camel"):
+    """What a boundary tells of results and attachments that were cleared.
+
+    Its ``preTokens`` are those of the results, and not of the context.
+    """
+
+    trigger: str | None = None
+    compacted_tool_ids: list[str] | None = None
+    cleared_attachment_uuids: list[str] | None = msgspec.field(
+        default=None, name="clearedAttachmentUUIDs"
+    )
+
+
+class Snipped(msgspec.Struct, rename="camel"):
+    """What a boundary tells of messages that were taken out."""
+
+    removed_uuids: list[str]
+
+
+class Forked(msgspec.Struct, rename="camel"):
+    """Where a line was copied from."""
+
+    session_id: str | None = None
+
+
+class Node(msgspec.Struct, rename="camel"):
+    """Where a line hangs in the tree."""
+
+    type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    cwd: Any = None
+    forked_from: Forked | None = None
+
+
+class Line(Node, rename="camel"):
+    """A line that is read."""
+
+    subtype: str | None = None
+    timestamp: Moment | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    is_api_error_message: bool | None = None
+    request_id: str | None = None
+    version: str | None = None
+    effort: Any = None
+    thinking_metadata: Any = None
+    origin: Any = None
+    compact_metadata: Compacted | None = None
+    microcompact_metadata: Cleared | None = None
+    snip_metadata: Snipped | None = None
+    retracted_message_uuids: list[str] | None = None
+    supersedes_uuids: list[str] | None = None
+    message: Body | None = None
+    content: Any = None
+    attachment: dict[str, Any] | None = None
+    rendered: Any = None
+
+
+# What the client writes into the user's place: nobody typed it.
+_LOCAL = (
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+)
+_BROKEN_OFF = "[Request interrupted by user"
+_NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
+_THINKING_CLEARED = "clear_thinking"  # the edit of a context that takes older thoughts alone
+_SYNTHETIC = "<synthetic>"  # the model of what the client says in the model's place
+
+
+@dataclass(eq=False)
+class _Reply:
+    """An answer, whose lines may come one by one."""
+
+    draft: Draft
+    prompts: int  # how often a person had spoken before it
+    request: str = ""
+    session: str = ""
+    counts: Counts = field(default_factory=Counts)
+
+
+class Thread:
+    """One conversation of a file, which takes its lines in order."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.script = Script()
+        self.starts = Starts()
+        self.first_parent: str | None = None
+        self.inherits = False  # whether its prompts begin with those of another conversation
+        self._lines = lines
+        self._at: dict[str, Draft | None] = {}  # where the branch was after each line
+        self._wordless: set[str] = set()  # the lines that added nothing
+        self._context = Context(self.script)
+        self._replies: dict[str, _Reply] = {}  # by the id of the message, the newest one
+        self._answers: list[_Reply] = []
+        self._placeholders: set[str] = set()
+        self._prompts = 0  # how often a person has spoken
+        self._results: dict[str, Draft] = {}
+        self._boundary: Boundary | None = None
+        self._copied = ""
+        self._thinking = ""
+
+    def take(self, line: Node) -> None:
+        """Take the next line of this conversation."""
+        if not self._at:
+            self.first_parent = line.parent_uuid or line.logical_parent_uuid
+        self._go_on_after_copies(line)
+        parent = self._at.get(line.parent_uuid or "", self.script.last)
+        made = None
+        if isinstance(line, Line):
+            if line.type == "assistant":
+                made = self._assistant(line, parent)
+            elif line.type == "user":
+                made = self._user(line, parent)
+            elif line.type == "attachment":
+                made = self._attachment(line, parent)
+            else:
+                made = self._system(line, parent)
+        if made is None:
+            self._wordless.add(line.uuid or "")
+        self._at[line.uuid or ""] = made or parent
+
+    def repeat(self, line: Node) -> None:
+        """Take a line that was there before: its counts may be larger, and it may tell of a fork.
+
+        A client also appends copies of its history after a compaction, and hangs what follows from
+        the last of them (anthropics/claude-code#92089).
+        """
+        self._copied = line.uuid or ""
+        body = line.message if isinstance(line, Line) and line.type == "assistant" else None
+        reply = self._replies.get(body.id or line.uuid or "") if body else None
+        if isinstance(line, Line) and reply and reply.draft.call and body and body.usage:
+            self._count(reply, line)
+
+    def _go_on_after_copies(self, line: Node) -> None:
+        if self._copied and line.parent_uuid == self._copied:
+            self._at[self._copied] = self.script.last
+        self._copied = ""
+
+    def recount(self, message_id: str, counts: Counts) -> None:
+        """Take counts of an answer that came after its text."""
+        reply = self._replies.get(message_id)
+        if reply and (call := reply.draft.call):
+            usage = largest(call.usage or Usage(), usage_of(counts))
+            reply.draft.call = msgspec.structs.replace(call, usage=usage)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The requests of all answers."""
+        return [draft.call for draft in self.answers if draft.call]
+
+    @property
+    def requests(self) -> list[Call | SideRequest]:
+        """All requests that are billed."""
+        return [*self.calls, *self.script.side_requests]
+
+    @property
+    def answers(self) -> list[Draft]:
+        """The answers that have a request."""
+        return [reply.draft for reply in self._answers if reply.draft.call]
+
+    def finish(self, session: str = "") -> None:
+        """Say what else the answers cost, which ids are none, and what is of another session."""
+        for reply in self._answers:
+            call = reply.draft.call
+            if call is None:
+                continue
+            if session and reply.session not in ("", session):
+                self.script.parent = self.script.parent or reply.session
+                call = msgspec.structs.replace(call, inherited=True)
+            if call.id in self._placeholders:
+                call = msgspec.structs.replace(call, id="")
+            reply.draft.call = call
+            self.script.side_requests += beside(reply.counts, call, reply.draft.time)
+
+    # Answers
+
+    def _assistant(self, line: Line, parent: Draft | None) -> Draft | None:
+        if line.is_api_error_message:
+            self.starts.broken_off()
+            return None  # shown to the user; never sent to the model
+        body = _body(line)
+        _check_edits(body)
+        key = body.id or line.uuid or ""
+        if line.supersedes_uuids:
+            parent = self._retract(line.supersedes_uuids) or parent
+        reply = self._replies.get(key)
+        if reply and not self._continues(reply, line):
+            self._placeholders.add(key)
+            reply = None
+        new = reply is None
+        if reply is None:
+            draft = self.script.draft("assistant", body.id or line.uuid)
+            reply = _Reply(draft, self._prompts)
+        draft = reply.draft
+        spoken = parts(body.content, draft.id, self._lines)
+        if body.model != _SYNTHETIC:
+            self._count(reply, line)
+            self.starts.finish(any(part.type == "tool_call" for part in (*draft.parts, *spoken)))
+        elif not spoken:
+            return None
+        draft.parts += spoken
+        draft.time = max(draft.time, seconds(line.timestamp))
+        if new:
+            self._replies[key] = reply
+            self._answers.append(reply)
+            self._boundary = None
+            self._go_to(parent, draft)
+            self.script.add(draft)
+        return draft
+
+    def _continues(self, reply: _Reply, line: Line) -> bool:
+        """Whether a line is of the same answer as those before with its id.
+
+        An id such as a redacted one may stand for many answers. Another request is another answer;
+        so is what has other counts of its prompt, or what comes after a person has spoken. Tools of
+        the provider let the counts of an answer grow.
+        """
+        if reply.request and line.request_id and reply.request != line.request_id:
+            return False
+        if reply.prompts != self._prompts:
+            return False
+        counts = (line.message or Body()).usage or Counts()
+        one, other = (reply.draft.call or Call()).usage or Usage(), usage_of(counts)
+        grows = bool(counts.searches) or len(counts.iterations or ()) > 1
+        return one.prompt == other.prompt or not (one.prompt and other.prompt) or grows
+
+    def _count(self, reply: _Reply, line: Line) -> None:
+        """Take the request of an answer as a line tells of it; earlier lines may tell more."""
+        body, before = line.message or Body(), reply.draft.call
+        counts = body.usage or Counts()
+        usage, model = usage_of(counts), priced(body.model or "", counts)
+        if before and before.usage:
+            usage = largest(before.usage, usage)
+        if before and before.model.startswith(f"{model}+"):
+            model = before.model  # not all lines of a call need tell its speed
+        reply.request = line.request_id or reply.request
+        reply.session = reply.session or line.session_id or ""
+        if counts.iterations or counts.searches:
+            reply.counts = counts
+        version = f"claude-code {line.version}" if line.version else ""
+        thinking = compact(line.effort) if line.effort is not None else self._thinking
+        reply.draft.call = Call(
+            model,
+            usage,
+            ttl_of(usage),
+            version,
+            thinking,
+            before.restarted if before else self.starts.answered(),
+            _diagnosis(body) or (before.diagnosis if before else None),
+            tier_of(counts),
+            body.id or "",
+            self._inherited(line) or bool(before and before.inherited),
+        )
+
+    def _inherited(self, line: Line) -> bool:
+        """Whether a line was copied from the session that this one was forked from."""
+        source = line.forked_from.session_id if line.forked_from else None
+        if not source:
+            return False
+        self.script.parent = self.script.parent or source
+        return True
+
+    # What the model is told
+
+    def _user(self, line: Line, parent: Draft | None) -> Draft | None:
+        blocks, time = listed(_body(line).content), seconds(line.timestamp)
+        if line.is_compact_summary:
+            self._summary(line, blocks, time)
+            return self.script.last
+        if line.is_visible_in_transcript_only:
+            return None
+        made = None
+        for block in blocks:
+            if block.type == "tool_result":
+                draft = self.script.draft("tool", line.uuid, time)
+                draft.parts = result_of(block, draft.id, self._lines)
+                made = self._results[block.tool_use_id or ""] = self.script.add(draft)
+        rest = [block for block in blocks if block.type != "tool_result"]
+        said = self._heard(line, rest, parent, time, answers=made is not None) if rest else None
+        return said or made
+
+    def _heard(
+        self, line: Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
+    ) -> Draft | None:
+        text = next((block.text for block in blocks if block.text), "")
+        meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or _sent_by_client(line.origin)
+        draft = self.script.draft("user", line.uuid, time, meta)
+        draft.parts = parts(blocks, draft.id, self._lines)
+        if text.startswith(_BROKEN_OFF):
+            draft.origin = INTERRUPTED
+            self.starts.broken_off()
+        self._heed(line, meta)
+        if not draft.parts:
+            return None
+        if self._boundary and meta and not text.startswith(_LOCAL):
+            self._boundary.inserted.append(draft)
+            return None
+        if not meta:
+            self._boundary = None
+        if not answers:
+            self._go_to(parent, draft, root=line.parent_uuid is None and not meta)
+        return self.script.add(draft)
+
+    def _heed(self, line: Line, meta: bool) -> None:
+        """Note what a message says of the requests that follow it."""
+        if line.thinking_metadata is not None:
+            self._thinking = compact(line.thinking_metadata)
+        if not meta:
+            self.starts.spoken()
+            self._prompts += 1
+
+    def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
+        if line.attachment is None:
+            raise InputError("a line of type 'attachment' has no attachment")
+        self.starts.saw(line.attachment.get("hookName"))
+        if line.attachment.get("type") == SYSTEM_PROMPT:
+            self._system_prompt(line.attachment)
+        text, typed = attached_text(line.attachment, self._lines, line.rendered)
+        return self._noted(line, parent, text, meta=not typed) if text else None
+
+    def _noted(self, line: Line, parent: Draft | None, text: str, meta: bool) -> Draft | None:
+        """Add what the client tells the model on its own."""
+        meta = meta or text.startswith(_NOT_TYPED)
+        draft = self.script.draft("user", line.uuid, seconds(line.timestamp), meta)
+        draft.parts = [verbatim(draft.id, "text", text)]
+        if self._boundary and meta and not text.startswith(_LOCAL):
+            self._boundary.inserted.append(draft)
+            return None
+        if line.type == "system":
+            self._go_to(parent, draft)
+        return self.script.add(draft)
+
+    def _system_prompt(self, snapshot: dict[str, Any]) -> None:
+        """Take the system prompt and the tools; the first ones count."""
+        names = {"systemPrompt": "", "tools": "tools"}
+        texts = {names[key]: compact(snapshot[key]) for key in names if snapshot.get(key)}
+        if not self.script.system:
+            self.script.system = [
+                verbatim(SYSTEM, "text", text, name=name) for name, text in texts.items()
+            ]
+        elif not self._lines.strict and set(texts.values()) - {p.text for p in self.script.system}:
+            self._lines.pass_over(f"attachment {SYSTEM_PROMPT!r} after the first", texts)
+
+    # Notes of the client, and what they do to the context
+
+    def _system(self, line: Line, parent: Draft | None) -> Draft | None:
+        if line.subtype == "compact_boundary":
+            self._open_boundary(line)
+            return self.script.last
+        if line.subtype == "microcompact_boundary":
+            about = line.microcompact_metadata or Cleared()
+            self._context.edit(
+                seconds(line.timestamp),
+                gone=self._on_branch(about.cleared_attachment_uuids or ()),
+                cleared=about.compacted_tool_ids or (),
+                trigger=about.trigger or "",
+            )
+        elif line.snip_metadata is not None:
+            return self._retract(line.snip_metadata.removed_uuids, line)
+        elif line.retracted_message_uuids:
+            return self._retract(line.retracted_message_uuids, line)
+        elif line.subtype == "local_command":
+            text = line.content if isinstance(line.content, str) else ""
+            return self._noted(line, parent, text, meta=True) if text else None
+        elif line.subtype == "stop_hook_summary":
+            self.starts.stopped()
+        return None
+
+    def _on_branch(self, uuids: Iterable[str]) -> list[Draft]:
+        """The messages of lines, as far as they are on the branch."""
+        drafts = dict.fromkeys(self._at.get(uuid) for uuid in uuids if uuid not in self._wordless)
+        return [draft for draft in drafts if draft and self.script.has(draft)]
+
+    def _retract(self, uuids: list[str], line: Line | None = None) -> Draft | None:
+        """Take messages out of the context: go back before them, if nothing follows them."""
+        gone = self._on_branch(uuids)
+        if not gone:
+            return self.script.last
+        first = min(gone, key=lambda draft: draft.depth)
+        if set(self.script.path[first.depth :]) <= set(gone):
+            self.script.rewind(first.before)
+            self._at |= dict.fromkeys(uuids, self.script.last)
+        else:
+            self._context.edit(seconds(line.timestamp) if line else 0.0, gone=gone)
+        return self.script.last
+
+    def replace_results(self, replacements: list[Any]) -> None:
+        """Take the texts that the client sent in place of what tools had returned."""
+        for each in replacements:
+            id, text = each.get("toolUseId"), each.get("replacement")
+            draft = self._results.get(id) if isinstance(id, str) else None
+            if draft is None or not isinstance(text, str) or draft.parts[0].text == text:
+                continue
+            if (self.script.last or draft).reply > draft.depth:
+                self._context.edit(draft.time, cleared=(id,), stub=text)
+                continue
+            if not self._lines.strict:
+                kind = "result of a tool that was replaced before the model saw it"
+                self._lines.pass_over(kind, draft.parts[0].text)
+            draft.parts[0] = msgspec.structs.replace(draft.parts[0], text=text)
+
+    def collapse(self, record: dict[str, Any]) -> None:
+        """Put a summary in the place of a span of messages."""
+        span = [record.get(f"{end}ArchivedUuid") for end in ("first", "last")]
+        first, last = (self._at.get(uuid) if isinstance(uuid, str) else None for uuid in span)
+        text = record.get("summaryContent")
+        if not (first and last and isinstance(text, str) and self.script.has(last)):
+            raise RefusedError("Claude Code collapsed messages that are not in its transcript")
+        gone = self.script.path[first.depth : last.depth + 1]
+        self._context.edit(self.script.path[-1].time, gone=gone, summary=text)
+
+    def _go_to(self, parent: Draft | None, draft: Draft, root: bool = False) -> None:
+        """Rewind if a line continues from further back than parallel tool calls explain.
+
+        The lines of one call and its results hang from each other in any order; all of that,
+        and what came after it, is the group in which hanging further back means nothing.
+        """
+        last = self.script.last
+        if last is None or (parent is last and not root):
+            return
+        depth = parent.depth if parent and not root else -1
+        newest = last.reply if draft.role == "assistant" else max(last.reply, last.turn)
+        if depth >= newest and self.script.has(parent):
+            return
+        to = None if root else parent
+        self.script.rewind(self._with_results(to))
+
+    def _with_results(self, to: Draft | None) -> Draft | None:
+        path = self.script.path
+        if to and to.role != "user" and self.script.has(to):
+            while to.depth + 1 < len(path) and path[to.depth + 1].role == "tool":
+                to = path[to.depth + 1]
+        return to
+
+    def _open_boundary(self, line: Line) -> None:
+        about = line.compact_metadata or Compacted()
+        kept = about.preserved_messages or Kept()
+        held = self._on_branch((*(kept.uuids or ()), *(kept.all_uuids or ())))
+        segment = about.preserved_segment or Kept()  # superseded by the messages
+        found = held or self._on_branch((segment.head_uuid or "",))
+        first = min(found, key=lambda draft: draft.depth, default=None)
+        gaps = held and first and set(self.script.path[first.depth :]) > set(held)
+        self._boundary = self._context.compact(
+            seconds(line.timestamp),
+            kept=None if gaps else first,
+            trigger=about.trigger or "",
+            tokens_before=about.pre_tokens or 0,
+        )
+        if gaps:
+            self._context.keep(self._boundary, held)
+
+    def _summary(self, line: Line, blocks: list[Block], time: float) -> None:
+        if self._boundary is None:
+            self._boundary = self._context.compact(time)
+        draft = self.script.draft("user", line.uuid, time, meta=True)
+        covered = self._boundary.covered or (Source(draft.id),)
+        for part in parts(blocks, draft.id, self._lines):
+            draft.parts.append(msgspec.structs.replace(part, kind="summary", sources=covered))
+        if draft.parts:
+            self._boundary.inserted.insert(0, draft)
+
+
+def _sent_by_client(origin: object) -> bool:
+    return isinstance(origin, dict) and origin.get("kind") not in (None, "human")
+
+
+def _body(line: Line) -> Body:
+    """The message of a line, which must have content."""
+    body = line.message or Body()
+    given(body.content, f"the message of a line of type {line.type!r}")
+    return body
+
+
+def _diagnosis(body: Body) -> Diagnosis | None:
+    """Why the cache missed, as the provider says."""
+    missed = body.diagnostics.cache_miss_reason if body.diagnostics else None
+    if missed is None or not missed.type:
+        return None
+    return Diagnosis(missed.type, missed.cache_missed_input_tokens or 0)
+
+
+def _check_edits(body: Body) -> None:
+    """Refuse an answer before which the provider cleared what is not said."""
+    about = body.context_management if isinstance(body.context_management, dict) else {}
+    for edit in about.get("applied_edits") or ():
+        kind = str(edit.get("type") if isinstance(edit, dict) else edit)
+        if not kind.startswith(_THINKING_CLEARED):
+            raise RefusedError(f"Claude Code: the provider edited the context ({kind!r})")

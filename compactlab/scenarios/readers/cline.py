@@ -1,0 +1,437 @@
+"""Tasks of Cline, Roo Code and Kilo Code: what they sent, with what they paid for it.
+
+A task is a folder. ``api_conversation_history.json`` holds the messages, ``ui_messages.json`` what
+was shown, and in it each request with its tokens. Either names the task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.blocks import as_summary, compact, owned
+from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.rest import pass_over_rest
+from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
+from compactlab.scenarios.readers.shapes import is_task_history, is_task_screen
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "cline"
+
+HISTORY, SCREEN, METADATA = (
+    "api_conversation_history.json",
+    "ui_messages.json",
+    "task_metadata.json",
+)
+_BESIDE = (SCREEN, METADATA, "context_history.json", "history_item.json", "settings.json")
+_MODEL = re.compile(r"<environment_details>.*?<model>([^<\n]+)</model>", re.DOTALL)
+_FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) Files")
+# What a person typed; the rest of a user's messages are results of tools and notes.
+_TYPED = re.compile(r"<(?:task|feedback|user_message|answer|new_user_message)>")
+# Fields of a message that are read here, or that say nothing to the model.
+READ = ("metrics", "modelInfo", "reasoning_details", "summary")
+
+# From these days on (releases 3.29.5 of Roo and 4.119.0 of Kilo) `tokensIn` is the whole prompt
+# for every provider; before, what Anthropic's interface calls input: the prompt less the cached.
+# Cline always writes the prompt less the cached, but for providers that hand on what OpenAI's
+# interface says. Source: RooCodeInc/Roo-Code `src/shared/cost.ts`, pull request 8954; Kilo and the
+# list of providers second-hand (docs/formats.md).
+_WHOLE_ROO, _WHOLE_KILO = 1761955200.0, 1762905600.0  # 2025-11-01, 2025-11-12
+_WHOLE_AT_CLINE = (
+    "doubao",
+    "fireworks",
+    "hicap",
+    "litellm",
+    "lmstudio",
+    "openai",
+    "qwen",
+    "xai",
+    "zai",
+)
+
+
+@dataclass
+class _Asked:
+    """A request, as the screen tells it."""
+
+    time: float
+    usage: Usage | None
+    model: str
+    index: int | None  # of the newest message of the history, when it was made
+    purpose: str = ""  # if it is none of the conversation
+    truncated: tuple[int, int] | None = None  # the messages that it was sent without
+
+
+@dataclass
+class _Task:
+    """A task: its requests, and what was condensed when."""
+
+    vendor: str
+    requests: list[_Asked] = field(default_factory=list)
+    models: list[tuple[float, str]] = field(default_factory=list)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return is_task_history(first[0]) or is_task_screen(first[0])
+
+
+def part_of(path: Path) -> Path | None:
+    """The history that a file of a task belongs to, if it is there."""
+    history = path.with_name(HISTORY)
+    return history if path.name in _BESIDE and history.is_file() else None
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversation of a task."""
+    for number, first in jsonl.values(lines):
+        script = None
+        with lines.at(number, first):
+            if not sniff([first]):
+                raise InputError("a task of Cline is a list of messages")
+            script = _script(first, lines)
+        if script:
+            named = lines.path.name in (HISTORY, SCREEN)
+            id = lines.path.absolute().parent.name if named else lines.path.stem
+            yield script.conversation(id, NAME, lines.path, counted=True)
+            return
+    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+
+
+def _script(first: Any, lines: jsonl.Lines) -> Script:
+    history = first if is_task_history(first) else _beside(lines, HISTORY)
+    screen = first if is_task_screen(first) else _beside(lines, SCREEN)
+    whole = history["messages"] if isinstance(history, dict) else history
+    messages: list[dict[str, Any]] = []
+    for each in whole or []:
+        with lines.at(0, each):
+            messages.append(msgspec.convert(each, dict[str, Any]))
+    task = _Task(_vendor(lines.path, messages))
+    metadata = _beside(lines, METADATA)
+    usages = metadata.get("model_usage") if isinstance(metadata, dict) else None
+    for entry in usages if isinstance(usages, list) else ():
+        if isinstance(entry, dict):
+            task.models.append((time_of(entry.get("ts")), str(entry.get("model_id") or "")))
+    shown = [
+        each for each in (screen if isinstance(screen, list) else []) if isinstance(each, dict)
+    ]
+    _take_screen(task, shown, lines)
+    script = Script()
+    reading = _Reading(script, task, messages, lines)
+    if messages:
+        reading.take()
+    else:
+        reading.take_screen(shown)
+    return script
+
+
+def _beside(lines: jsonl.Lines, name: str) -> Any:
+    """Another file of the task; None if it is not there."""
+    path = lines.path.with_name(name)
+    return jsonl.load(path) if path != lines.path and path.is_file() else None
+
+
+def _vendor(path: Path, messages: list[Any]) -> str:
+    """Who wrote a task: what a count means depends on it."""
+    whole = str(path.absolute()).lower()
+    for vendor, folder in (("roo", "roo-cline"), ("kilo", "kilo-code"), ("cline", "claude-dev")):
+        if folder in whole:
+            return vendor
+    return "roo" if any(_MODEL.search(_text(each)) for each in messages[:4]) else "cline"
+
+
+def _take_screen(task: _Task, shown: list[dict[str, Any]], lines: jsonl.Lines) -> None:
+    """Take the requests from what was shown."""
+    cut: tuple[int, int] | None = None
+    for each in shown:
+        with lines.at(0, each):
+            where = each.get("conversationHistoryDeletedRange")
+            if isinstance(where, list) and len(where) == 2:
+                new = count(where[0]), count(where[1])
+                if new != cut and task.requests:
+                    # A context is cut after its request was shown, and before it is sent.
+                    task.requests[-1].truncated = new
+                cut = new
+            if each.get("say") in _REQUESTS:
+                task.requests.append(_request(task.vendor, each))
+
+
+# What bills requests, and what for, if they are none of the conversation.
+_REQUESTS = {
+    "api_req_started": "",
+    "deleted_api_reqs": "deleted requests",
+    "subagent_usage": "subagents",
+}
+
+
+def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
+    text = shown.get("text")
+    told = json.loads(text) if isinstance(text, str) and text.strip() else {}
+    if not isinstance(told, dict):
+        raise InputError("a request is told by an object")
+    time = time_of(shown.get("ts"))
+    info = _dict(shown.get("modelInfo"))
+    index = shown.get("conversationHistoryIndex")
+    return _Asked(
+        time,
+        _usage(vendor, told, time, str(info.get("providerId") or "")),
+        str(info.get("modelId") or ""),
+        index if isinstance(index, int) else None,
+        _REQUESTS[shown["say"]],
+    )
+
+
+def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usage | None:
+    """The usage of a request; None if it was never answered."""
+    keys = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
+    prompt, output, read, written = (count(told.get(key)) for key in keys)
+    if not (prompt or output or read or written):
+        return None
+    protocol = told.get("apiProtocol")
+    if vendor == "cline" and protocol is None:
+        whole = provider in _WHOLE_AT_CLINE
+    else:
+        since = _WHOLE_KILO if vendor == "kilo" else _WHOLE_ROO
+        whole = protocol != "anthropic" or time >= since
+    if whole:
+        return contained(prompt, output, read, written)
+    return Usage(prompt, read, written, output=output)
+
+
+class _Reading:
+    """A history that is being read, against the requests of its task."""
+
+    def __init__(
+        self, script: Script, task: _Task, messages: list[dict[str, Any]], lines: jsonl.Lines
+    ) -> None:
+        self._script, self._task, self._messages, self._lines = script, task, messages, lines
+        self._taken: list[list[Draft]] = []  # what each message of the history became
+        self._model = self._latest = ""
+        self._thoughts: list[Any] = []
+
+    def take(self) -> None:
+        """Take all messages; what is billed and no message answers stands beside them."""
+        paired = _paired(self._messages, self._task.requests)
+        for at, message in enumerate(self._messages):
+            self._taken.append([])
+            with self._lines.at(0, message):
+                self._take(at, message, paired.get(at))
+        answered = {id(each) for each in paired.values()}
+        for asked in self._task.requests:
+            if id(asked) not in answered and asked.usage:
+                model = asked.model or self._model_at(asked.time) or self._latest
+                call = Call(model, asked.usage)
+                purpose = asked.purpose or "not in the history"
+                self._script.side_requests.append(SideRequest(purpose, call, asked.time))
+
+    def take_screen(self, shown: list[dict[str, Any]]) -> None:
+        """Take what was shown, where the history is missing: its prompts are not known."""
+        requests = iter(self._task.requests)
+        answer: Draft | None = None
+        for each in shown:
+            kind, text = each.get("say") or each.get("ask"), each.get("text")
+            time = time_of(each.get("ts"))
+            if kind in _REQUESTS:
+                asked = next(requests, None)
+                if asked and asked.usage:
+                    answer = self._script.draft("assistant", None, time)
+                    answer.call = Call(asked.model or self._model_at(time), asked.usage)
+                    self._script.add(answer)
+            elif isinstance(text, str) and text.strip():
+                ours = answer if kind not in ("user_feedback", "task") else None
+                draft = ours or self._script.add(self._script.draft("user", None, time))
+                draft.parts.append(verbatim(draft.id, "text", text))
+
+    def _take(self, at: int, message: dict[str, Any], asked: _Asked | None) -> None:
+        if message.get("type") == "reasoning" and "role" not in message:
+            self._thoughts += _thoughts(message)
+            heard = [verbatim("", "thinking", each["thinking"]) for each in self._thoughts]
+            pass_over_rest(self._lines, message, heard, READ)
+            return
+        told = _text(message)
+        folder, model = _FOLDER.search(told), _MODEL.search(told)
+        self._script.locate(folder[1] if folder else None)
+        self._model = model[1].strip() if model else self._model
+        if message.get("isSummary") or message.get("isTruncationMarker"):
+            self._condensed(at, message)
+            return
+        if asked and asked.truncated:
+            self._truncated(*asked.truncated, asked.time)
+        time = time_of(message.get("ts")) or (asked.time if asked else 0.0)
+        info = _dict(message.get("modelInfo"))
+        model_id = str(info.get("modelId") or "") or (asked.model if asked else "")
+        call = Call(model_id or self._model_at(time), asked.usage if asked else None)
+        plain = as_anthropic(message)
+        if message.get("role") == "assistant" and self._thoughts:
+            content = plain.get("content")
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            plain["content"] = [*self._thoughts, *(blocks if isinstance(blocks, list) else [])]
+            self._thoughts = []
+        self._latest = call.model or self._latest
+        self._taken[at] = chat.take(
+            self._script,
+            plain,
+            self._lines,
+            call=call,
+            time=time,
+            known=READ,
+            meta=bool(at and not _TYPED.search(told)),
+        )
+        made: list[Part | Draft] = [*self._taken[at], *self._script.system]
+        pass_over_rest(self._lines, message, made, READ)
+
+    def _model_at(self, time: float) -> str:
+        """The model of a time: as the prompt names it, or the task's metadata."""
+        if self._model or not self._task.models:
+            return self._model
+        since = [model for begin, model in self._task.models if not time or begin <= time]
+        return since[-1] if since else self._task.models[0][1]
+
+    def _truncated(self, start: int, end: int, time: float) -> None:
+        """Cline leaves messages out of what it sends, and keeps those around them."""
+        kept = next((draft for drafts in self._taken[end + 1 :] for draft in drafts), None)
+        boundary = self._script.compact(time, kept=kept, trigger="auto")
+        before = (draft for drafts in self._taken[:start] for draft in drafts)
+        boundary.inserted = [self._copy(draft) for draft in before]
+
+    def _condensed(self, at: int, message: dict[str, Any]) -> None:
+        """Roo hides messages behind a summary, or behind a note that they were cut."""
+        mark = message.get("condenseId") or message.get("truncationId")
+        hidden = [
+            index
+            for index, each in enumerate(self._messages[:at])
+            if mark and mark in (each.get("condenseParent"), each.get("truncationParent"))
+        ]
+        last = max(hidden, default=at - 1)
+        kept = next((draft for drafts in self._taken[last + 1 : at] for draft in drafts), None)
+        time = time_of(message.get("ts"))
+        boundary = self._script.compact(time, kept=kept, trigger="auto")
+        for index in range(min(hidden, default=0)):
+            boundary.inserted += [self._copy(draft) for draft in self._taken[index]]
+        scratch, plain = Script(), as_anthropic(message) | {"role": "user"}
+        for draft in chat.take(scratch, plain, self._lines, time=time, known=READ):
+            copy = self._copy(draft)
+            copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
+            boundary.inserted.append(copy)
+        pass_over_rest(self._lines, message, boundary.inserted, READ)
+
+    def _copy(self, draft: Draft) -> Draft:
+        copy = self._script.draft(draft.role, None, draft.time, True)
+        copy.parts = [owned(part, copy.id) for part in draft.parts]
+        return copy
+
+
+def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int, _Asked]:
+    """The request that each answer of a history answers, by its index.
+
+    By the times of both, by the length that the history had at the request, or by their order
+    from the end: a client may forget the beginning.
+    """
+    answers = [at for at, each in enumerate(messages) if each.get("role") == "assistant"]
+    asked = [each for each in requests if not each.purpose]
+    if answers and all(time_of(messages[at].get("ts")) for at in answers):
+        stamps = [(time_of(messages[at]["ts"]), at) for at in answers]
+        found = {
+            next((at for stamp, at in stamps if stamp >= each.time), -1): each for each in asked
+        }
+    elif asked and all(each.index is not None for each in asked):
+        found = {next((at for at in answers if at > (each.index or 0)), -1): each for each in asked}
+    else:
+        sent = [each for each in asked if each.usage]
+        pairs = zip(reversed(answers), reversed(sent), strict=False)
+        return dict(pairs)
+    return {at: each for at, each in found.items() if at >= 0}
+
+
+def as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as Anthropic's interface has it: Roo and Cline have written the AI SDK's, too."""
+    content = message.get("content")
+    plain = dict(message)
+    if isinstance(content, list):
+        plain["content"] = [_block(each) for each in content]
+        if message.get("role") == "tool":
+            plain["role"] = "user"
+    return plain
+
+
+def _block(block: Any) -> Any:
+    kind = block.get("type") if isinstance(block, dict) else None
+    made = _BLOCKS[kind](block) if isinstance(kind, str) and kind in _BLOCKS else None
+    return made or block
+
+
+def _called(block: dict[str, Any]) -> dict[str, Any]:
+    named = {"id": block.get("toolCallId"), "name": block.get("toolName")}
+    return {"type": "tool_use", **named, "input": block.get("input", {})}
+
+
+def _resulted(block: dict[str, Any]) -> dict[str, Any]:
+    output = block.get("output")
+    value = output.get("value", output) if isinstance(output, dict) else output
+    text = value if isinstance(value, str) else compact(value)
+    return {"type": "tool_result", "tool_use_id": block.get("toolCallId"), "content": text}
+
+
+def _reasoned(block: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": block.get("text") or ""}
+
+
+def _filed(block: dict[str, Any]) -> dict[str, Any] | None:
+    content = block.get("content")
+    return {"type": "text", "text": content} if isinstance(content, str) else None
+
+
+def _nested(block: dict[str, Any]) -> dict[str, Any] | None:
+    content = block.get("content")
+    inner = [_block(each) for each in content] if isinstance(content, list) else None
+    return None if inner is None else {**block, "content": inner}
+
+
+_BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
+    "tool-call": _called,
+    "tool-result": _resulted,
+    "reasoning": _reasoned,
+    "file": _filed,
+    "tool_result": _nested,
+}
+
+
+def _thoughts(item: dict[str, Any]) -> list[Any]:
+    """What a model thought, where a history keeps it as an item of its own."""
+    summary = item.get("summary")
+    texts = [
+        each.get("text")
+        for each in (summary if isinstance(summary, list) else [])
+        if isinstance(each, dict)
+    ]
+    told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
+    return [{"type": "thinking", "thinking": told}]
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+FORMAT = Format(
+    NAME,
+    "tasks of Cline, Roo Code and Kilo Code (their folders)",
+    sniff,
+    read,
+    part_of=part_of,
+)

@@ -1,0 +1,111 @@
+"""Counts of tokens as providers and clients write them, and the usage that they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers.blocks import Tokens
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Usage
+
+_PROMPT = ("prompt_tokens", "input_tokens")
+_OUTPUT = ("completion_tokens", "output_tokens")
+_READ = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
+_WRITTEN = ("cache_creation_input_tokens", "cache_creation_tokens", "cache_write_tokens")
+_HOUR = "ephemeral_1h_input_tokens"
+
+
+def count(value: Any) -> int:
+    """A count of tokens as a log writes it; nothing is none.
+
+    Examples
+    --------
+    >>> count(None), count(3), count("12"), count(7.0)
+    (0, 3, 12, 7)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    try:
+        return msgspec.convert(0 if value is None else value, Tokens, strict=False)
+    except msgspec.ValidationError:
+        raise InputError(f"{str(value)[:40]!r} is no count of tokens") from None
+
+
+def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
+    """The usage of a request whose prompt contains what was read and written.
+
+    Where the prompt is too small for that, it stands beside what it does not contain: routers and
+    older clients write so.
+
+    Examples
+    --------
+    >>> contained(100, 5, 60, 30).uncached, contained(63, 5, 60, 30).uncached
+    (10, 3)
+    >>> contained(3, 5, 60).uncached
+    3
+    """
+    plain = prompt
+    for cached in (read + written, read):
+        if cached <= prompt:
+            plain = prompt - cached
+            break
+    hour = min(hour, written)
+    return Usage(plain, read, written - hour, hour, output)
+
+
+def by_total(
+    prompt: int, output: int, read: int, written: int, *, total: int, hour: int = 0
+) -> Usage:
+    """The usage of a request whose total says whether its prompt contains what was cached.
+
+    Examples
+    --------
+    >>> by_total(10, 5, 60, 0, total=75).uncached, by_total(70, 5, 60, 0, total=75).uncached
+    (10, 10)
+    """
+    if (read or written) and total > prompt + output:
+        hour = min(hour, written)
+        return Usage(prompt, read, written - hour, hour, output)
+    return contained(prompt, output, read, written, hour)
+
+
+def of_provider(usage: Any) -> Usage | None:
+    """The usage that an answer of a provider tells, by the names of any of their interfaces.
+
+    Anthropic's prompt leaves out what was cached; that of Chat Completions, of Responses and of
+    LiteLLM, which speaks for all, contains it. Reasoning is a part of the output, but where the
+    total shows that it stands beside it (xAI).
+
+    Examples
+    --------
+    >>> anthropic = {"input_tokens": 3, "cache_read_input_tokens": 60, "output_tokens": 5}
+    >>> openai = {"input_tokens": 63, "input_tokens_details": {"cached_tokens": 60}}
+    >>> of_provider(anthropic) == of_provider(openai | {"output_tokens": 5})
+    True
+    """
+    if not isinstance(usage, dict) or not any(key in usage for key in (*_PROMPT, *_OUTPUT)):
+        return None
+    prompt, output = _first(usage, _PROMPT), _first(usage, _OUTPUT)
+    details = _inside(usage, "prompt_tokens_details", "input_tokens_details")
+    read = _first(usage, _READ) or _first(details, _READ)
+    written = _first(usage, _WRITTEN) or _first(details, _WRITTEN)
+    lifetimes = _inside(usage, "cache_creation") or _inside(details, "cache_creation_token_details")
+    hour = min(count(lifetimes.get(_HOUR)), written)
+    if "prompt_tokens" not in usage and not details:
+        return Usage(prompt, read, written - hour, hour, output)
+    made = _inside(usage, "completion_tokens_details", "output_tokens_details")
+    beside = count(usage.get("total_tokens")) - prompt - output
+    if beside > 0 and beside == count(made.get("reasoning_tokens")):
+        output += beside
+    return contained(prompt, output, read, written, hour)
+
+
+def _first(usage: dict[str, Any], keys: tuple[str, ...]) -> int:
+    return next((number for key in keys if (number := count(usage.get(key)))), 0)
+
+
+def _inside(usage: dict[str, Any], *keys: str) -> dict[str, Any]:
+    found = (usage.get(key) for key in keys)
+    return next((each for each in found if isinstance(each, dict) and each), {})

@@ -1,0 +1,358 @@
+"""Logs of Inspect: a conversation of each sample, from the requests that its events tell.
+
+Both forms are read: one JSON document, and the archive ``.eval`` with a sample a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.archive import Archive
+from compactlab.scenarios.readers.blocks import Content, compact, parts
+from compactlab.scenarios.readers.counts import by_total, count
+from compactlab.scenarios.readers.rest import objects, pass_over_rest
+from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
+from compactlab.scenarios.readers.threads import (
+    SYSTEM_ROLES,
+    Known,
+    Request,
+    Said,
+    conversations,
+)
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "inspect"
+
+_SAMPLES, _SHELL = "samples/", "/sample.json"
+_HEADERS = ("header.json", "_journal/start.json", "start.json")
+_ATTACHED = ("attachment://", "tc://")
+_COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+_DEEPEST = 64
+_ANY = msgspec.json.Decoder(Any)
+# Fields of a message that are read here, or that say nothing to the model.
+_READ = ("source", "metadata", "function", "error", "view", "internal")
+
+
+# Fields of a model event and of a sample that are read here, or that no model reads.
+_EVENT = ("call", "input", "input_refs", "output", "tools", "tool_choice", "traceback_ansi")
+_SAMPLE = (
+    "attachments",
+    "events",
+    "events_data",
+    "input",
+    "messages",
+    "output",
+    "scores",
+    "store",
+    "target",
+)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    if not isinstance(head, dict):
+        return False
+    names = head.get("zip")
+    if isinstance(names, list):
+        return any(name in _HEADERS for name in names) and any(
+            isinstance(name, str) and name.startswith(_SAMPLES) for name in names
+        )
+    told = head.get("eval")
+    named = isinstance(told, dict) and ("task" in told or "model" in told)
+    return named and any(isinstance(head.get(key), list | dict) for key in ("samples", "stats"))
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversations of a log: of each sample, those with its agents and its judges."""
+    any_made = False
+    for sample, created, number in _samples(lines):
+        made: list[Conversation] = []
+        with lines.at(number, sample):
+            if not isinstance(sample, dict):
+                raise InputError("a sample is an object")
+            id = f"{lines.path.stem}/{sample.get('id')}"
+            epoch = sample.get("epoch")
+            id = id if epoch in (None, 1) else f"{id}/epoch-{epoch}"
+            started = time_of(sample.get("started_at")) or created
+            made = list(_Sample(sample, started, lines).conversations(id))
+        any_made |= bool(made)
+        yield from made
+    if not any_made:
+        raise lines.fault or InputError(
+            "there is no conversation in it: no sample", str(lines.path)
+        )
+
+
+def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
+    """The samples of a log, one by one where it is an archive, when it was begun, and the line."""
+    if "zip" not in _dict(jsonl.peek(lines.path)[0]):
+        for number, log in jsonl.values(lines):
+            whole = _dict(log)
+            created = time_of(_dict(whole.get("eval")).get("created"))
+            yield from ((sample, created, number) for sample in _list(whole.get("samples")))
+        return
+    with Archive(lines.path) as archive:
+        names = [name for name in archive.names if name.startswith(_SAMPLES)]
+        if any(name.endswith(_SHELL) for name in names):
+            text = (
+                "its samples are in chunks (Inspect's log version 3): write it again as version 2, "
+                "or as JSON, with `inspect log convert`"
+            )
+            raise RefusedError(text, str(lines.path))
+        header = next((name for name in _HEADERS if name in archive.names), "")
+        head = _dict(jsonl.decode(archive.read(header), _ANY)) if header else {}
+        created = time_of(_dict(head.get("eval")).get("created"))
+        for name in names:
+            sample = None
+            with lines.at(0):
+                sample = jsonl.decode(archive.read(name), _ANY)
+            if sample is not None:
+                yield sample, created, 0
+
+
+class _Sample:
+    """A sample that is being read."""
+
+    def __init__(self, sample: dict[str, Any], started: float, lines: jsonl.Lines) -> None:
+        self._sample, self._started, self._lines = sample, started, lines
+        lines.pass_over_fields(sample, _SAMPLE, "a sample")
+        self._attachments = _dict(sample.get("attachments"))
+        self._pool = _list(_dict(sample.get("events_data")).get("messages"))
+        self._known = Known()
+        self._said: dict[int, list[Said]] = {}  # what a message of the pool says
+
+    def conversations(self, id: str) -> Iterator[Conversation]:
+        """Its conversations, with what it bills beside them."""
+        requests = list(self._requests())
+        if not requests:
+            yield self._plain(id)
+            return
+        beside = self._beside([request.call for request in requests if request.call])
+        yield from conversations(NAME, self._lines.path, requests, id=id, beside=beside)
+
+    def _requests(self) -> Iterator[Request]:
+        compacted: dict[str, Any] | None = None
+        for event in _list(self._sample.get("events")):
+            kind = event.get("event") if isinstance(event, dict) else None
+            if kind == "compaction":
+                compacted = event
+            if kind == "model":
+                request = None
+                with self._lines.at(0, event):
+                    request = self._request(event)
+                if request:
+                    request.compacted = compacted is not None
+                    request.tokens_before = count((compacted or {}).get("tokens_before"))
+                    compacted = None
+                    yield request
+
+    def _request(self, event: dict[str, Any]) -> Request | None:
+        lines = self._lines
+        lines.pass_over_fields(event, _EVENT, "a model event")
+        output = _dict(event.get("output"))
+        choices = [each for each in _list(output.get("choices")) if isinstance(each, dict)]
+        for other in (output, *choices[1:]) if not choices else choices[1:]:
+            pass_over_rest(lines, self._resolved(other), [], ("completion",))
+        if choices and not isinstance(choices[0].get("message"), dict):
+            pass_over_rest(lines, self._resolved(choices[0]), [])
+            choices = []
+        told = event.get("input")
+        if told and not isinstance(told, list):
+            lines.pass_over("input of a model event", told)
+        usage = usage_of(output.get("usage"))
+        if event.get("pending") or (not choices and usage is None):
+            return None
+        refs = event.get("input_refs")
+        asked = self._referred(refs) if isinstance(refs, list) else _list(event.get("input"))
+        model = str(output.get("model") or event.get("model") or "")
+        call = Call(model, usage, thinking=_thinking(event))
+        start = time_of(event.get("timestamp")) or self._started
+        said = [one for message in asked for one in self._of(message)]
+        answered = self._of(choices[0].get("message")) if choices else []
+        return Request(
+            start,
+            max(start, time_of(event.get("completed"))),
+            "",
+            # What Inspect itself had kept was not asked again, and is not billed.
+            None if event.get("cache") == "read" else call,
+            said,
+            answered,
+            list(_tools(self._resolved(event.get("tools")))),
+        )
+
+    def _referred(self, refs: list[Any]) -> list[Any]:
+        """The messages of a prompt that a log keeps once for all events."""
+        ranges = msgspec.convert(refs, list[tuple[int, int]])
+        return [each for begin, end in ranges for each in self._pool[max(0, begin) : end]]
+
+    def _of(self, message: Any) -> list[Said]:
+        """What a message says; messages of the pool are read once."""
+        key = id(message)
+        if key not in self._said:
+            told: list[Said] = []
+            with self._lines.at(0, message):
+                told = self._read(self._resolved(message))
+            if not self._pool:
+                return told
+            self._said[key] = told
+        return self._said[key]
+
+    def _read(self, message: dict[str, Any]) -> list[Said]:
+        plain = _plain(message, self._lines)
+        if plain.get("role") in SYSTEM_ROLES:
+            told = msgspec.convert(plain, _System)
+            made = parts(told.content, "", self._lines)
+            pass_over_rest(self._lines, message, made, _READ)
+            return [self._known.said("user", made, told.role)]
+        drafts = chat.take(Script(), plain, self._lines, known=_READ)
+        pass_over_rest(self._lines, message, drafts, _READ)
+        return self._known.of(drafts)
+
+    def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
+        """A value with the texts that the log keeps apart."""
+        if isinstance(value, str) and value.startswith(_ATTACHED):
+            return self._attachments.get(value.partition("://")[2], value)
+        if depth and isinstance(value, list):
+            return [self._resolved(each, depth - 1) for each in value]
+        if depth and isinstance(value, dict):
+            return {key: self._resolved(each, depth - 1) for key, each in value.items()}
+        return value
+
+    def _plain(self, id: str) -> Conversation:
+        """The messages of a sample without events: the usage of its last answer is known."""
+        script = Script()
+        output = _dict(self._sample.get("output"))
+        messages = _list(self._sample.get("messages"))
+        for message in messages:
+            with self._lines.at(0, message):
+                whole = self._resolved(message)
+                drafts = chat.take(
+                    script, _plain(whole, self._lines), self._lines, time=self._started, known=_READ
+                )
+                pass_over_rest(self._lines, whole, [*drafts, *script.system], _READ)
+        answers = [draft for draft in script.path if draft.call]
+        if answers and (usage := usage_of(output.get("usage"))):
+            last = answers[-1]
+            model = str(output.get("model") or (last.call.model if last.call else ""))
+            last.call = Call(model, usage)
+        script.side_requests += self._beside([each.call for each in answers if each.call])
+        return script.conversation(id, NAME, self._lines.path, counted=True)
+
+    def _beside(self, calls: list[Call]) -> list[SideRequest]:
+        """What a sample bills and no event tells: its totals less the calls that are there."""
+        usages = [usage_of(each) for each in _dict(self._sample.get("model_usage")).values()]
+        totals = [usage for usage in usages if usage]
+        told = [call.usage for call in calls if call.usage]
+        names = Usage.__struct_fields__
+        sums = [sum(getattr(each, name) for each in totals) for name in names]
+        left = [
+            max(0, whole - sum(getattr(each, name) for each in told))
+            for whole, name in zip(sums, names, strict=True)
+        ]
+        if not totals or not any(left):
+            return []
+        models = list(_dict(self._sample.get("model_usage")))
+        model = models[0] if len(models) == 1 else ""
+        return [SideRequest("not in the events", Call(model, Usage(*left)), self._started)]
+
+
+class _System(msgspec.Struct):
+    """A message with a system prompt."""
+
+    role: str
+    content: Content = None
+
+
+def usage_of(told: Any) -> Usage | None:
+    """The usage of a call; the total says whether its input contains what was cached.
+
+    Examples
+    --------
+    >>> told = {"input_tokens": 3, "input_tokens_cache_read": 60, "output_tokens": 5}
+    >>> usage_of(told | {"total_tokens": 68}).uncached
+    3
+    """
+    if not isinstance(told, dict):
+        return None
+    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
+    return by_total(prompt, output, read, written, total=count(told.get("total_tokens")))
+
+
+def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:
+    """A message of Inspect as one of Chat Completions."""
+    if not isinstance(message, dict):
+        raise InputError("a message is an object")
+    plain = dict(message)
+    plain.pop("id", None)
+    content = message.get("content")
+    if isinstance(content, list):
+        plain["content"] = [each for block in content for each in _blocks(block)]
+    if message.get("role") == "user":
+        plain.pop("tool_call_id", None)
+    if message.get("role") == "tool":
+        plain["name"] = message.get("function")
+        error = message.get("error")
+        if isinstance(error, dict) and not content:
+            plain["content"] = str(error.get("message") or "")
+    if calls := message.get("tool_calls"):
+        known = objects(lines, calls, "call of a tool")
+        plain["tool_calls"] = [_called(call) for call in known]
+    return plain
+
+
+def _called(call: Any) -> dict[str, Any]:
+    function = {"name": call.get("function"), "arguments": compact(call.get("arguments"))}
+    return {"id": call.get("id"), "function": function}
+
+
+def _blocks(block: Any) -> Iterator[Any]:
+    """A block of content as the providers have it; a tool of theirs is a call and its result."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind == "reasoning":
+        yield {"type": "thinking", "thinking": _thought(block)}
+    elif kind == "tool_use":
+        arguments = block.get("arguments")
+        named = {"id": block.get("id"), "name": block.get("name") or "tool"}
+        yield {"type": "tool_use", **named, "input": {} if arguments is None else arguments}
+        result = block.get("result")
+        text = result if isinstance(result, str) else compact(result)
+        yield {"type": "mcp_tool_result", "tool_use_id": block.get("id"), "content": text}
+    elif kind == "image":
+        yield {"type": "image", "image_url": block.get("image")}
+    elif kind in ("audio", "video", "document", "data"):
+        yield {"type": "file"}
+    else:
+        yield block
+
+
+def _thought(block: dict[str, Any]) -> str:
+    shown = block.get("summary") if block.get("redacted") else block.get("reasoning")
+    return shown if isinstance(shown, str) else ""
+
+
+def _tools(tools: Any) -> Iterator[Part]:
+    if tools:
+        yield verbatim(SYSTEM, "text", compact(tools), name="tools")
+
+
+def _thinking(event: dict[str, Any]) -> str:
+    config = _dict(event.get("config"))
+    return str(config.get("reasoning_effort") or config.get("reasoning_tokens") or "")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+FORMAT = Format(NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", sniff, read)

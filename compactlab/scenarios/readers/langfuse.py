@@ -1,0 +1,143 @@
+"""Exports of Langfuse: traces with their observations, or observations alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.counts import by_total, count
+from compactlab.scenarios.readers.prompts import Prompts
+from compactlab.scenarios.readers.script import Format, time_of
+from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.scenarios.readers.threads import Request, conversations
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage
+
+NAME = "langfuse"
+
+_OBSERVATION: Shape = {"type": str, "startTime": object}
+_TRACE: Shape = {"observations": list}
+_GENERATION, _EMBEDDING = "GENERATION", "EMBEDDING"
+# Observations that ask no model: what they say is said to a model in a generation, or to none.
+_SILENT = (
+    "AGENT",
+    "CHAIN",
+    "EMBEDDING",
+    "EVALUATOR",
+    "EVENT",
+    "GUARDRAIL",
+    "RETRIEVER",
+    "SPAN",
+    "TOOL",
+)
+_KNOWN = ("input", "inputUsage", "metadata", "output", "outputUsage", "promptName", "statusMessage")
+# What the counts are called, by what they mean; whatever else has "input" or "output" in its name
+# belongs there, as Langfuse itself adds it up (its page on token usage, 2026).
+_READ = ("cache_read", "cached_tokens", "cache_hit", "input_cached")
+_WRITTEN = ("cache_creation", "cache_write")
+_HOUR = "1h"
+_REASONING = "reasoning"
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(_is_observation(each) for value in first for each in _observations(value))
+
+
+def _is_observation(value: Any) -> bool:
+    named = fits(value, _OBSERVATION) and {"usageDetails", "traceId", "model"} & value.keys()
+    return bool(named) and value["type"].isupper()
+
+
+def _observations(value: Any) -> Iterator[Any]:
+    """The observations of a trace, of a list of either, or of an answer of the API."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _observations(each)
+    elif fits(value, _TRACE):
+        session = value.get("sessionId") or value.get("id")
+        for each in value["observations"]:
+            yield {"sessionId": session, **each} if isinstance(each, dict) else each
+    elif fits(value, {"trace": dict, "observations": list}):
+        yield from _observations(value["trace"] | {"observations": value["observations"]})
+    elif fits(value, {"data": list}):
+        yield from _observations(value["data"])
+    elif isinstance(value, dict):
+        yield value
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversations of an export: one a session, or a trace that has none."""
+    prompts = Prompts(lines)
+    requests: list[Request] = []
+    beside: list[SideRequest] = []
+    for number, value in jsonl.values(lines):
+        for each in _observations(value):
+            with lines.at(number, each):
+                if not isinstance(each, dict):
+                    raise InputError("an observation is an object")
+                lines.pass_over_fields(each, _KNOWN, "an observation")
+                kind = each.get("type")
+                if kind == _GENERATION:
+                    requests.append(_request(each, prompts))
+                elif kind == _EMBEDDING and (usage := _usage(each)):
+                    call = Call(str(each.get("model") or ""), usage)
+                    beside.append(SideRequest("embedding", call, time_of(each.get("startTime"))))
+                elif kind not in _SILENT:
+                    lines.pass_over(f"observation of type {kind!r}", each)
+    if not requests:
+        path = str(lines.path)
+        text = "there is no conversation in it: no generation, which asks a model"
+        raise lines.fault or InputError(text, path)
+    yield from conversations(NAME, lines.path, requests, beside=beside)
+
+
+def _request(told: dict[str, Any], prompts: Prompts) -> Request:
+    start = time_of(told.get("startTime"))
+    system, asked = prompts.asked(told.get("input"))
+    call = Call(str(told.get("model") or ""), _usage(told))
+    return Request(
+        start,
+        max(start, time_of(told.get("endTime"))),
+        str(told.get("sessionId") or told.get("traceId") or ""),
+        call,
+        asked,
+        prompts.answered(told.get("output")),
+        system,
+    )
+
+
+def _usage(told: dict[str, Any]) -> Usage | None:
+    """The usage of a generation; its total says whether the input contains what was cached."""
+    details = told.get("usageDetails")
+    if not isinstance(details, dict) or not details:
+        details = told.get("usage")
+    if not isinstance(details, dict) or not details:
+        return None
+    counts = {str(key).lower(): number for key, number in details.items() if _is_count(key, number)}
+    prompt = output = read = written = hour = 0
+    for key, number in counts.items():
+        if any(word in key for word in _READ):
+            read += count(number)
+        elif any(word in key for word in _WRITTEN):
+            written += count(number)
+            hour += count(number) if _HOUR in key else 0
+        elif "input" in key or "prompt" in key:
+            prompt += count(number)
+        elif "output" in key or "completion" in key:
+            output += count(number)
+    total = count(counts.get("total"))
+    inside = sum(count(number) for key, number in counts.items() if _REASONING in key)
+    if total and total == prompt + read + written + output - inside:
+        output -= inside  # reasoning that the output already contains
+    return by_total(prompt, output, read, written, total=total or prompt + read + written + output)
+
+
+def _is_count(key: Any, value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return whole and "cost" not in str(key).lower()
+
+
+FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", sniff, read)

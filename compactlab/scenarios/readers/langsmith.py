@@ -1,0 +1,147 @@
+"""Exports of LangSmith: runs, each with those below it, or one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.prompts import Prompts
+from compactlab.scenarios.readers.script import Format, time_of
+from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.scenarios.readers.threads import Request, conversations
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage
+
+NAME = "langsmith"
+
+_KNOWN = ("child_runs", "inputs", "inputs_preview", "outputs", "outputs_preview", "prompt_tokens")
+_RUN: Shape = {"run_type": str, "inputs": object}
+_ASKING = "llm"
+_SESSIONS = ("session_id", "thread_id", "conversation_id")  # of metadata: what LangSmith threads by
+_MODELS = ("ls_model_name", "model_name", "model")
+_CHILDREN = ("child_runs", "runs", "children", "data")
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(fits(run, _RUN) for value in first for run, _ in _runs(value, ""))
+
+
+def _runs(value: Any, session: str) -> Iterator[tuple[Any, str]]:
+    """The runs of a value and those below them, each with its conversation."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _runs(each, session)
+        return
+    if not isinstance(value, dict):
+        return
+    own = _session(value) or session or str(value.get("trace_id") or "")
+    if "run_type" in value:
+        yield value, own or str(value.get("id") or "")
+    for key in _CHILDREN:
+        if isinstance(value.get(key), list):
+            yield from _runs(value[key], own)
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversations of an export: one a thread, or a trace that has none."""
+    prompts = Prompts(lines)
+    requests: list[Request] = []
+    seen: set[str] = set()
+    for number, value in jsonl.values(lines):
+        for run, session in _runs(value, ""):
+            with lines.at(number, run):
+                id = str(run.get("id") or "")
+                if run.get("run_type") == _ASKING and (not id or id not in seen):
+                    seen.add(id)
+                    requests.append(_request(run, session, prompts, lines))
+    if not requests:
+        path = str(lines.path)
+        text = "there is no conversation in it: no run of type 'llm', which asks a model"
+        raise lines.fault or InputError(text, path)
+    yield from conversations(NAME, lines.path, requests)
+
+
+def _session(run: dict[str, Any]) -> str:
+    metadata = _dict(_dict(run.get("extra")).get("metadata"))
+    return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), "")
+
+
+def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.Lines) -> Request:
+    lines.pass_over_fields(run, _KNOWN, "a run")
+    start = time_of(run.get("start_time"))
+    inputs, outputs = _dict(run.get("inputs")), _dict(run.get("outputs"))
+    extra = _dict(run.get("extra"))
+    invocation = _dict(extra.get("invocation_params"))
+    asked = inputs if "messages" in inputs else inputs.get("prompts") or inputs.get("input") or {}
+    if isinstance(asked, dict) and "tools" not in asked and invocation.get("tools"):
+        asked = {**asked, "tools": invocation["tools"]}
+    for side in ("inputs", "outputs"):
+        if not isinstance(run.get(side), dict | None):
+            lines.pass_over(f"{side} of a run", run[side])
+    if inputs and not asked:
+        lines.pass_over("inputs of a run", inputs)
+    system, messages = prompts.asked(asked)
+    answer = next((each for each in _answers(outputs) if each), {})
+    metadata = _dict(extra.get("metadata"))
+    named = (source.get(key) for source in (metadata, invocation) for key in _MODELS)
+    response = _dict(answer.get("response_metadata"))
+    model = response.get("model_name") or response.get("model") or next(filter(None, named), "")
+    answered_id = str(response.get("id") or outputs.get("id") or "")
+    return Request(
+        start,
+        max(start, time_of(run.get("end_time"))),
+        session,
+        Call(str(model), _usage(run, outputs, answer), id=answered_id),
+        messages,
+        prompts.answered(outputs),
+        system,
+    )
+
+
+def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The message of an answer, wherever it stands."""
+    for key in ("generations", "choices", "messages"):
+        listed = outputs.get(key)
+        while isinstance(listed, list) and listed and isinstance(listed[0], list):
+            listed = listed[0]
+        for each in listed if isinstance(listed, list) else ():
+            message = _dict(_dict(each).get("message")) or _dict(each)
+            yield _dict(message.get("kwargs")) or message
+    yield _dict(outputs.get("message"))
+    yield outputs
+
+
+def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any]) -> Usage | None:
+    """The usage of a run: LangChain's counts contain what was cached, the provider's may not."""
+    for source in (answer, outputs, _dict(_dict(run.get("extra")).get("metadata"))):
+        told = source.get("usage_metadata")
+        if isinstance(told, dict) and told:
+            details = _dict(told.get("input_token_details"))
+            written = count(details.get("cache_creation"))
+            five, hour = (count(details.get(f"ephemeral_{n}_input_tokens")) for n in ("5m", "1h"))
+            return contained(
+                count(told.get("input_tokens")),
+                count(told.get("output_tokens")),
+                count(details.get("cache_read")),
+                written or five + hour,
+                hour,
+            )
+    provider = _dict(outputs.get("llm_output"))
+    for told in (outputs.get("usage"), provider.get("token_usage"), provider.get("usage")):
+        if usage := of_provider(told):
+            return usage
+    return of_provider({key: run[key] for key in _TOTALS if isinstance(run.get(key), int)})
+
+
+_TOTALS = ("prompt_tokens", "completion_tokens")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", sniff, read)

@@ -1,0 +1,127 @@
+"""OpenClaw's databases, since 2026.8.1: the lines that its files had, a row each."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from compactlab.scenarios.readers import database, jsonl, pi, zstd
+from compactlab.scenarios.readers.database import Database, plain
+from compactlab.scenarios.readers.script import Format
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.json import LARGEST, TOO_LARGE
+
+NAME = "openclaw"
+
+_PACKED = "event_zstd"
+_LARGEST_EVENT = 4 * 2**20  # bytes, by OpenClaw's own limit
+_EVENTS, _ARCHIVES, _NODES = "transcript_events", "session_transcript_archives", "session_nodes"
+_OF_EVENTS = {"session_id", "seq", "event_json"}
+_OF_ARCHIVES = {"session_id", "generation", "encoding", "archive_blob"}
+_OF_NODES = {"current_session_id", "spawned_by", "fork_source_session_id"}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file are the tables of such a database."""
+    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
+    return isinstance(tables, dict) and {*tables.get(_EVENTS, ())} >= _OF_EVENTS
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversation of each session, and of each that was deleted or begun anew."""
+    count = 0
+    with database.opened(lines.path) as opened:
+        for id, generation in _sessions(opened):
+            if lines.session not in ("", id):
+                continue
+            conversation = None
+            with lines.at(0), opened.snapshot():
+                conversation = _conversation(opened, id, generation, lines)
+            if conversation is not None:
+                count += 1
+                yield conversation
+    if not count:
+        whose = f"no session {lines.session!r}" if lines.session else "no conversation"
+        raise InputError(f"there is {whose} in it", str(lines.path))
+
+
+def _sessions(opened: Database) -> Iterator[tuple[str, str]]:
+    """The ids of sessions, with "" or the name of what was archived of them."""
+    with opened.snapshot():
+        ids = [*opened.distinct(_EVENTS, "session_id")]
+        archived = []
+        if {*opened.tables.get(_ARCHIVES, ())} >= _OF_ARCHIVES:
+            query = f"SELECT session_id, generation FROM {_ARCHIVES} ORDER BY 1, 2"  # noqa: S608
+            archived = [(plain(id), plain(name)) for id, name in opened.rows(query)]
+    yield from ((id, "") for id in ids)
+    yield from archived
+
+
+def _conversation(
+    opened: Database, id: str, generation: str, lines: jsonl.Lines
+) -> Conversation | None:
+    if generation:
+        records, named = _archived(opened, id, generation), f"{id}/{generation}"
+    else:
+        records, named = _live(opened, id), id
+    name = f"{lines.path.stem}/{named}"
+    conversation = pi.conversation_of(lines.over(records), lines, name)
+    if not {*opened.tables.get(_NODES, ())} >= _OF_NODES:
+        return conversation
+    query = (
+        f"SELECT spawned_by, fork_source_session_id FROM {_NODES} "  # noqa: S608
+        "WHERE current_session_id = ?"
+    )
+    for spawned, forked in opened.rows(query, id):
+        parent = plain(forked) or conversation.parent
+        return replace(conversation, subagent=bool(spawned), parent=parent)
+    return conversation
+
+
+def _live(opened: Database, id: str) -> Iterator[tuple[int, bytes]]:
+    """The events of a session; since 2026.9.6 a long one is packed, in a column of its own."""
+    packed = _PACKED if _PACKED in opened.tables[_EVENTS] else "NULL"
+    query = (
+        f"SELECT event_json, {packed} FROM {_EVENTS} "  # noqa: S608
+        "WHERE session_id = ? ORDER BY seq"
+    )
+    for number, (event, blob) in enumerate(opened.rows(query, id), 1):
+        if event is None and isinstance(blob, bytes):
+            yield number, _unpacked(blob, opened)
+        else:
+            yield number, event if isinstance(event, bytes) else b""
+
+
+def _unpacked(blob: bytes, opened: Database) -> bytes:
+    """A packed event; nothing, which is counted as no JSON, if it cannot be unpacked."""
+    try:
+        return zstd.unpacked(io.BytesIO(blob), opened.path, _LARGEST_EVENT).read()
+    except InputError:
+        return b""
+
+
+def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int, bytes]]:
+    query = (
+        f"SELECT encoding, archive_blob FROM {_ARCHIVES} "  # noqa: S608
+        "WHERE session_id = ? AND generation = ?"
+    )
+    for encoding, blob in opened.rows(query, id, generation):
+        packed = io.BytesIO(blob if isinstance(blob, bytes) else b"")
+        stream = (
+            zstd.unpacked(packed, opened.path, jsonl.LARGEST_FILE)
+            if plain(encoding) == "zstd"
+            else packed
+        )
+        number = 0
+        while line := stream.readline(LARGEST + 1):
+            number += 1
+            if len(line) > LARGEST:
+                raise InputError(TOO_LARGE, str(opened.path))
+            if line.strip():
+                yield number, line
+
+
+FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", sniff, read)

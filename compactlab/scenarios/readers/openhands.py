@@ -1,0 +1,459 @@
+"""Events of OpenHands: trajectories of its first kind (V0), and those of its SDK (V1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.blocks import as_summary, compact, owned
+from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.rest import pass_over_rest
+from compactlab.scenarios.readers.script import (
+    SYSTEM,
+    Boundary,
+    Draft,
+    Format,
+    Script,
+    time_of,
+)
+from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Part, Usage, verbatim
+
+NAME = "openhands"
+
+_SOURCE = ("user", "agent", "environment")
+_LISTS = ("history", "trajectory", "events", "items")  # under which exports keep events
+_COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
+# What is for the user or for the client itself.
+_UNSENT = ("null", "change_agent_state", "agent_state_changed", "condensation_request", "recall")
+_UNSENT_KINDS = (
+    "CondensationRequest",
+    "CondensationSummaryEvent",
+    "ConversationStateUpdateEvent",
+    "LLMCompletionLogEvent",
+    "PauseEvent",
+    "StreamingDeltaEvent",
+    "TokenEvent",
+)
+# Fields of an event that are read elsewhere, or that say nothing to the model.
+_SILENT = (
+    "extras",
+    "llm_metrics",
+    "tool_call_metadata",
+    "critic_result",
+    "action",
+    "security_risk",
+)
+_SPOKEN = ("thought", "content")  # what an action says
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(_is_event(each) for value in first for each in (_events(value) or [value])[:8])
+
+
+def _is_event(value: Any) -> bool:
+    old: Shape = {"source": lambda name: name in _SOURCE}
+    if not fits(value, old):
+        return False
+    kind = value.get("kind")
+    if isinstance(kind, str):
+        return kind.endswith(("Event", "Condensation", "Request", "Observation"))
+    return "args" in value if "action" in value else "observation" in value and "content" in value
+
+
+def _events(value: Any) -> list[Any] | None:
+    """The events of a trajectory, of a run's output or of an answer of the API."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if not isinstance(value, list):
+        return None
+    flat = [each for item in value for each in (item if isinstance(item, list) else [item])]
+    return flat if any(_is_event(each) for each in flat) else None
+
+
+def read(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversations of a file: of its one list of events, or of each line's."""
+    alone = _Reading(lines)
+    made = 0
+    for number, value in jsonl.values(lines):
+        events = _events(value)
+        if events is None:
+            with lines.at(number, value):
+                alone.take(value)
+            continue
+        reading = _Reading(lines)
+        reading.charge(value)
+        for event in events:
+            with lines.at(number, event):
+                reading.take(event)
+        made += 1
+        named = value.get("instance_id") if isinstance(value, dict) else None
+        stem = lines.path.stem
+        id = f"{stem}/{named}" if named else stem if made == 1 else f"{stem}/{made}"
+        yield reading.conversation(id)
+    if alone.script.events or not made:
+        yield alone.conversation(lines.path.stem)
+
+
+@dataclass
+class _Bill:
+    """What a log tells of the requests: each by its answer's id, or the totals alone."""
+
+    calls: dict[str, Call] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    before: tuple[int, ...] = (0, 0, 0, 0)  # the totals up to now
+
+    def take(self, metrics: Any) -> None:
+        """Take the requests that some metrics list."""
+        told = _dict(metrics)
+        for each in _list(told.get("token_usages")):
+            id = str(_dict(each).get("response_id") or "")
+            if id:
+                model = str(each.get("model") or told.get("model_name") or "")
+                self.calls[id] = Call(model, _usage(each), id=id)
+
+    def since(self, metrics: Any) -> Usage | None:
+        """What has been used since the totals that were seen last."""
+        totals = _dict(_dict(metrics).get("accumulated_token_usage"))
+        now = tuple(count(totals.get(key)) for key in _COUNTS)
+        if not any(now):
+            return None
+        grown = tuple(new - old for new, old in zip(now, self.before, strict=True))
+        self.before = now
+        grown = now if min(grown) < 0 else grown  # they began anew
+        prompt, output, read, written = grown
+        return contained(prompt, output, read, written) if any(grown) else None
+
+
+class _Reading:
+    """A list of events that is being read."""
+
+    def __init__(self, lines: jsonl.Lines) -> None:
+        self.script = Script()
+        self._lines = lines
+        self._bill = _Bill()
+        self._drafts: dict[str, list[Draft]] = {}  # by event
+        self._answers: dict[str, Draft] = {}  # by the id of the provider's answer
+        self._forgotten: set[str] = set()
+        self._condensed: Boundary | None = None  # a compaction whose cost is still to come
+        self._summed: dict[str, Boundary] = {}  # compactions by the id of the answer
+
+    def charge(self, whole: Any) -> None:
+        """Take the requests that a run's output lists beside its events."""
+        if isinstance(whole, dict):
+            self._bill.take(whole.get("metrics"))
+
+    def conversation(self, id: str) -> Conversation:
+        """The conversation; what is billed and nothing answers stands beside it."""
+        for key, call in self._bill.calls.items():
+            answer, boundary = self._answers.get(key), self._summed.get(key)
+            if boundary:
+                boundary.call = call
+            elif answer and answer.call and answer.call.usage is None:
+                answer.call = call
+            if answer or boundary:
+                self._bill.used.add(key)
+        for key, call in self._bill.calls.items():
+            if key not in self._bill.used:
+                time = self.script.last.time if self.script.last else 0.0
+                self.script.side_requests.append(SideRequest("not in the events", call, time))
+        return self.script.conversation(id, NAME, self._lines.path)
+
+    def take(self, event: Any) -> None:
+        """Take an event of either kind."""
+        if not _is_event(event):
+            raise InputError("this is no event of OpenHands")
+        known = isinstance(event.get("kind"), str)
+        if self._take_sdk(event) if known else self._take_old(event):
+            made = self._drafts.get(str(event.get("id")), [])
+            inserted = self._condensed.inserted if self._condensed else []
+            apart = () if known else ("message", "observation")  # what it is to the user
+            said = {key: value for key, value in event.items() if key not in apart}
+            pass_over_rest(self._lines, said, [*made, *inserted, *self.script.system], _SILENT)
+
+    # Events of the first kind: an action with its arguments, or an observation with its content.
+
+    def _take_old(self, event: dict[str, Any]) -> bool:
+        """Take an event; return whether it is said to a model, or by it."""
+        if not isinstance(event.get("args"), dict | None):
+            self._lines.pass_over("arguments of an action", event["args"])
+        args, time = _dict(event.get("args")), time_of(event.get("timestamp"))
+        self._bill.take(event.get("llm_metrics"))
+        action, observed = event.get("action"), event.get("observation")
+        kind = str(action if observed is None else observed)
+        if kind in _UNSENT and not event.get("content"):
+            return False
+        if kind == "condensation":
+            self._condense(event, args, time)
+        elif kind == "system":
+            self._system(args.get("content"), args.get("tools"))
+        elif observed is not None:
+            self._observe(event, time)
+        elif event.get("source") == "agent":
+            self._act(event, args, time)
+        else:
+            self._told(event, args.get("content") or event.get("message"), time)
+        return True
+
+    def _system(self, content: Any, tools: Any) -> None:
+        if tools:
+            part = verbatim(SYSTEM, "text", compact(tools), name="tools")
+            self.script.system.append(part)
+        if isinstance(content, str) and content:
+            self.script.system.append(verbatim(SYSTEM, "text", content))
+
+    def _told(self, event: dict[str, Any], text: Any, time: float, origin: str = "") -> None:
+        if not isinstance(text, str) or not text:
+            return
+        draft = self.script.draft("user", None, time, bool(origin))
+        draft.origin = origin
+        draft.parts = [verbatim(draft.id, "text", text)]
+        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+
+    def _act(self, event: dict[str, Any], args: dict[str, Any], time: float) -> None:
+        called = _dict(event.get("tool_call_metadata"))
+        response = _dict(called.get("model_response"))
+        id = str(response.get("id") or "")
+        answer = self._answers.get(id) if id else None
+        if answer is None:
+            message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
+            answer = self._answer(event, time, id)
+            answer.call = self._called(event, response, id)
+            answer.parts += self._said(message, args, answer.id)
+        if event.get("action") != "message":
+            answer.parts.append(_tool_call(event, args, called, response, answer.id))
+        self._drafts[str(event.get("id"))] = [answer]
+
+    def _answer(self, event: dict[str, Any], time: float, id: str) -> Draft:
+        answer = self.script.draft("assistant", None, time)
+        answer.call = Call()  # so that what follows knows that it answers a request
+        self.script.add(answer)
+        if id:
+            self._answers[id] = answer
+        self._drafts[str(event.get("id"))] = [answer]
+        return answer
+
+    def _called(self, event: dict[str, Any], response: dict[str, Any], id: str) -> Call:
+        """The request of an answer: as the provider tells it, else by the growth of the totals."""
+        metrics = event.get("llm_metrics")
+        grown = self._bill.since(metrics)
+        listed = self._bill.calls.get(id)
+        self._bill.used.add(id)
+        usage = of_provider(response.get("usage")) or (listed.usage if listed else None)
+        models = (response.get("model"), _dict(metrics).get("model_name"))
+        totals = _dict(_dict(metrics).get("accumulated_token_usage")).get("model")
+        model = next(
+            (str(name) for name in (*models, totals) if name), listed.model if listed else ""
+        )
+        if usage and grown and self._condensed is not None:
+            left = _less(grown, usage)
+            if left:
+                self._condensed.call = Call(model, left)
+        elif grown and not usage:
+            usage = grown
+        self._condensed = None
+        return Call(model, usage, id=id)
+
+    def _said(self, message: dict[str, Any], args: dict[str, Any], id: str) -> list[Part]:
+        """What an answer says beside its calls: as the provider tells it, or as the event does."""
+        told = message.get("content")
+        thought = message.get("reasoning_content")
+        said = [verbatim(id, "thinking", thought)] if isinstance(thought, str) and thought else []
+        if isinstance(told, list):
+            texts = (_dict(block).get("text") for block in told)
+            told = "\n".join(text for text in texts if isinstance(text, str))
+        spoken = [told] if told else [args.get(key) for key in _SPOKEN]
+        words = (text for text in spoken if isinstance(text, str) and text)
+        return said + [verbatim(id, "text", text) for text in words]
+
+    def _observe(self, event: dict[str, Any], time: float) -> None:
+        cause, called = event.get("cause"), _dict(event.get("tool_call_metadata"))
+        content = event.get("content")
+        text = content if isinstance(content, str) else compact(content)
+        if cause is None or not self._drafts.get(str(cause)):
+            self._told(event, text, time, str(event.get("observation")))
+            return
+        draft = self.script.draft("tool", None, time)
+        call_id = str(called.get("tool_call_id") or f"event-{cause}")
+        failed = event.get("observation") == "error"
+        part = verbatim(draft.id, "tool_result", text, call_id=call_id, is_error=failed)
+        draft.parts = [part]
+        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+
+    # Both kinds forget events, and put a summary in their place.
+
+    def _condense(self, event: dict[str, Any], told: dict[str, Any], time: float) -> None:
+        forgotten = {str(id) for id in _list(told.get("forgotten_event_ids"))}
+        ends = told.get("forgotten_events_start_id"), told.get("forgotten_events_end_id")
+        if isinstance(ends[0], int) and isinstance(ends[1], int):
+            forgotten |= {
+                id for id in self._drafts if id.isdigit() and ends[0] <= int(id) <= ends[1]
+            }
+        gone = [draft for id in self._drafts if id in forgotten for draft in self._drafts[id]]
+        path = self.script.path
+        if not gone:
+            return
+        self._forgotten |= {draft.id for draft in gone}
+        first, last = (pick(draft.depth for draft in gone) for pick in (min, max))
+        before = [draft for draft in path[:first] if draft.id not in self._forgotten]
+        kept = path[last + 1 :]
+        boundary = self.script.compact(time, kept=kept[0] if kept else None, trigger="auto")
+        boundary.inserted = [self._copy(draft) for draft in before]
+        summary = told.get("summary")
+        if isinstance(summary, str) and summary:
+            draft = self.script.draft("user", None, time, True)
+            part = verbatim(draft.id, "text", summary)
+            draft.parts = [as_summary(part, boundary.covered)]
+            boundary.inserted.append(draft)
+        self._condensed = boundary
+        if id := str(event.get("llm_response_id") or ""):
+            self._summed[id] = boundary
+
+    def _copy(self, draft: Draft) -> Draft:
+        copy = self.script.draft(draft.role, None, draft.time, True)
+        copy.parts = [owned(part, copy.id) for part in draft.parts]
+        return copy
+
+    # Events of the SDK: what the model was told and answered, each with its kind.
+
+    def _take_sdk(self, event: dict[str, Any]) -> bool:
+        """Take an event; return whether it is said to a model, or by it."""
+        kind, time = event["kind"], time_of(event.get("timestamp"))
+        if kind == "ConversationStateUpdateEvent":
+            self._stats(event)
+        elif kind == "SystemPromptEvent":
+            prompt, more = _dict(event.get("system_prompt")), _dict(event.get("dynamic_context"))
+            self._system(prompt.get("text"), event.get("tools"))
+            self._system(more.get("text"), None)
+        elif kind == "MessageEvent":
+            self._message(event, time)
+        elif kind == "ActionEvent":
+            self._action(event, time)
+        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+            self._observation(event, time)
+        elif kind == "Condensation":
+            self._condense(event, event, time)
+        elif kind not in _UNSENT_KINDS:
+            self._lines.pass_over(f"event {kind!r}", event)
+            return False
+        return kind not in _UNSENT_KINDS and kind != "ConversationStateUpdateEvent"
+
+    def _stats(self, event: dict[str, Any]) -> None:
+        value = _dict(event.get("value"))
+        stats = _dict(value.get("stats")) or value
+        for metrics in _dict(stats.get("usage_to_metrics")).values():
+            self._bill.take(metrics)
+
+    def _message(self, event: dict[str, Any], time: float) -> None:
+        told = _dict(event.get("llm_message"))
+        content = told.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        message = {**told, "content": [*_list(blocks), *_list(event.get("extended_content"))]}
+        message["content"] = [_image(block) for block in message["content"]]
+        id = str(event.get("llm_response_id") or "")
+        drafts = chat.take(
+            self.script, message, self._lines, call=Call(id=id), time=time, known=_READ
+        )
+        self._drafts[str(event.get("id"))] = drafts
+        if id and drafts and drafts[0].role == "assistant":
+            self._answers[id] = drafts[0]
+
+    def _action(self, event: dict[str, Any], time: float) -> None:
+        id = str(event.get("llm_response_id") or "")
+        answer = self._answers.get(id)
+        if answer is None:
+            answer = self._answer(event, time, id)
+            answer.call = Call(id=id)
+            thought = event.get("reasoning_content")
+            if isinstance(thought, str) and thought:
+                answer.parts.append(verbatim(answer.id, "thinking", thought))
+            for block in _list(event.get("thought")):
+                text = _dict(block).get("text")
+                if isinstance(text, str) and text:
+                    answer.parts.append(verbatim(answer.id, "text", text))
+        call = _dict(event.get("tool_call"))
+        name = str(call.get("name") or event.get("tool_name") or "")
+        asked = call.get("arguments", _dict(event.get("action")))
+        call_id = str(event.get("tool_call_id") or call.get("id") or "")
+        part = verbatim(answer.id, "tool_call", compact(asked), name=name, call_id=call_id)
+        answer.parts.append(part)
+        self._drafts[str(event.get("id"))] = [answer]
+
+    def _observation(self, event: dict[str, Any], time: float) -> None:
+        told = _dict(event.get("observation"))
+        content = told.get("content")
+        blocks = [
+            *(content if isinstance(content, list) else []),
+            *_list(event.get("extended_content")),
+        ]
+        texts = [text for block in blocks if isinstance(text := _dict(block).get("text"), str)]
+        if not texts:
+            rest = {key: value for key, value in told.items() if key != "kind"}
+            words = (event.get("error"), event.get("rejection_reason"), content, rest.get("output"))
+            texts = [word for word in words if isinstance(word, str)] or [compact(rest)]
+        draft = self.script.draft("tool", None, time)
+        call_id, name = str(event.get("tool_call_id") or ""), str(event.get("tool_name") or "")
+        failed = event["kind"] != "ObservationEvent" or bool(told.get("is_error"))
+        text = "\n".join(texts)
+        part = verbatim(draft.id, "tool_result", text, name=name, call_id=call_id, is_error=failed)
+        draft.parts = [part]
+        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+
+
+# Fields of a message of the SDK that are read here, or that say nothing to the model.
+_READ = ("thinking_blocks", "responses_reasoning_item", "reasoning_details", "cache_enabled")
+
+
+def _image(block: Any) -> Any:
+    """A block of content as Chat Completions have it."""
+    urls = _dict(block).get("image_urls")
+    if not isinstance(urls, list):
+        return block
+    return {"type": "image_url", "image_url": {"url": urls[0] if urls else ""}}
+
+
+def _tool_call(
+    event: dict[str, Any],
+    args: dict[str, Any],
+    called: dict[str, Any],
+    response: dict[str, Any],
+    id: str,
+) -> Part:
+    """The call of an action: as the provider tells it, or from the action's arguments."""
+    call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
+    message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
+    asked = [_dict(call) for call in _list(message.get("tool_calls"))]
+    function = next((_dict(c.get("function")) for c in asked if c.get("id") == call_id), {})
+    name = str(function.get("name") or called.get("function_name") or event.get("action"))
+    rest = {key: value for key, value in args.items() if key != "thought"}
+    arguments = compact(function.get("arguments", rest))
+    return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    """The usage of a request: LiteLLM's prompt contains what was cached."""
+    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
+    return contained(prompt, output, read, written)
+
+
+def _less(whole: Usage, part: Usage) -> Usage | None:
+    """What is left of a usage; None if that is nothing."""
+    names = Usage.__struct_fields__
+    left = [max(0, getattr(whole, name) - getattr(part, name)) for name in names]
+    return Usage(*left) if any(left) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", sniff, read)

@@ -1,0 +1,156 @@
+"""What traces keep of prompts and answers: messages in the notations of several frameworks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.blocks import Content, compact, parts
+from compactlab.scenarios.readers.rest import objects, pass_over_rest
+from compactlab.scenarios.readers.script import SYSTEM, Script
+from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
+from compactlab.sim.core.message import Part, Role, verbatim
+
+# LangChain's names of messages, by its classes and by its types.
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "system": "system",
+    "developer": "developer",
+    "tool": "tool",
+    "function": "tool",
+    "chat": "user",
+    "user": "user",
+    "assistant": "assistant",
+}
+# Fields of a message that are read here, or that say nothing to the model.
+_READ = (
+    "additional_kwargs",
+    "artifact",
+    "extra",
+    "invalid_tool_calls",
+    "response_metadata",
+    "tool_call_chunks",
+    "usage_metadata",
+)
+
+
+class Prompts:
+    """Reads prompts and answers; what is said twice is the same object."""
+
+    def __init__(self, lines: jsonl.Lines) -> None:
+        self._lines = lines
+        self._known = Known()
+
+    def asked(self, value: Any) -> tuple[list[Part], list[Said]]:
+        """The system parts and the messages of a prompt."""
+        outside = value if isinstance(value, dict) else {}
+        system: list[Part] = []
+        if tools := outside.get("tools"):
+            system.append(verbatim(SYSTEM, "text", compact(tools), name="tools"))
+        if told := outside.get("system"):
+            block = told if isinstance(told, list) else [{"type": "text", "text": str(told)}]
+            system += parts(msgspec.convert(block, Content), SYSTEM, self._lines)
+        return system, self._messages(value, "user")
+
+    def answered(self, value: Any) -> list[Said]:
+        """The messages of an answer."""
+        return self._messages(value, "assistant")
+
+    def _messages(self, value: Any, role: Role) -> list[Said]:
+        said: list[Said] = []
+        messages = _listed(value)
+        if value and not messages:
+            self._lines.pass_over("prompt or answer without messages", value)
+        for each in messages:
+            with self._lines.at(0, each):
+                said += self._of(_message(each, role), each)
+        return said
+
+    def _of(self, message: dict[str, Any], whole: Any) -> list[Said]:
+        role = message.get("role")
+        if calls := message.get("tool_calls"):
+            known = objects(self._lines, calls, "call of a tool")
+            message["tool_calls"] = [_called(call) for call in known]
+        if role in SYSTEM_ROLES:
+            content = message.get("content")
+            content = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            told = parts(msgspec.convert(content, Content), "", self._lines)
+            pass_over_rest(self._lines, whole, told, _READ)
+            return [self._known.said("user", told, str(role))]
+        drafts = chat.take(Script(), message, self._lines, known=_READ)
+        pass_over_rest(self._lines, whole, drafts, _READ)
+        return self._known.of(drafts)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The messages of a prompt or an answer, wherever they are."""
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value) if value[:1] in ("[", "{") else None
+        except ValueError:
+            parsed = None
+        return _listed(parsed) if isinstance(parsed, list | dict) else [value] if value else []
+    if isinstance(value, list):
+        # LangChain could ask for several prompts at once; of a chat there is one.
+        return [one for each in value for one in (each if isinstance(each, list) else [each])]
+    if isinstance(value, dict):
+        for key in ("messages", "generations", "choices"):
+            if isinstance(value.get(key), list):
+                return _listed(value[key])
+        return [value] if value else []
+    return []
+
+
+def _message(value: Any, role: Role) -> dict[str, Any]:
+    """A message as Chat Completions or Anthropic's interface have it."""
+    if not isinstance(value, dict):
+        return {"role": role, "content": value if isinstance(value, str) else compact(value)}
+    if isinstance(value.get("message"), dict):
+        return _message(value["message"], role)  # of a generation, or of a choice
+    if isinstance(value.get("kwargs"), dict):
+        names = value.get("id")
+        kind = str(names[-1]) if isinstance(names, list) and names else ""
+        kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+        return _from_langchain({**value["kwargs"], "type": kind}, role)
+    if "role" not in value and str(value.get("type", "")).lower() in _ROLES:
+        return _from_langchain({**value, **_dict(value.get("data"))}, role)
+    if "role" not in value:
+        keys = [key for key in ("content", "text", "output") if isinstance(value.get(key), str)]
+        # What is no message is told to the model, or by it, as it stands.
+        return {"role": role, "content": value[keys[0]] if keys else compact(value)}
+    return _with_calls({**value, "role": _ROLES.get(str(value["role"]).lower(), value["role"])})
+
+
+def _from_langchain(fields: dict[str, Any], role: Role) -> dict[str, Any]:
+    kind = str(fields.get("type") or "").lower()
+    plain = {key: value for key, value in fields.items() if key not in ("type", "id", "data")}
+    plain["role"] = _ROLES.get(kind, plain.get("role") or role)
+    return _with_calls(plain)
+
+
+def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
+    """A message whose calls of tools stand where Chat Completions have them."""
+    calls = plain.get("tool_calls") or _dict(plain.get("additional_kwargs")).get("tool_calls")
+    content = plain.get("content")
+    inside = isinstance(content, list) and any(_dict(b).get("type") == "tool_use" for b in content)
+    plain.pop("tool_calls", None)
+    if calls and not inside:
+        plain["tool_calls"] = calls
+    if "content" not in plain and "tool_calls" not in plain:
+        plain["content"] = ""
+    return plain
+
+
+def _called(call: dict[str, Any]) -> dict[str, Any]:
+    if "function" in call or "custom" in call:
+        return call
+    function = {"name": call.get("name"), "arguments": compact(call.get("args"))}
+    return {"id": call.get("id"), "function": function}
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,96 @@
+"""Clients whose files are not read: how they are known, and what helps instead."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from compactlab.scenarios.readers.shapes import Shape, fits, of_type, starts
+
+_CHAT = "write its messages as those of OpenAI's Chat Completions"
+_SPANS = "export its traces as OTLP JSON, or its runs from Langfuse or LangSmith"
+
+
+class Refused(NamedTuple):
+    """A client that is not read."""
+
+    client: str
+    shape: Shape  # of a value in its files
+    instead: str
+
+
+# As of 2026-11.
+REFUSED: tuple[Refused, ...] = (
+    Refused("Cursor", {"role": str, "message": {"content": list}}, _CHAT),
+    Refused("Cursor", {"sqlite": {"cursorDiskKV": list}}, _CHAT),
+    Refused("Gemini's API", {"role": "model", "parts": list}, _CHAT),
+    Refused("Droid", {"type": "session_start", "id": str}, _CHAT),
+    Refused("Droid", {"type": "message", "role": str, "text": str}, _CHAT),
+    Refused("Grok", {"type": "assistant", "model_id": str}, _CHAT),
+    Refused("Grok", {"type": "user", "prompt_index": int}, _CHAT),
+    Refused(
+        "Kimi CLI before Kimi Code",
+        {"timestamp": float, "message": {"type": str, "payload": dict}},
+        "sessions of Kimi Code are read",
+    ),
+    Refused("Antigravity", {"step_index": int, "source": str, "status": str}, _CHAT),
+    Refused(
+        "Codex before its lines had a payload",
+        {"record_type": "state"},
+        "sessions of today's Codex are read",
+    ),
+    Refused(
+        "OpenAI's Responses API",
+        {"type": "function_call", "call_id": str, "arguments": str},
+        _SPANS,
+    ),
+    Refused("OpenAI's Responses API", {"object": "response", "output": list}, _SPANS),
+    Refused("OpenAI's Responses API", {"type": starts("response."), "response": dict}, _SPANS),
+    Refused("OpenAI's Responses API", {"response": {"object": "response"}}, _SPANS),
+    Refused("Goose", {"working_dir": str, "message_count": int}, _CHAT),
+    Refused("Goose", {"working_dir": str, "conversation": list}, _CHAT),
+    Refused("Goose", {"content": of_type("toolRequest", "toolResponse")}, _CHAT),
+    Refused("Goose", {"sqlite": {"messages": lambda columns: "content_json" in columns}}, _CHAT),
+    Refused(
+        "an export of ChatGPT",
+        {"mapping": dict, "current_node": object},
+        f"it holds neither tools nor usage; {_CHAT}",
+    ),
+    Refused(
+        "an export of Claude.ai",
+        {"uuid": str, "chat_messages": list},
+        f"it holds no usage; {_CHAT}, or read sessions of Claude Code",
+    ),
+    Refused(
+        "messages of the AI SDK",
+        {"role": str, "parts": of_type("text", "step-start", "reasoning", "dynamic-tool")},
+        f"they hold no usage; {_SPANS}",
+    ),
+    Refused(
+        "a chat of VS Code",
+        {"responderUsername": str, "requests": list},
+        "it holds no prompts; sessions of Copilot CLI are read",
+    ),
+    Refused(
+        "a chat of VS Code",
+        {"kind": 0, "v": {"requests": list}},
+        "it holds no prompts; sessions of Copilot CLI are read",
+    ),
+)
+
+
+def refusal(first: list[Any]) -> Refused | None:
+    """The client, not read, that the first values of a file are of; None if of none known.
+
+    Examples
+    --------
+    >>> refusal([{"step_index": 0, "source": "USER", "status": "DONE"}]).client
+    'Antigravity'
+    """
+    values = [each for value in first for each in (value, *_within(value))]
+    return next((one for one in REFUSED if any(fits(v, one.shape) for v in values)), None)
+
+
+def _within(value: Any) -> list[Any]:
+    """The messages of a document."""
+    lists = value.values() if isinstance(value, dict) else [value]
+    return [each for messages in lists if isinstance(messages, list) for each in messages]

@@ -1,0 +1,92 @@
+"""What the values of a file look like: by that, formats that resemble each other are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# The keys that a value has, each with the type or the very value that stands there, with a shape
+# in its turn, or with a test of what stands there.
+Shape = Mapping[str, Any]
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether a value has a shape.
+
+    Examples
+    --------
+    >>> fits({"role": "user", "at": 3}, {"role": "user", "at": int})
+    True
+    """
+    if isinstance(shape, type):
+        return isinstance(value, shape)
+    if isinstance(shape, Mapping):
+        return isinstance(value, dict) and all(
+            key in value and fits(value[key], inner) for key, inner in shape.items()
+        )
+    if callable(shape):
+        return bool(shape(value))
+    return bool(value == shape)
+
+
+def starts(text: str) -> Callable[[Any], bool]:
+    """A test of text that begins in a certain way."""
+    return lambda value: isinstance(value, str) and value.startswith(text)
+
+
+def of_type(*kinds: str) -> Callable[[Any], bool]:
+    """A test of a list whose items have one of these types."""
+    return lambda value: (
+        isinstance(value, list)
+        and any(isinstance(item, dict) and item.get("type") in kinds for item in value)
+    )
+
+
+# Trajectories and sessions that keep messages as providers know them, and are no plain chats.
+
+_MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}
+_OLD_MINI: Shape = {"info": {"mini_version": str}, "messages": list}
+_AMP: Shape = {"id": starts("T-"), "messages": list, "created": int}
+_CLINE_SESSION: Shape = {"version": int, "sessionId": str, "agent": str}
+_ROO: Shape = {"version": 2, "messages": list}
+_TASK = ("<task>", "<user_message>")  # how Cline and its forks begin a task
+
+
+def is_mini(value: Any) -> bool:
+    """Whether a value is a trajectory of mini-swe-agent."""
+    return fits(value, _MINI) or fits(value, _OLD_MINI)
+
+
+def is_amp(value: Any) -> bool:
+    """Whether a value is a thread of Amp."""
+    return fits(value, _AMP)
+
+
+def is_cline_session(value: Any) -> bool:
+    """Whether a value is a session of Cline's SDK, which its CLI and newer extensions write."""
+    if not fits(value, {"messages": list}):
+        return False
+    return sum(fits(value, {key: kind}) for key, kind in _CLINE_SESSION.items()) > 1
+
+
+def is_task_history(value: Any) -> bool:
+    """Whether a value is what Cline, Roo or Kilo sends: ``api_conversation_history.json``."""
+    if fits(value, _ROO):
+        return any(isinstance(each, dict) and "ts" in each for each in value["messages"])
+    if not isinstance(value, list) or not value or not fits(value[0], {"role": str}):
+        return False
+    told = [each for each in value if fits(each, {"role": str, "content": object})]
+    stamped = any({"modelInfo", "ts"} & each.keys() for each in told)
+    return bool(told) and (stamped or _text_of(told[0]).startswith(_TASK))
+
+
+def is_task_screen(value: Any) -> bool:
+    """Whether a value is what Cline, Roo or Kilo shows: ``ui_messages.json``."""
+    shown: Shape = {"ts": int, "type": lambda kind: kind in ("say", "ask")}
+    return isinstance(value, list) and bool(value) and fits(value[0], shown)
+
+
+def _text_of(message: dict[str, Any]) -> str:
+    content = message["content"]
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    return "\n".join(str(block.get("text")) for block in blocks if isinstance(block, dict))

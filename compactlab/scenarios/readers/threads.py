@@ -1,0 +1,204 @@
+"""Conversations that are put together from requests, each of which tells its whole prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+from compactlab.scenarios.readers.blocks import as_summary, opaque, owned
+from compactlab.scenarios.readers.script import Draft, Script
+from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.message import Call, Part, Role
+
+SYSTEM_ROLES = ("system", "developer")
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """A message, or a result in one; the same object wherever the same is said.
+
+    Its parts have the empty id as their source, until it is put into a script.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    origin: str = ""  # the role, if it is that of a system prompt
+
+
+@dataclass
+class Request:
+    """A call of a model: what it was asked, and what it answered."""
+
+    start: float
+    end: float
+    conversation: str
+    call: Call | None  # None, if the answer costs nothing
+    asked: list[Said]
+    answered: list[Said]
+    system: list[Part] = field(default_factory=list)
+    compacted: bool = False  # whether the client compacted its context for it
+    tokens_before: int = 0  # of the context before
+
+
+class Known:
+    """What has been said, each once."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Said] = {}
+
+    def said(self, role: Role, parts: Iterable[Part], origin: str = "") -> Said:
+        """The object for what is said; reasoning, which is not sent again, makes no difference."""
+        made = tuple(owned(part, "") for part in parts)
+        heard = [(p.type, p.text, p.name, p.size) for p in made if p.type != "thinking"]
+        key = json.dumps([origin or role, heard])
+        return self._said.setdefault(key, Said(role, made, origin))
+
+    def of(self, drafts: Iterable[Draft]) -> list[Said]:
+        """What the messages of a script say."""
+        return [self.said(d.role, d.parts, d.origin) for d in drafts]
+
+
+@dataclass
+class _Thread:
+    """A conversation that is being put together: its script, and what is said on its branch."""
+
+    script: Script = field(default_factory=Script)
+    said: list[tuple[Said | None, Draft]] = field(default_factory=list)
+    inserted: int = 0  # messages at the start that a compaction put there: none of the script
+
+    def common(self, asked: list[Said]) -> int:
+        """How many messages from the start on are those of a prompt."""
+        pairs = zip(self.said, asked, strict=False)
+        same = (
+            mine is its or (mine is None and its.role == "assistant") for (mine, _), its in pairs
+        )
+        return next(
+            (at for at, each in enumerate(same) if not each), min(len(self.said), len(asked))
+        )
+
+
+def conversations(
+    format: str,
+    path: Path,
+    requests: Iterable[Request],
+    *,
+    id: str = "",
+    beside: Iterable[SideRequest] = (),
+    project: str = "",
+) -> Iterator[Conversation]:
+    """Yield the conversations of requests, the one that began first before the others.
+
+    Those of one conversation that have nothing in common, as those of subagents have not, are
+    conversations of their own. What is billed beside them goes to the first.
+    """
+    groups: dict[str, list[Request]] = {}
+    for request in sorted(requests, key=lambda each: each.start):
+        groups.setdefault(request.conversation, []).append(request)
+    stem = id or path.stem
+    for number, group in enumerate(groups.values(), 1):
+        named = stem if number == 1 else f"{stem}/{number}"
+        for at, thread in enumerate(_threads(group), 1):
+            thread.script.locate(project)
+            thread.script.side_requests += beside
+            beside = ()
+            numbered = named if at == 1 else f"{named}#{at}"
+            yield thread.script.conversation(numbered, format, path, counted=True)
+
+
+def _threads(requests: list[Request]) -> list[_Thread]:
+    """Put requests together: each continues the thread with which it has most in common."""
+    threads: list[_Thread] = []
+    for request in requests:
+        leading = list(takewhile(lambda said: bool(said.origin), request.asked))
+        asked = request.asked[len(leading) :]
+        thread = max(threads, key=lambda each: each.common(asked), default=None)
+        common = thread.common(asked) if thread else 0
+        strange = bool(asked and thread and thread.said and not common)
+        if thread is None or (strange and not request.compacted) or common < thread.inserted:
+            thread = _Thread()
+            threads.append(thread)
+        if not thread.script.system:
+            led = (owned(part, "system") for said in leading for part in said.parts)
+            thread.script.system += [*request.system, *led]
+        _continue(thread, request, asked)
+    return threads
+
+
+def _continue(thread: _Thread, request: Request, asked: list[Said]) -> None:
+    common, script = thread.common(asked), thread.script
+    if request.compacted and common < len(thread.said):
+        common = _compact(thread, request, asked)
+    elif asked and common < len(thread.said):
+        script.rewind(thread.said[common - 1][1] if common else None)
+        del thread.said[common:]
+    for said in asked[common:]:
+        thread.said.append((said, script.add(_draft(script, said, request.start))))
+    usage = request.call.usage if request.call else None
+    if usage is None and not request.answered:
+        return  # a request that failed
+    unlogged: list[Said | None] = [None]
+    for at, answered in enumerate(request.answered or unlogged):
+        draft = _draft(script, answered, request.end) if answered else None
+        draft = draft or script.draft("assistant", None, request.end)
+        if at == 0:
+            draft.role, draft.call = "assistant", request.call
+            size = usage.output if usage else 0
+            draft.parts = draft.parts or [opaque(draft.id, "text", "not logged", size)]
+        thread.said.append((answered, script.add(draft)))
+
+
+def _compact(thread: _Thread, request: Request, asked: list[Said]) -> int:
+    """Record a compaction; return how many messages of the prompt are there after it.
+
+    What the prompt repeats from the messages before, up to their end, was kept; what stands in
+    front of that was inserted.
+    """
+    script = thread.script
+    first = next((at for at in range(len(asked)) if _repeats(thread, asked[at:])), len(asked))
+    count = _repeats(thread, asked[first:])
+    kept = thread.said[len(thread.said) - count :] if count else []
+    boundary = script.compact(
+        request.start,
+        kept=kept[0][1] if kept else None,
+        trigger="auto",
+        tokens_before=request.tokens_before,
+    )
+    before = {id(said) for said, _ in thread.said}
+    front: list[tuple[Said | None, Draft]] = []
+    for said in asked[: first if kept else _last_new(asked, before)]:
+        draft = _draft(script, said, request.start)
+        if id(said) not in before:
+            draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
+        boundary.inserted.append(draft)
+        front.append((said, draft))
+    thread.said, thread.inserted = [*front, *kept], len(front)
+    return len(thread.said)
+
+
+def _repeats(thread: _Thread, tail: list[Said]) -> int:
+    """How many messages at the start of a prompt's tail are the last ones of a thread."""
+    if not tail:
+        return 0
+    at = next((i for i, (said, _) in enumerate(thread.said) if said is tail[0]), None)
+    if at is None or not at:  # what stands at the very start is there again, and was not kept
+        return 0
+    rest = thread.said[at:]
+    same = len(rest) <= len(tail) and all(
+        mine is its for (mine, _), its in zip(rest, tail, strict=False)
+    )
+    return len(rest) if same else 0
+
+
+def _last_new(asked: list[Said], before: set[int]) -> int:
+    """Where the messages of a prompt end that a compaction put there: with its first new one."""
+    return next((at + 1 for at, said in enumerate(asked) if id(said) not in before), len(asked))
+
+
+def _draft(script: Script, said: Said, time: float) -> Draft:
+    draft = script.draft(said.role, None, time, bool(said.origin))
+    draft.origin = said.origin
+    draft.parts = [owned(part, draft.id) for part in said.parts]
+    return draft
