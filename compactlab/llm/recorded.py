@@ -13,21 +13,16 @@ from typing import Annotated
 import msgspec
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.core.files import lock_file, open_file
+from compactlab.sim.core.files import append_to, lock_file, open_file
 
 SUFFIX = ".jsonl"
 LONGEST = 16 * 2**20
 """Bytes of one recorded answer; a longer line is refused."""
 
 _LOCK = ".lock"
-<<<<<<< HEAD
-Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
-=======
 # As many tokens as a transcript may count, and as many dollars as a run may cost.
-_Number = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-_Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
->>>>>>> main
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,15 +53,9 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draw: int
     text: str
     ended: str
-<<<<<<< HEAD
     prompt: Tokens
     output: Tokens
     usd: Dollars | None
-=======
-    prompt: _Number
-    output: _Number
-    usd: _Dollars | None
->>>>>>> main
     served: str = ""
     date: str = ""
 
@@ -131,17 +120,10 @@ class Recording:
 
     def add(self, answer: Answer) -> Answer:
         """Add an answer, and give back the one that counts: another process may have been first."""
-<<<<<<< HEAD
         try:
             line = answer.line
         except ValueError as error:
             raise InputError(f"an answer is not recorded: {error}", str(self.file)) from None
-=======
-        line = msgspec.json.encode(answer) + b"\n"
-        if len(line) > LONGEST:
-            raise InputError(f"an answer of {len(line):,} bytes is not recorded", str(self.file))
-        self._answer(line, 0)  # what could not be read again would be in the way of all others
->>>>>>> main
         with locked(self.file.parent):
             _append(self.file, line)
             return self._read().answers[answer.key]
@@ -191,10 +173,6 @@ class Recording:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             fault = f"is no recorded answer: {error}"
             raise InputError(fault, str(self.file), number) from None
-<<<<<<< HEAD
-=======
-        return answer
->>>>>>> main
 
 
 def recordings(folder: Path) -> list[Recording]:
@@ -222,7 +200,7 @@ def locked(folder: Path) -> Iterator[None]:
 def _append(file: Path, line: bytes) -> None:
     """Add a line in one piece, and not through a link."""
     try:
-        with open_file(file, append=True) as end:
+        with append_to(file) as end:
             rest = memoryview(line)
             while rest:
                 rest = rest[end.write(rest) :]

@@ -11,12 +11,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
-<<<<<<< HEAD
-from typing import TYPE_CHECKING, BinaryIO
-=======
->>>>>>> main
+from typing import TYPE_CHECKING
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.json import LARGEST
@@ -49,23 +46,26 @@ def replace_file(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-<<<<<<< HEAD
-def open_file(path: Path, *, append: bool = False) -> BinaryIO:
-    """Open a file to read it or to add to it, and not what a link of its name leads to."""
-=======
 def open_file(path: Path) -> BufferedReader:
     """Open a file to read it, and not what a link of its name leads to."""
->>>>>>> main
+    return os.fdopen(_opened(path, os.O_RDONLY), "rb")
+
+
+def append_to(path: Path) -> FileIO:
+    """Open such a file, or make it, to add to it: what is written at once stands together."""
+    return os.fdopen(_opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab", 0)
+
+
+def _opened(path: Path, access: int) -> int:
     if path.is_symlink():
         raise OSError("it is a link")
     # A pipe would be waited for; a link may have come in the meantime.
     flags = (getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
-    access = os.O_WRONLY | os.O_APPEND | os.O_CREAT if append else os.O_RDONLY
     descriptor = os.open(path, access | sum(flags), 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("it is no file")
-    return os.fdopen(descriptor, "ab" if append else "rb", 0 if append else -1)
+    return descriptor
 
 
 def read_file(path: Path, largest: int = LARGEST) -> bytes:
@@ -87,7 +87,7 @@ def lock_file(path: Path, seconds: float = -1) -> BaseFileLock:
     """
     import filelock
 
-    open_file(path, append=True).close()
+    append_to(path).close()
     lock = filelock.FileLock(path, timeout=seconds)
     lock.acquire()
     return lock
