@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, chdir, suppress
 from typing import TextIO
 
 from compactlab.cli import STOPPED
@@ -23,6 +23,11 @@ _TOLD = f"""\
 {_PROGRAM}: this is a fault of {_PROGRAM} itself, and no result. Please report it, with the lines
 above, the command and what {_PROGRAM} --version says."""
 
+_AT_ONCE = 3  # an exit code that becomes 2, and nothing else is done before
+_NO_MEMORY = f"{_PROGRAM}: there is too little memory for this"
+# Of a library that cannot be loaded, and of threads.
+_MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start new thread")
+
 
 def main() -> None:
     """Run the command line, and exit: with 2 for errors that are the user's to mend."""
@@ -36,6 +41,8 @@ def main() -> None:
     # At its exit, the interpreter would make 120 of what it cannot write any more.
     for stream in streams:
         code = _flushed(stream, code)
+    if code == _AT_ONCE:
+        os._exit(2)  # a library that tidies up without memory may end it in another way
     sys.exit(code)
 
 
@@ -53,7 +60,11 @@ def _ended() -> int:
         with suppress(OSError):
             print(f"{_PROGRAM}: {error}", file=sys.stderr)
         return 2
-    except BaseException:  # something is missing from the installation, say, or there is no memory
+    except BaseException as error:  # something is missing from the installation, say
+        if _lacks_memory(error):
+            with suppress(BaseException):
+                print(_NO_MEMORY, file=sys.stderr)
+            return _AT_ONCE
         with suppress(BaseException):
             import traceback
 
@@ -65,6 +76,8 @@ def _called() -> int:
     # Here, as an installation from which something is missing is no verdict either.
     from compactlab.cli.group import cli
 
+    _settle_matplotlib()
+
     with ExitStack() as opened:
         try:
             if _COMPLETION in os.environ:
@@ -75,6 +88,14 @@ def _called() -> int:
             # While the context is there, which knows what is to be hidden.
             return _exit_code(error)
     return 0
+
+
+def _settle_matplotlib() -> None:
+    """Keep from it what a notebook, a user or a checkout wants drawn: none of it need be there."""
+    os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
+    if os.path.lexists("matplotlibrc"):  # which it would take before all others
+        with chdir(os.path.dirname(os.path.abspath(__file__))):
+            import matplotlib  # noqa: F401
 
 
 def _exit_code(error: BaseException) -> int:
@@ -101,9 +122,22 @@ def _exit_code(error: BaseException) -> int:
         case CompactlabError() | OSError():  # OSError: say standard output, on a full disk
             complain(error)
         case _:
-            say("".join(traceback.format_exception(error)) + _TOLD, err=True)
-            return FAULT
+            lacking = _lacks_memory(error)
+            told = "".join(traceback.format_exception(error)) + _TOLD
+            say(_NO_MEMORY if lacking else told, err=True)
+            return _AT_ONCE if lacking else FAULT
     return 2
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether memory is lacking; what we use has words of its own for that."""
+    while error is not None:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+            return True
+        if any(words in str(error) for words in _MEMORY_WORDS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _flushed(stream: TextIO, code: int) -> int:

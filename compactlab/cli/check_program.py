@@ -21,7 +21,7 @@ from compactlab.cli.options import Count, Seconds
 )
 @click.option(
     "--timeout",
-    type=Seconds(0, min_open=True),
+    type=Seconds(),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

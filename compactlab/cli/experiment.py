@@ -56,6 +56,7 @@ from compactlab.scenarios.catalogue import (
     meant,
 )
 from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.limits import LONGEST_WAIT
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
@@ -386,6 +387,7 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     timeout: float | None = Field(
         default=None,
         gt=0,
+        le=LONGEST_WAIT,
         description="Seconds after which a run has failed. Without it: no limit.",
     )
     fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
+from compactlab.sim.core.limits import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.results import Results
@@ -42,11 +44,14 @@ class Distance(Count):
 
 
 class Seconds(click.FloatRange):
-    """A number of seconds; the error says how to write one."""
+    """A number of seconds to wait; the error says how to write one."""
+
+    def __init__(self) -> None:
+        super().__init__(0, LONGEST_WAIT, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        if not _is(float, value):
+        if not _is(float, value) or math.isnan(float(value)):
             self.fail(f"{value!r} is not a number: write seconds, without a unit", param, ctx)
         return super().convert(value, param, ctx)
 

@@ -138,7 +138,7 @@ Examples:
 )
 @click.option(
     "--timeout",
-    type=Seconds(0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="Fail a run that takes longer.",
 )

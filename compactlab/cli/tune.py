@@ -134,7 +134,7 @@ _CLIENT = "claude_code"
 )
 @click.option(
     "--timeout",
-    type=Seconds(0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="Fail a run that takes longer.",
 )

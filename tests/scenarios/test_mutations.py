@@ -17,6 +17,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.script import Format
 from compactlab.sim.core.errors import InputError
+from tests.cli.conftest import called
 
 NOON = "2026-01-01T12:00:00.000Z"
 
@@ -625,7 +626,11 @@ def mutated(draw: st.DrawFn, story: list[Any]) -> list[Any]:
     changed = copy.deepcopy(story)
     for _ in range(draw(st.integers(1, 3))):
         container, key = draw(st.sampled_from(places(changed)))
-        container[key] = draw(ANYTHING)
+        alone = container is changed and len(changed) == 1
+        if alone or draw(st.booleans()):
+            container[key] = draw(ANYTHING)
+        else:
+            del container[key]
         if not places(changed):
             break
     return changed
@@ -669,3 +674,22 @@ def test_anything_anywhere_is_read_or_refused(
         assert len(set(ids)) == len(ids)
         assert all(message.parts for message in conversation.messages)
         assert conversation.digest
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
+@settings(max_examples=30)
+@given(data=st.data())
+def test_no_command_ends_with_a_fault_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory, reader: Format, data: st.DataObject
+) -> None:
+    records = data.draw(mutated(STORIES[reader.name]))
+    path = tmp_path_factory.mktemp("mutated") / "story.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for words in (
+        ("inspect", path),
+        ("audit", path),
+        ("explain", path, "--strategies", "keep_all"),
+    ):
+        done = called(*words)
+        assert done.code in (0, 1, 2), done.said
+        assert "the reader" not in done.said, done.said  # the net, which is for what nobody knows

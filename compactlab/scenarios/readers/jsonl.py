@@ -66,6 +66,7 @@ class Lines:
     def __init__(self, path: Path, strict: bool = False, session: str = "") -> None:
         self.path, self.strict, self.session = path, strict, session
         self.fault: InputError | None = None  # the first one that was passed over
+        self.number = 0  # the newest line, from 1
         self._passed: dict[str, PassedOver] = {}
         self._record = b""  # the newest one
         self._value: Any = None  # what is being read of it
@@ -86,7 +87,7 @@ class Lines:
                 if len(line) > LARGEST:
                     raise InputError(_TOO_LARGE, str(self.path), number)
                 for record in self._records(line, number) if line.strip() else ():
-                    blank, self._record = False, record
+                    blank, self._record, self.number = False, record, number
                     yield number, record
         if blank:
             raise InputError("the file is empty", str(self.path))

@@ -167,6 +167,14 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         if last is not None:
             yield _with(last, lines.taken())
         raise fault from None
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        # The net below all commands: a fault of a reader costs its file alone.
+        text = (
+            f"the reader {reader.name} failed ({type(error).__name__}: {error}): please report it"
+        )
+        raise InputError(text, str(lines.path), lines.number) from error
     if last is not None:
         yield _with(last, lines.taken())
 

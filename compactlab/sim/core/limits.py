@@ -28,6 +28,10 @@ def at_least(least: float) -> Limit:
     return Limit(f"at least {least}", lambda value: value >= least)
 
 
+LONGEST_WAIT = 10**7
+"""Seconds that anything may be waited for: four months. Clocks of systems end some time later."""
+
+
 def between(low: float, high: float) -> Limit:
     """A number from one to another, both among them."""
     return Limit(f"between {low} and {high}", lambda value: low <= value <= high)

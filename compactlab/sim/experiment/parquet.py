@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.database import connection, quoted, utf8
 from compactlab.sim.metrics import RunData
 
@@ -156,11 +157,17 @@ def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) ->
     chosen = ", ".join(
         f"{_name(name)}::{_SQL[column.type]} AS {_name(name)}" for name, column in columns.items()
     )
-    with TemporaryDirectory(prefix="compactlab-") as folder, connection() as database:
-        file = Path(folder, "rows.parquet")
-        database.register("rows", rows)
-        database.execute(f"COPY (SELECT {chosen} FROM rows) TO {quoted(file)} ({_FORMAT})")  # noqa: S608
-        return file.read_bytes()
+    import duckdb
+
+    try:
+        with TemporaryDirectory(prefix="compactlab-") as folder, connection() as database:
+            file = Path(folder, "rows.parquet")
+            database.register("rows", rows)
+            database.execute(f"COPY (SELECT {chosen} FROM rows) TO {quoted(file)} ({_FORMAT})")  # noqa: S608
+            return file.read_bytes()
+    except (duckdb.IOException, OSError) as error:
+        where = f"cannot write into {gettempdir()!r}, the folder of temporary files"
+        raise UsageError(f"{where}: {_shortened(error)}") from None
 
 
 def _encodable(column: Column, values: NDArray[Any]) -> NDArray[Any]:

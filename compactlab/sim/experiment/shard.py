@@ -18,6 +18,7 @@ from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError, ModelError
 from compactlab.sim.core.isolation import TOO_LONG, described, isolated
+from compactlab.sim.core.limits import LONGEST_WAIT
 from compactlab.sim.core.tokens import (
     Counts,
     counted,
@@ -70,7 +71,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
     In a main thread where there are signals, sleeping and waiting are broken off as well;
     elsewhere, as on a worker of a cluster, only Python's own code is.
     """
-    if seconds is None:
+    if seconds is None or seconds > LONGEST_WAIT:
         yield
     elif hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
         with _signalled(seconds):

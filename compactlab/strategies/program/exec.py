@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Annotated
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.core.limits import above
+from compactlab.sim.core.limits import LONGEST_WAIT, above
 from compactlab.sim.core.message import Message, Part, encoded
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -59,7 +59,7 @@ class Exec(Strategy):
     """
 
     command: str
-    timeout: Annotated[float, above(0)] = 60
+    timeout: Annotated[float, above(0, up_to=LONGEST_WAIT)] = 60
 
     def __post_init__(self) -> None:
         """Refuse a command that is none; the program is started when it is needed."""
