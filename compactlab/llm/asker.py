@@ -13,11 +13,11 @@ from typing import Literal, get_args
 import msgspec
 
 from compactlab.llm.endpoint import Endpoint, Reply, UnansweredError
-from compactlab.llm.recorded import Answer, Recording, locked, recordings
+from compactlab.llm.recorded import Answer, Dollars, Recording, locked, recordings
 from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
-from compactlab.sim.core.files import replace_file
+from compactlab.sim.core.files import read_file, replace_file
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.models.model import Catalogue, built_in
@@ -74,12 +74,13 @@ class Asker:
         UsageError
             If a package, a key, or the price that a budget needs is missing, or models are refused.
         InputError
-            If the recording cannot be read.
+            If the recording, or what is reserved, cannot be read.
         """
         if self.mode == "refuse":
             raise UsageError(f"{model} would be asked, and --ask refuse allows no model")
         len(self.recording(model))
         if self.mode == "record":
+            self._pending()
             endpoint.check()
             if self.budget is not None and self._price(model, Usage()) is None:
                 raise UsageError(
@@ -118,7 +119,13 @@ class Asker:
             reply = endpoint.ask(request)
         except UnansweredError as error:
             raise _LostError(f"{NO_ANSWER} {request.model}: {error}", paid=error.paid) from None
-        return self.answer_of(request, reply)
+        answer = self.answer_of(request, reply)
+        try:
+            answer.line  # noqa: B018
+        except ValueError as error:
+            fault = f"{NO_ANSWER} {request.model}: what came cannot be recorded: {error}"
+            raise _LostError(fault, paid=True) from None
+        return answer
 
     def answer_of(self, request: Request, reply: Reply) -> Answer:
         """A reply as it is recorded: without secrets, and with its price."""
@@ -219,14 +226,18 @@ class Asker:
     def _pending(self) -> dict[str, float]:
         file = self.folder / _PENDING
         try:
-            return msgspec.json.decode(file.read_bytes(), type=dict[str, float])
+            return msgspec.json.decode(read_file(file), type=dict[str, Dollars])
         except FileNotFoundError:
             return {}
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError) as error:
             raise InputError(f"is no list of requests that wait: {error}", str(file)) from None
 
     def _hold(self, pending: dict[str, float]) -> None:
         file = self.folder / _PENDING
+        try:
+            msgspec.convert(pending, dict[str, Dollars])
+        except ValueError as error:
+            raise ModelError(f"what a request costs cannot be reserved: {error}") from None
         if pending:
             replace_file(file, msgspec.json.encode(pending, order="sorted") + b"\n")
         else:

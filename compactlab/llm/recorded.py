@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.core.files import open_file
+from compactlab.sim.core.files import append_to, lock_file, open_file
 
 SUFFIX = ".jsonl"
 LONGEST = 16 * 2**20
@@ -21,8 +21,8 @@ LONGEST = 16 * 2**20
 
 _LOCK = ".lock"
 # As many tokens as a transcript may count, and as many dollars as a run may cost.
-_Number = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-_Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,11 +53,20 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draw: int
     text: str
     ended: str
-    prompt: _Number
-    output: _Number
-    usd: _Dollars | None
+    prompt: Tokens
+    output: Tokens
+    usd: Dollars | None
     served: str = ""
     date: str = ""
+
+    @property
+    def line(self) -> bytes:
+        """As a line of a recording; a ValueError, if it could not be read again."""
+        line = msgspec.json.encode(self) + b"\n"
+        if len(line) > LONGEST:
+            raise ValueError(f"it has {len(line):,} bytes, and no answer has more than {LONGEST:,}")
+        msgspec.json.decode(line, type=Answer)
+        return line
 
 
 @dataclass
@@ -111,10 +120,10 @@ class Recording:
 
     def add(self, answer: Answer) -> Answer:
         """Add an answer, and give back the one that counts: another process may have been first."""
-        line = msgspec.json.encode(answer) + b"\n"
-        if len(line) > LONGEST:
-            raise InputError(f"an answer of {len(line):,} bytes is not recorded", str(self.file))
-        self._answer(line, 0)  # what could not be read again would be in the way of all others
+        try:
+            line = answer.line
+        except ValueError as error:
+            raise InputError(f"an answer is not recorded: {error}", str(self.file)) from None
         with locked(self.file.parent):
             _append(self.file, line)
             return self._read().answers[answer.key]
@@ -160,11 +169,10 @@ class Recording:
         if not line.endswith(b"\n"):
             raise InputError("the line breaks off: take it out", str(self.file), number)
         try:
-            answer = msgspec.json.decode(line, type=Answer)
+            return msgspec.json.decode(line, type=Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             fault = f"is no recorded answer: {error}"
             raise InputError(fault, str(self.file), number) from None
-        return answer
 
 
 def recordings(folder: Path) -> list[Recording]:
@@ -178,12 +186,9 @@ def recordings(folder: Path) -> list[Recording]:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Nobody else adds to the folder meanwhile; whoever wants to, waits."""
-    import filelock
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / _LOCK)
-        lock.acquire()
+        lock = lock_file(folder / _LOCK)
     except (OSError, ValueError, NotImplementedError) as error:
         raise UsageError(f"cannot write to {str(folder)!r}: {error}") from None
     try:
@@ -194,16 +199,11 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _append(file: Path, line: bytes) -> None:
     """Add a line in one piece, and not through a link."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    flags |= sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW"))
     try:
-        descriptor = os.open(file, flags, 0o666)
-        try:
+        with append_to(file) as end:
             rest = memoryview(line)
             while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+                rest = rest[end.write(rest) :]
+            os.fsync(end.fileno())
     except OSError as error:
-        raise UsageError(f"cannot write {str(file)!r}: {error.strerror}") from None
+        raise UsageError(f"cannot write {str(file)!r}: {error.strerror or error}") from None

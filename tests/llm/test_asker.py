@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -212,11 +213,35 @@ def test_a_budget_needs_a_price(tmp_path: Path) -> None:
         Asker(tmp_path, "ask")  # type: ignore[arg-type]
 
 
-def test_a_broken_list_of_reservations_is_named(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "pending.json").write_text("[]")
+@pytest.mark.parametrize(
+    "content", ["[]", '{"x": -1000000}', '{"x": 1e999}', '{"x": 1e30}', "\x80"]
+)
+def test_no_list_of_reservations_makes_room_in_a_budget(
+    content: str, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "pending.json").write_text(content, "latin-1")
+    asker, here = Asker(tmp_path, "record", budget=0.0), Endpoint("openai", server.url)
     with pytest.raises(InputError, match=r"pending\.json: is no list"):
-        Asker(tmp_path, "record").answer(asked(), Endpoint("openai", server.url))
+        asker.check("gpt-5-mini", here)
+    with pytest.raises(InputError, match=r"pending\.json: is no list"):
+        asker.answer(asked(model="gpt-5-mini"), here)
     assert server.asked == []
+
+
+@pytest.mark.parametrize("count", [10**12 + 1, 10**18, 10**30])
+def test_what_an_endpoint_counts_is_recorded_only_if_it_can_be_read_again(
+    count: int, server: Server, tmp_path: Path
+) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
+    server.body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+                   "choices": [choice], "usage": usage}  # fmt: skip
+    asker = Asker(tmp_path, "record", budget=1.0)
+    with pytest.raises(ModelError):
+        asker.answer(asked(model="gpt-5-mini"), Endpoint("openai", f"{server.url}/v1"))
+    # What it cost nobody knows, so that it stays reserved.
+    assert asker.spent == (0, 0.0)
+    assert 0 < sum(json.loads((tmp_path / "pending.json").read_bytes()).values()) < 1
 
 
 # Keys and secrets.

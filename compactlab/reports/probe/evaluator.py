@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from compactlab.llm.endpoint import Reply
+from compactlab.llm.recorded import Tokens
 from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
 from compactlab.reports.probe.reader import Asked, Reader
@@ -31,7 +32,7 @@ from compactlab.reports.render.document import (
 )
 from compactlab.reports.render.text import NONE, plain
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.core.files import open_file
+from compactlab.sim.core.files import read_file
 from compactlab.sim.core.message import Usage
 
 
@@ -119,10 +120,10 @@ class _Choice(msgspec.Struct):
 
 
 class _Tokens(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    input_tokens_cache_write: int | None = None
-    input_tokens_cache_read: int | None = None
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    input_tokens_cache_write: Tokens | None = None
+    input_tokens_cache_read: Tokens | None = None
 
 
 class _Output(msgspec.Struct):
@@ -185,8 +186,7 @@ class Log:
             If it is none, or a sample failed.
         """
         try:
-            with open_file(path) as file:
-                log = msgspec.json.decode(file.read(), type=_Log)
+            log = msgspec.json.decode(read_file(path), type=_Log)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -212,6 +212,8 @@ class Log:
         ------
         UsageError
             If they are those of another model, or others are recorded.
+        InputError
+            If one cannot be recorded.
         """
         if reader.model != self.model and not self.model.endswith(f"/{reader.model}"):
             raise UsageError(f"{self.file} has answers of {self.model}, not of {reader.model}")
@@ -220,6 +222,11 @@ class Log:
             matched = True
             answer = reader.asker.answer_of(request, _reply(sample))
             known = recording.get(request.key)
+            try:
+                answer.line  # noqa: B018  # all of them can be written, or none is
+            except ValueError as error:
+                fault = f"the answer to sample {sample.id} cannot be recorded: {error}"
+                raise InputError(fault, self.file) from None
             if known is None:
                 new.append(answer)
             elif known.text != answer.text:

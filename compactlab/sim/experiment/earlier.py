@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from compactlab.sim.core.files import open_file
+from compactlab.sim.core.files import read_file
 from compactlab.sim.experiment.manifest import is_earlier, read_earlier
 from compactlab.sim.experiment.parquet import Column
 from compactlab.sim.experiment.store import MANIFEST, Content, Store
@@ -19,8 +19,8 @@ _FORMER = {new: old for old, new in _COLUMNS.items()}
 
 def opened(folder: str | Path) -> Store:
     """A store of today's version or of the one before."""
-    with suppress(OSError, ValueError), open_file(Path(folder) / MANIFEST) as file:
-        if is_earlier(file.read()):
+    with suppress(OSError, ValueError):
+        if is_earlier(read_file(Path(folder) / MANIFEST)):
             return EarlierStore(folder)
     return Store(folder)
 

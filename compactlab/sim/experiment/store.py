@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UnverifiedWarning, UsageError
-from compactlab.sim.core.files import begun, open_file, replace_file
+from compactlab.sim.core.files import begun, lock_file, open_file, read_file, replace_file
 from compactlab.sim.experiment import digests
 from compactlab.sim.experiment.code import digest_of_engine
 from compactlab.sim.experiment.database import connection, literal, quoted
@@ -53,6 +53,7 @@ MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _COUNTS = ".counts"
 _SUFFIX = ".parquet"
+_LARGEST = 2**32  # bytes of a file of it
 _LONGEST = 2**16  # bytes of a file of digests
 _SHARD = re.compile(rf"([0-9a-f]{{16}}|{SAVED})\Z")
 _COUNT = re.compile(r"[0-9a-f]{16}\.[0-9a-f]{16}\Z")
@@ -111,8 +112,7 @@ class Store:
         if self._is_begun:
             raise self._fault("no store of results: it was not saved to its end")
         try:
-            with open_file(self.folder / MANIFEST) as file:
-                return self.read_manifest(file.read())
+            return self.read_manifest(read_file(self.folder / MANIFEST))
         except FileNotFoundError:
             fault = f"{MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
             raise self._fault(f"no store of results: {fault}") from None
@@ -151,8 +151,7 @@ class Store:
         try:
             others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
             if self._has_manifest:
-                with open_file(self.folder / MANIFEST) as file:
-                    others = set() if is_manifest(file.read()) else {MANIFEST}
+                others = set() if is_manifest(read_file(self.folder / MANIFEST)) else {MANIFEST}
             self._check_links()
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
@@ -232,8 +231,7 @@ class Store:
         for table in (RUNS, *TABLES):
             if shard in self._files(table):
                 try:
-                    with open_file(self._verified(table, shard)) as file:
-                        content[table] = file.read()
+                    content[table] = read_file(self._verified(table, shard), _LARGEST)
                 except OSError as error:
                     raise self._damaged(table, shard, error) from None
         return content
@@ -268,8 +266,9 @@ class Store:
         """The digests that were written of a shard's files, by table; empty if there are none."""
         file = self.digests_of(shard)
         try:
-            with open_file(file) as opened:
-                return digests.read_lines(shard, opened.read(_LONGEST))
+            if file.parent.is_symlink():
+                raise OSError("it lies behind a link")
+            return digests.read_lines(shard, read_file(file, _LONGEST))
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError) as error:
@@ -306,8 +305,8 @@ class Store:
         for name in self._counts():
             source, _, by = name.partition(".")
             if by == counter:
-                with suppress(OSError), open_file(self.folder / _COUNTS / name) as file:
-                    counts[source] = file.read()
+                with suppress(OSError):
+                    counts[source] = read_file(self.folder / _COUNTS / name)
         return counts
 
     def _counts(self) -> list[str]:
@@ -473,13 +472,10 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Nobody else writes here meanwhile."""
-        import filelock
-
         try:
             self._make()
-            lock = filelock.FileLock(self.folder / _LOCK, timeout=0)
-            lock.acquire()
-        except filelock.Timeout:
+            lock = lock_file(self.folder / _LOCK, seconds=0)
+        except TimeoutError:
             raise UsageError(f"another run is writing into {str(self.folder)!r}") from None
         except (OSError, ValueError, NotImplementedError) as error:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None

@@ -193,6 +193,26 @@ def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> N
     assert probe("--log", "none.json").code == 2
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"input_tokens": -5},
+        {"output_tokens": -5},
+        {"input_tokens": 10**18},
+        {"output_tokens": 10**30},
+        {"input_tokens": 10**12, "input_tokens_cache_read": 10**12},
+    ],
+)
+def test_what_could_not_be_read_again_is_not_recorded(probe: Probe, counts: dict[str, int]) -> None:
+    samples = exported(probe)
+    good = evaluated(samples, finds(session()))
+    bad = json.loads(json.dumps(good))
+    bad["samples"][-1]["output"]["usage"] |= counts
+    assert probe(*log(bad)).code == 2
+    assert not Path("answers", "gpt-5-mini.jsonl").exists()
+    assert probe(*log(good)).code == 0
+
+
 def test_an_answer_that_is_recorded_is_not_overwritten(probe: Probe) -> None:
     samples = exported(probe)
     assert probe(*log(evaluated(samples, finds(session())))).code == 0
