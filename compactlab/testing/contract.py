@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
+from typing import get_args
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
@@ -22,7 +23,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.sizes import Unseen
-from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
+from compactlab.sim.replay.strategy import Lifetime, Pipeline, RuleName, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import check_class
@@ -194,7 +195,7 @@ def size(asked: Asked) -> Iterator[str]:
         yield f"{before} tokens became {after}"
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[RuleName, Rule] = {
     "input": input_unchanged,
     "notes": notes_are_json,
     "provenance": provenance,
@@ -205,7 +206,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-_NAMES = (*RULES, "survives", "repeatable", "future", "spec", "breaks")
+_NAMES = (*get_args(RuleName), "breaks")
 _ALL = ", ".join(_NAMES)
 
 

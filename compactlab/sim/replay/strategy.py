@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import check_fields
@@ -18,6 +18,13 @@ from compactlab.sim.replay.host import Host
 
 CAP = 4
 """What is reserved by default is at most one so manieth of a window that a run has narrowed."""
+
+
+RuleName = Literal[
+    "input", "notes", "provenance", "order", "pairs", "last user message", "size",
+    "survives", "repeatable", "future", "spec",
+]  # fmt: skip
+"""A rule of the contract: ``compactlab/testing/contract.py`` says what each demands."""
 
 
 class Lifetime(StrEnum):

@@ -103,7 +103,7 @@ class Exec(Strategy):
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
         """Rules of the contract that it says it breaks."""
-        return self.hello.breaks
+        return {str(rule): why for rule, why in self.hello.breaks.items()}
 
     @property
     def outside(self) -> str:

@@ -125,7 +125,10 @@ def _block(block: Any) -> Part:
 
 
 def _calls(message: dict[str, Any]) -> Iterator[Part]:
-    for call in message.get("tool_calls") or ():
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list | NoneType):
+        raise ValueError(f"answered a message whose tool_calls are {type(calls).__name__}")
+    for call in calls or ():
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict):
             raise ValueError("answered a call of a tool without a function")

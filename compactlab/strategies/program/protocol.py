@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from compactlab.sim.core.json import parse
 from compactlab.sim.core.message import Kind, Message, Part, PartType, Role, Source, Usage, encoded
 from compactlab.sim.core.view import Phase
-from compactlab.sim.replay.strategy import Act, Lifetime
+from compactlab.sim.replay.strategy import Act, Lifetime, RuleName
 
 VERSION = 1
 
@@ -145,7 +145,8 @@ class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
     ] = 0.0
     does: Annotated[tuple[Act, ...], Meta(description="For lists.")] = ()
     breaks: Annotated[
-        dict[str, str], Meta(description="Rules of the contract that it breaks, with the reason.")
+        dict[RuleName, str],
+        Meta(description="Rules of the contract that it breaks, with the reason."),
     ] = {}
 
 

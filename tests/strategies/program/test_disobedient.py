@@ -17,6 +17,7 @@ HELLOS = {
     "another version": "speaks version 7 of the protocol, and this is 1",
     "an unknown phase": "Invalid enum value 'never'",
     "no name": "missing required field `name`",
+    "an unknown rule": "Invalid enum value 'sizes'",
     "an answer for a hello": "wrote 'answer' where its hello was to come",
 }
 DEEDS = {
@@ -46,6 +47,7 @@ DEEDS = {
     "no text": "a new part without a text",
     "an unknown role": "a message of the role 'robot'",
     "an unknown block": "a block of the type 'hologram'",
+    "calls that are a number": "a message whose tool_calls are int",
     "a result of no call": "the result of a tool without the id of its call",
     "a turn too late": "an extra turn in after_call, between a call and its result",
     "hello again": "said hello twice",

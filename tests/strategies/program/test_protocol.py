@@ -8,9 +8,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.strategies.program import protocol
+from compactlab.strategies.program.plain import drafts
 from compactlab.strategies.program.protocol import (
     Answer,
     Begin,
@@ -88,3 +91,26 @@ def test_what_is_its_own_and_usual_is_left_out():
 def test_what_is_no_message_is_a_value_error(line):
     with pytest.raises(ValueError, match=r"."):
         read_line(line)
+
+
+WORDS = st.sampled_from([
+    "role", "content", "tool_calls", "tool_call_id", "function", "name", "arguments", "id", "type",
+    "text", "input", "tool_use", "tool_result", "tool_use_id", "thinking", "image", "is_error",
+    "user", "assistant", "tool",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
+)
+ROLES = st.sampled_from(["user", "assistant", "tool", "function", "system", "x"])
+
+
+@given(st.dictionaries(WORDS, ANYTHING, max_size=6), ROLES)
+@settings(max_examples=1000)
+def test_any_message_is_taken_or_what_is_wrong_with_it_is_said(message, role):
+    try:
+        made = list(drafts([{**message, "role": role}]))
+    except ValueError as error:
+        assert str(error).startswith("answered ")  # noqa: PT017
+    else:
+        assert all(isinstance(part.text, str) for draft in made for part in draft.parts)
