@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
@@ -62,11 +63,20 @@ class Endpoint:
     api
         The shape of its requests: OpenAI's chat completions or Anthropic's messages.
     base_url
-        Its address; "" for the provider's own.
+        Its address, with http or https; "" for the provider's own.
+
+    Raises
+    ------
+    UsageError
+        If the address is none that could be asked.
     """
 
     api: Api = "openai"
     base_url: str = ""
+
+    def __post_init__(self) -> None:
+        if self.base_url and not _is_address(self.base_url):
+            raise UsageError(f"base_url is an address with http or https, not {self.base_url!r}")
 
     @classmethod
     def of(cls, model: str, api: str = "", base_url: str = "") -> Endpoint:
@@ -179,6 +189,15 @@ class Endpoint:
         """What went wrong, in the endpoint's words; it may have repeated the key in them."""
         text = " ".join(str(error).replace(self._key, "[key]").split())
         return UnansweredError(Redactor().text(text)[:_SHOWN], paid=not refused)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        address = urlsplit(text)
+        # A port that is none is noticed when it is asked for.
+        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:
+        return False
 
 
 # By process, endpoint and key. Never closed: to make one reads all certificates, and a new

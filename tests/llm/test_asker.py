@@ -17,6 +17,7 @@ from compactlab.llm.endpoint import Endpoint, _clients
 from compactlab.llm.request import Request, Turn
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.isolation import isolated
+from tests.cli.conftest import called
 from tests.llm.server import Endpoint as Server
 from tests.llm.server import serving
 
@@ -242,6 +243,41 @@ def test_what_an_endpoint_counts_is_recorded_only_if_it_can_be_read_again(
     # What it cost nobody knows, so that it stays reserved.
     assert asker.spent == (0, 0.0)
     assert 0 < sum(json.loads((tmp_path / "pending.json").read_bytes()).values()) < 1
+
+
+NO_ADDRESSES = [
+    "file:///etc/passwd", "ftp://example.org", "javascript:alert(1)", "data:text/plain,x",
+    "example.org", "//example.org", "http:", "http://", "https:///v1", "http://h:port", "http://h:0",
+    "http://[::1", " ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", NO_ADDRESSES)
+def test_what_is_no_address_of_an_endpoint_is_refused_at_once(address: str) -> None:
+    with pytest.raises(UsageError):
+        Endpoint.of("m", base_url=address)
+    story = (
+        "--conversations",
+        "coding_agent(turns=2, tokens=2000)",
+        "--strategies",
+        "full_summary",
+    )
+    llm = f"llm(model='gpt-5-mini', base_url={address!r})"
+    asked = ("--answers", "answers", "--ask", "record")
+    assert called("run", *story, *asked, "--summarizer", llm).code == 2
+    probe = ("probe", story[1], *story[2:], "--reader", "gpt-5-mini", "--base-url", address)
+    assert called(*probe, *asked).code == 2
+    assert not Path("answers").exists()
+
+
+def test_any_host_may_be_asked() -> None:
+    for address in (
+        "http://127.0.0.1:8000/v1",
+        "https://h",
+        "HTTPS://H:443/x?y=z",
+        "http://[::1]:1",
+    ):
+        assert Endpoint.of("m", base_url=address).base_url == address
 
 
 # Keys and secrets.
