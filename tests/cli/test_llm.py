@@ -180,7 +180,7 @@ def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
     assert (ready.code, ready.out) == (0, before.out)
     assert (server.asked, [*tmp_path.iterdir()]) == ([], [])
     run(*dry[:-1], "--ask", "record", "-o", "one")
-    assert "would ask for nothing that is not recorded, in the 2 cells tried" in run(*dry).out
+    assert "would ask for nothing that is not recorded, in the 3 cells tried" in run(*dry).out
 
 
 def test_an_experiment_file_names_the_folder_and_cannot_ask(

@@ -160,7 +160,8 @@ def test_every_place_of_the_slider_is_a_replay(tuning: Locator) -> None:
     slider, output = tuning.get_by_role("slider"), tuning.locator("output")
     assert output.inner_text() == "trigger=85,000 (2 of 4 replayed)"  # the one to take
     assert "to take; cheapest with recovery" in tuning.inner_text()
-    assert '"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "118000"' in tuning.locator("pre").inner_text()
+    # Below 200,000 tokens Claude Code has no window to set, only a percentage.
+    assert '"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "48"' in tuning.locator("pre").inner_text()
     seen = []
     slider.press("Home")
     for _ in range(6):  # beyond the last there is nothing

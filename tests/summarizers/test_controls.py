@@ -128,7 +128,8 @@ def test_a_control_of_a_strategy_that_writes_nothing_is_replayed_but_once(
     monkeypatch.setattr(shard, "replay", counting)
     one("sliding_window(keep=20)")
     one("auto_compact")
-    assert sorted(replays.values()) == [1, 1 + len(SIDES)]
+    bounds = {"KeepAll", "KeepNone"}  # those of every run
+    assert sorted(n for name, n in replays.items() if name not in bounds) == [1, 1 + len(SIDES)]
 
 
 def test_without_controls_the_table_has_the_own_recall_alone() -> None:
