@@ -369,7 +369,8 @@ def test_a_browser_runs_and_fetches_nothing_of_it(
             for select in tab.query_selector_all("select"):
                 for option in select.query_selector_all("option")[:30]:
                     select.select_option(value=option.get_attribute("value"))
-            for button in tab.query_selector_all("th button")[:6]:
+            heads = [head for head in tab.query_selector_all("th button") if head.is_visible()]
+            for button in heads[:6]:
                 button.click()
             assert told == []
             assert asked == [page.as_uri()]

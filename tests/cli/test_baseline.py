@@ -99,7 +99,8 @@ def test_a_source_that_cannot_be_read_is_none_of_the_runs(cli, store, tmp_path):
     lost = Run("talk.jsonl", "", "", "", 0, 0, status="unreadable", error="no")
     told = results.runs[0]
     lost = replace(lost, source_key=told.source_key, condition=told.condition)
-    Results([*results.runs, lost], results.manifest).save(tmp_path / "lost")
+    runs = [*results.runs, lost]
+    Results(runs, results.manifest, bounds=results.bounds).save(tmp_path / "lost")
     done = cli("baseline", tmp_path / "lost", "-o", tmp_path / "b.json", "--allow-failed")
     assert done.code == 0
     assert ": 4 runs of 2 strategies" in done.out

@@ -281,7 +281,7 @@ def test_github_gets_annotations_and_the_step_its_summary(
 def test_secrets_in_names_are_hidden_if_told_and_runs_are_found_all_the_same(cli, store, tmp_path):
     results, mail = Results.load(store), "somebody@example.org"
     runs = [replace(run, conversation=f"{run.conversation} {mail}") for run in results.runs]
-    Results(runs, results.manifest).save(tmp_path / "out")
+    Results(runs, results.manifest, bounds=results.bounds).save(tmp_path / "out")
     kept, told = tmp_path / "baseline.json", tmp_path / "gate.json"
     for first, second in ((True, True), (False, True)):
         hide = ("--redact",) if first else ()
@@ -432,7 +432,8 @@ def test_a_strategy_with_other_settings_is_held_against_what_it_was(cli, store, 
     runs = [replace(r, strategy=second if r.strategy == first else r.strategy)
             for r in results.runs]  # fmt: skip
     folder = tmp_path / "changed"
-    Results(runs, results.manifest | {"strategies": names}).save(folder)
+    manifest = results.manifest | {"strategies": names}
+    Results(runs, manifest, bounds=results.bounds).save(folder)
     file = rules(tmp_path, '[rules]\ncost_usd = "+2%"\n')
     for more in ((), ("--rules", file)):
         done = cli("gate", folder, "--baseline", baseline, *more)

@@ -124,4 +124,4 @@ def test_a_transcript_that_cannot_be_read_costs_no_earlier_results(compactlab, b
     assert done.code == 2
     assert f"{broken}:3: not JSON" in done.err
     assert files(out) == before
-    assert "nothing to run: 1 cell is there" in compactlab("run", *SMALL, "--out", out).out
+    assert "nothing to run: 2 cells are there" in compactlab("run", *SMALL, "--out", out).out

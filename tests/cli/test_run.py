@@ -12,7 +12,7 @@ from compactlab.sim.experiment.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "lags", "messages", "views"}
-FILES = {".counts", ".lock", "manifest.json", "report.html"}
+FILES = {".counts", ".lock", "digests", "manifest.json", "report.html"}
 
 
 @pytest.fixture

@@ -38,7 +38,8 @@ KINDS: dict[str, Any] = {
 }
 # What the small judge below knows; a schema that says more would not be judged.
 SAID = {
-    *("type", "enum", "const", "minimum", "exclusiveMinimum", "pattern", "minLength", "items"),
+    *("type", "enum", "const", "minimum", "exclusiveMinimum", "maximum", "pattern", "minLength"),
+    *("items",),
     *("prefixItems", "minItems", "maxItems", "properties", "required", "additionalProperties"),
     *("anyOf", "allOf", "if", "then", "$ref", "$defs", "$schema", "title", "description"),
     "default",
@@ -72,8 +73,8 @@ def _size(schema: Any, value: Any) -> bool:
         return long_enough and bool(re.search(schema.get("pattern", ""), value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
-    infinite = -float("inf")
-    return value >= schema.get("minimum", infinite) and (
+    infinite = float("inf")
+    return schema.get("minimum", -infinite) <= value <= schema.get("maximum", infinite) and (
         "exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"]
     )
 
@@ -182,6 +183,7 @@ def test_a_field_has_its_default_and_the_values_that_it_may_have():
         {"colour": 1},
         {"seeds": 0},
         {"timeout": 0},
+        {"timeout": 1e12},
         {"dask": "localhost"},
         {"metrics": ["mone"]},
         {"strategies": []},

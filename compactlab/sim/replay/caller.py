@@ -23,11 +23,10 @@ from compactlab.sim.replay.client import SUGGESTION, Client
 from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.options import RECORDED, Options
-from compactlab.sim.replay.recorded_bill import output_of
 from compactlab.sim.replay.recovery import Actor
 from compactlab.sim.replay.session import Session, loses
 from compactlab.sim.replay.side_calls import Outbox, SideCalls
-from compactlab.sim.replay.sizes import spoken, unseen
+from compactlab.sim.replay.sizes import WHOLE, spoken, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import NOWHERE, Step
 
@@ -292,7 +291,10 @@ class Caller:
         return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:
-        """Tokens of an answer: those that the log bills, if its own models are replayed."""
+        """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
+        counted = self.host.count(answer)
         if self.as_recorded and answer.call is call and call.usage is not None:
-            return output_of(answer, call, lambda _: self.host.model.tokenizer)
-        return self.host.count(answer)
+            written = call.usage.output
+            text = self.host.model.tokenizer.message(answer)
+            return written if written >= WHOLE * text else max(counted, written)
+        return counted

@@ -144,7 +144,8 @@ def test_changes_lead_with_cost_and_recall_at_a_long_lag(
     after = changed(two(), recall_20k=0.7, amnesia_need=0.25)
     heads, _, row = WRITERS["table"](report(after, before)).splitlines()[1:]
     assert heads.split() == ["strategy", "USD", "recall", "≥20k", "also", "changed"]
-    assert row.split()[1:] == ["same", "90.0%", "→", "70.0%", "amnesia_need"]
+    told = ["same", "90.0%", "→", "70.0%", "(-20.0", "points)", "amnesia_need"]
+    assert row.split()[1:] == told
 
 
 @pytest.mark.parametrize(

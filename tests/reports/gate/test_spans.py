@@ -217,4 +217,5 @@ def test_what_could_have_been_seen_is_told_in_the_unit_of_the_figure(
     }[metric]  # fmt: skip
     # Student's t with 11 degrees of freedom: 2.2010 and 0.8755.
     least = (2.2010 + 0.8755) * spread / math.sqrt(12)
-    assert finding.span.detectable == pytest.approx(least, rel=1e-4)
+    # Of calls by the width of a bootstrap's interval, which is the same but for the draws.
+    assert finding.span.detectable == pytest.approx(least, rel=0.02)
