@@ -54,6 +54,14 @@ def test_a_constraint_is_a_name_and_a_version() -> None:
     assert lines == sorted(set(lines), key=str.lower)
 
 
+def test_every_page_installs_what_is_pinned() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines()]
+    shown = [line.split() for line in lines if re.match(r"\$? ?pip install .*\.$", line.strip())]
+    assert len(shown) >= 2
+    assert [line for line in shown if line[-3:] != ["-c", "constraints.txt", "."]] == []
+
+
 def test_all_that_is_installed_is_pinned(pyproject: dict[str, Any], pins: dict[str, str]) -> None:
     project = pyproject["project"]
     found: set[str] = set()

@@ -17,7 +17,7 @@ import click
 from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import redactor, say, shown
 from compactlab.cli.options import Count, own_models, redact, strict_option
-from compactlab.reports.render.text import clean
+from compactlab.reports.render.text import clean, counted
 from compactlab.sim.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 _MB = 1_000_000
 # Logs that the page lists, and files that are looked at for them, the newest first.
 _LISTED, _LOOKED_AT = 100, 2_000
-# How a shell says that a command ended by SIGTERM.
-_TERMINATED = 143
+# What ends it beside Ctrl-C, SIGHUP where the terminal is closed; and what a shell adds to each.
+_ENDING = [getattr(signal, n) for n in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, n)]
+_BY_SIGNAL = 128
 
 
 @click.command()
@@ -72,6 +73,7 @@ def serve(
     With --logs the page lists the newest logs of the clients that are here, and can ask for those
     alone, by their numbers.
     """  # noqa: D301
+    from compactlab.reports.serve.jobs import delete_left
     from compactlab.reports.serve.page import page
     from compactlab.reports.serve.server import Server
     from compactlab.reports.tune.settings import CLIENTS
@@ -88,6 +90,8 @@ def serve(
     except OSError as error:
         raise UsageError(f"cannot listen on port {port}: {error.strerror or error}") from None
     with _ending(server):
+        if left := delete_left():
+            say(f"deleted {counted(left, 'folder')} of servers that were killed", err=True)
         say("Ctrl-C ends it", err=True)
         say(f"open {server.guard.address}")
         sys.stdout.flush()
@@ -150,16 +154,22 @@ def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
 def _ending(server: Server) -> Iterator[None]:
     """However it ends, end the work and delete what it has of the transcript."""
 
-    def terminate(*_: Any) -> NoReturn:
-        sys.exit(_TERMINATED)
+    def terminate(number: int, _: Any) -> NoReturn:
+        sys.exit(_BY_SIGNAL + number)
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    # What is ignored stays so: of SIGHUP, nohup wants that.
+    heard = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
+    before = [signal.signal(each, terminate) for each in heard]
     try:
         yield
     except KeyboardInterrupt:
         say("stopped", err=True)
         sys.exit(STOPPED)
     finally:
+        heard, before = [*heard, signal.SIGINT], [*before, signal.getsignal(signal.SIGINT)]
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)  # once is enough
         server.server_close()
         server.stop()
-        signal.signal(signal.SIGTERM, before)
+        for each, earlier in zip(heard, before, strict=True):
+            signal.signal(each, earlier)

@@ -10,7 +10,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -58,8 +60,16 @@ def session(path: Path) -> Path:
 class Serving:
     """The command in a process of its own, with a folder for what is temporary."""
 
-    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, ignored: Sequence[int] = (), **variables: str
+    ) -> None:
         self.folder = folder
+
+        def listen() -> None:
+            # Whoever runs the tests in the background has some of these ignored.
+            for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+                signal.signal(sign, signal.SIG_IGN if sign in ignored else signal.SIG_DFL)
+
         environment = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(folder), **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "compactlab", "serve", "--jobs", "1", *options],
@@ -67,6 +77,7 @@ class Serving:
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
+            preexec_fn=listen,  # noqa: PLW1509  # which no thread waits for
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -88,10 +99,10 @@ class Serving:
 def serving(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
     started: list[Serving] = []
 
-    def start(*options: str, **variables: str) -> Serving:
+    def start(*options: str, **more: Any) -> Serving:
         folder = tmp_path / "temporary"
-        folder.mkdir()
-        started.append(Serving(folder, *options, **variables))
+        folder.mkdir(exist_ok=True)
+        started.append(Serving(folder, *options, **more))
         return started[-1]
 
     yield start
@@ -105,12 +116,78 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
 
 @pytest.mark.parametrize(
     ("sign", "code", "last"),
-    [(signal.SIGINT, 130, "stopped"), (signal.SIGTERM, 143, "Ctrl-C ends it")],
+    [
+        (signal.SIGINT, 130, "stopped"),
+        (signal.SIGTERM, 143, "Ctrl-C ends it"),
+        (signal.SIGHUP, 129, "Ctrl-C ends it"),
+        (signal.SIGQUIT, 131, "Ctrl-C ends it"),
+    ],
 )
 def test_it_ends_cleanly(serving: Callable[..., Serving], sign: int, code: int, last: str) -> None:
     found, said = serving().end(sign)
     assert found == code
     assert said.splitlines()[-1] == last
+
+
+def running(server: Serving) -> bool:
+    with urlopen(f"{server.address}status") as answer:
+        return bool(json.load(answer)["running"])
+
+
+def uploading(server: Serving) -> socket.socket:
+    """A transcript of which the server has a part, and waits for the rest."""
+    address = urlsplit(server.address)
+    sender = socket.create_connection((address.hostname, address.port))
+    head = (
+        f"POST {address.path}transcript HTTP/1.1\r\nHost: {address.netloc}\r\n"
+        f"Origin: http://{address.netloc}\r\nContent-Type: application/octet-stream\r\n"
+        "Content-Length: 1000\r\n\r\n"
+    )
+    before = {*server.folder.glob("*/transcript")}
+    sender.sendall(head.encode() + b"a secret")
+    while {*server.folder.glob("*/transcript")} == before:
+        assert server.process.poll() is None
+    assert running(server)
+    return sender
+
+
+@pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_however_it_ends_nothing_stays(serving: Callable[..., Serving], sign: str) -> None:
+    server = serving()
+    with uploading(server):
+        server.end(getattr(signal, sign))
+    assert server.left == []
+
+
+def test_what_a_killed_server_left_is_deleted_by_the_next(
+    serving: Callable[..., Serving], tmp_path: Path
+) -> None:
+    killed, living = serving(), serving()
+    with uploading(killed):
+        killed.end(signal.SIGKILL)
+    (dead,) = killed.left
+    with uploading(living):
+        (alive,) = {*living.left} - {dead}
+        kept = {alive, "compactlab-serve-link", "compactlab-serve-earlier", "others"}
+        for name in ("compactlab-serve-earlier", "others"):
+            (living.folder / name).mkdir()
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / ".lock").touch()
+        (living.folder / "compactlab-serve-link").symlink_to(outside)
+        third = serving()
+        urlopen(third.address).close()  # it answers when it has begun
+        assert {*third.left} == kept
+        assert (outside / ".lock").exists()
+
+
+def test_a_closed_terminal_does_not_end_what_nohup_has_started(
+    serving: Callable[..., Serving],
+) -> None:
+    server = serving(ignored=[signal.SIGHUP])
+    server.process.send_signal(signal.SIGHUP)
+    urlopen(server.address).close()
+    assert server.end() == (130, "Ctrl-C ends it\nstopped\n")
 
 
 def test_every_start_has_another_secret(serving: Callable[..., Serving]) -> None:

@@ -7,7 +7,9 @@ of it is deleted when the work has ended, however it ends.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -15,10 +17,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import IO, Any, Literal
 
 from compactlab.reports.render.text import clean
+from compactlab.sim.core.files import lock_file
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 TRANSCRIPT = "transcript"
@@ -27,6 +30,7 @@ _START = (
     "import os; from compactlab.sim.core.isolation import die_with; die_with(os.getppid()); "
     "from compactlab.__main__ import main; main()"
 )
+_PREFIX, _LOCK = "compactlab-serve-", ".lock"
 # Lines that a command has said last, which tell why it failed; and their characters.
 _LINES, _LONG = 12, 400
 
@@ -49,6 +53,38 @@ class Step:
     title: str
     words: Callable[[Path, Path, str], Sequence[str]]
     page: str
+
+
+class JobFolder(TemporaryDirectory[str]):
+    """The folder of a job. It is locked as long as the server lives, however that ends."""
+
+    def __init__(self) -> None:
+        super().__init__(prefix=_PREFIX)
+        self._lock = lock_file(Path(self.name, _LOCK), seconds=0)
+
+    def cleanup(self) -> None:
+        """Delete it."""
+        self._lock.release()
+        super().cleanup()
+
+
+def delete_left() -> int:
+    """Delete the folders of this user's servers that were killed, and count them."""
+    deleted = 0
+    for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        # One of an earlier version has no lock, and may be in use.
+        with suppress(OSError):
+            if _is_own(folder) and (folder / _LOCK).is_file():
+                lock_file(folder / _LOCK, seconds=0).release()
+                shutil.rmtree(folder)
+                deleted += 1
+    return deleted
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is a folder of this user's, and no link to one."""
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == getattr(os, "getuid", int)()
 
 
 class Progress:
@@ -82,7 +118,7 @@ class Job:
     def __init__(
         self,
         steps: Sequence[Step],
-        folder: TemporaryDirectory[str],
+        folder: JobFolder,
         chosen: str,
         log: Path | None = None,
     ) -> None:

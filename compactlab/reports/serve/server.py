@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import parse_qs
 
 from compactlab.reports.render.text import json_without_commands
 from compactlab.reports.serve.guards import ADDRESS, Guard, Refusal
-from compactlab.reports.serve.jobs import TRANSCRIPT, Job, Step
+from compactlab.reports.serve.jobs import TRANSCRIPT, Job, JobFolder, Step
 
 # Seconds for which a connection may be silent, and bytes that are read in one go.
 _PATIENCE, _CHUNK = 30, 1 << 20
@@ -27,6 +28,7 @@ _NOTHING = Refusal(HTTPStatus.NOT_FOUND, "there is nothing of this name")
 _NO_TOKEN = Refusal(
     HTTPStatus.FORBIDDEN, "open the whole address that compactlab serve has printed"
 )
+_BROKEN = Refusal(HTTPStatus.BAD_REQUEST, "the file broke off, or was stopped")
 _BUSY = Refusal(HTTPStatus.CONFLICT, "another transcript is being worked on: stop that first")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -37,6 +39,24 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
 }
+
+
+class Upload:
+    """A transcript that comes in, which may take as long as its sender wants."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self.ended = False
+        self._end, self._over = end, threading.Event()
+
+    def end(self) -> None:
+        """Read no more of it, and wait until what there is of it is deleted."""
+        self.ended = True
+        self._end()
+        self._over.wait()
+
+    def over(self) -> None:
+        """Nothing is there any more, or a job has it."""
+        self._over.set()
 
 
 class Server(ThreadingHTTPServer):
@@ -75,6 +95,7 @@ class Server(ThreadingHTTPServer):
         self.logs = tuple(logs)
         self.guard = Guard(self.server_address[1], secrets.token_urlsafe(32), limit)
         self.job: Job | None = None
+        self._upload: Upload | None = None
         self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -83,20 +104,26 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def take(
-        self, read: Callable[[Path], bool], chosen: str, log: Path | None = None
+        self,
+        read: Callable[[Upload, Path], bool],
+        chosen: str,
+        log: Path | None = None,
+        end: Callable[[], None] = lambda: None,
     ) -> bool | None:
         """Begin with a transcript that is read into a file; None while another one is worked on.
 
-        False if it broke off. ``log`` is worked on instead, if it is named.
+        False if it broke off, as it does soon after ``end`` was called. ``log`` is worked on
+        instead, if it is named.
         """
         if not self._lock.acquire(blocking=False):
             return None
         try:
             if self.job is not None and self.job.running:
                 return None
-            folder = TemporaryDirectory(prefix="compactlab-serve-")
+            self._upload = upload = Upload(end)
+            folder = JobFolder()
             try:
-                whole = read(Path(folder.name) / TRANSCRIPT)
+                whole = read(upload, Path(folder.name) / TRANSCRIPT) and not upload.ended
             except OSError:
                 folder.cleanup()
                 raise
@@ -107,12 +134,23 @@ class Server(ThreadingHTTPServer):
             self.job.start()
             return True
         finally:
+            if self._upload is not None:
+                self._upload.over()
+            self._upload = None
             self._lock.release()
 
     def stop(self) -> None:
-        """End the job, and delete what it has of the transcript."""
+        """End the upload or the job, and delete what there is of the transcript."""
+        if (upload := self._upload) is not None:
+            upload.end()
         if self.job is not None:
             self.job.stop()
+
+    def data(self) -> Mapping[str, Any]:
+        """How far all is: something runs while a transcript comes in."""
+        if self._upload is not None:
+            return {**_IDLE, "running": True}
+        return self.job.data() if self.job else _IDLE
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -131,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         if name == "":
             self._answer(HTTPStatus.OK, self.server.page, _HTML)
         elif name == "status":
-            self._json(job.data() if job else _IDLE)
+            self._json(self.server.data())
         elif job is not None and (page := job.page(name)):
             self._answer(HTTPStatus.OK, page, _HTML)
         else:
@@ -149,12 +187,12 @@ class _Handler(BaseHTTPRequestHandler):
             if isinstance(length, Refusal):
                 self._refuse(length)
             else:
-                self._take(partial(self._read, length))
+                self._take(partial(self._read, length), end=self._hang_up)
         elif name == "log":
             self._take_log()
         elif name == "stop":
             self.server.stop()
-            self._json(self.server.job.data() if self.server.job else _IDLE)
+            self._json(self.server.data())
         else:
             self._refuse(_NOTHING)
 
@@ -176,30 +214,43 @@ class _Handler(BaseHTTPRequestHandler):
         if not (number.isascii() and number.isdigit() and len(number) < 9):
             number = str(len(logs))
         if int(number) < len(logs):
-            self._take(lambda _: True, logs[int(number)])
+            self._take(lambda *_: True, logs[int(number)])
         else:
             self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no log of that number"))
 
     def _given(self) -> dict[str, list[str]]:
         return parse_qs(self.path.partition("?")[2])
 
-    def _take(self, read: Callable[[Path], bool], log: Path | None = None) -> None:
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RD)
+
+    def _take(
+        self,
+        read: Callable[[Upload, Path], bool],
+        log: Path | None = None,
+        end: Callable[[], None] = lambda: None,
+    ) -> None:
         (chosen,) = self._given().get("strategy", [self.server.choices[0]])[:1]
         if chosen not in self.server.choices:
             self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "there is no such strategy to choose"))
             return
-        taken = self.server.take(read, chosen, log)
+        taken = self.server.take(read, chosen, log, end)
         if taken is None:
             self._refuse(_BUSY)
         elif not taken:
-            self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "the file broke off"))
+            self._refuse(_BROKEN)
         else:
-            self._json(self.server.job.data() if self.server.job else _IDLE)
+            self._json(self.server.data())
 
-    def _read(self, length: int, path: Path) -> bool:
+    def _read(self, length: int, upload: Upload, path: Path) -> bool:
         """Read the body into a file that nobody else on this machine can read."""
         with path.open("xb") as file:
-            while length and (piece := self.rfile.read(min(length, _CHUNK))):
+            while length and not upload.ended:
+                # What is there, and not all that is to come: whoever stops it is waiting.
+                piece = self.rfile.read1(min(length, _CHUNK))
+                if not piece:
+                    break
                 file.write(piece)
                 length -= len(piece)
         return not length

@@ -83,6 +83,7 @@ const serve = (place) => {
     results.replaceChildren();
     list.replaceChildren();
     lock(true);
+    stop.hidden = false;
     turn += 1;
     told.textContent = `Reading ${name} ...`;
     try {

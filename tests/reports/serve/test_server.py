@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from email.message import Message
@@ -143,6 +144,10 @@ def test_another_page_cannot_send_anything(server: Server, name: str, origin: st
         ({"Transfer_Encoding": "chunked"}, 411),
         ({"Content_Length": str(LIMIT + 1)}, 413),
         ({"Content_Length": "9" * 40}, 413),
+        ({"Content_Length": "9" * 5_000}, 413),
+        ({"Content_Length": "0" * 5_000}, 400),
+        ({"Content_Length": "\u00b2"}, 411),
+        ({"Content_Length": "1_0"}, 411),
         ({"Content_Length": "0"}, 400),
     ],
 )
@@ -214,11 +219,35 @@ def test_one_at_a_time_and_it_can_be_stopped(
     assert ask(server, "POST", "stop").json()["running"] is False
 
 
+@pytest.mark.parametrize("sent", [b"", b"half", b"x" * 300])
+def test_an_upload_without_an_end_is_stopped(
+    sent: bytes, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=60) as sender:
+        host = f"127.0.0.1:{server.guard.port}"
+        sender.sendall(
+            f"POST /{server.guard.token}/transcript HTTP/1.1\r\nHost: {host}\r\n"
+            f"Origin: http://{host}\r\nContent-Type: {BINARY}\r\n"
+            "Content-Length: 500\r\n\r\n".encode()
+            + sent
+        )
+        while not ask(server, "GET", "status").json()["running"]:
+            pass
+        assert ask(server, "POST", "transcript", b"{}").status == 409
+        assert ask(server, "POST", "stop").json() == {"running": False, "steps": []}
+        assert [*tmp_path.iterdir()] == []
+        assert sender.recv(100).startswith(b"HTTP/1.0 400 ")
+    assert ask(server, "POST", "transcript", b"garbage").status == 200
+    assert server.job is not None
+    server.job.wait()
+
+
 def test_a_file_that_breaks_off_leaves_nothing(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert not server.take(lambda path: path.write_bytes(b"half") == 9, "codex")
+    assert not server.take(lambda _, path: path.write_bytes(b"half") == 9, "codex")
     assert [*tmp_path.iterdir()] == []
     assert server.job is None
 
