@@ -30,4 +30,5 @@ def test_five_frames_lie_between_the_command_and_the_loop(
     what = ("--conversations", "coding_agent(turns=1, tokens=2000)", "--strategies", "keep_all")
     done = compactlab("run", *what, "--jobs", 1, "--out", tmp_path / "out")
     assert done.code == 0, done.said
-    assert ways == [["run", "fill", "do", "run_one", "replay"]]
+    # Of the strategy that is named, and of the other bound.
+    assert ways == [["run", "fill", "do", "run_one", "replay"]] * 2
