@@ -279,6 +279,8 @@ class Store:
         """The digest of a file as it is."""
         try:
             with open_file(self.path(table, shard)) as file:
+                if os.fstat(file.fileno()).st_size > _LARGEST:
+                    raise OSError(f"it has more than {_LARGEST:,} bytes")
                 return digests.digest_of_file(file)
         except OSError as error:
             raise self._damaged(table, shard, error) from None
