@@ -43,7 +43,7 @@ def test_bm25s_finds_what_has_the_rarer_word_first() -> None:
 
 
 def test_click_names_the_option_that_was_meant() -> None:
-    assert "did you mean" in called("run", "--strategy", "keep_all", TALK).err.lower()
+    assert "did you mean" in called("run", "--summariser", "keep_all", TALK).err.lower()
 
 
 def test_cloudpickle_and_joblib_have_two_workers_find_what_one_does() -> None:
