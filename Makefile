@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs real-model validate simulations calibration clean docs picture bench-goals profile recorded results site
+.PHONY: help demo test snapshots test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs real-model validate simulations calibration clean docs picture bench-goals profile recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,12 @@ test: $(READY) ## run the fast tests, on two cores
 
 test-slow: $(READY) ## run the tests that take their time, and all examples of the property tests
 	COMPACTLAB_EXAMPLES=all $(BIN)/pytest -m "slow or hypothesis" -n 2
+
+TESTS ?= tests
+snapshots: $(READY) ## write what TESTS, a folder or a file, print anew into their snapshots, and show the difference
+	COMPACTLAB_UPDATE_GOLDEN=1 $(BIN)/pytest -m "not slow" --inline-snapshot=create,fix -q $(TESTS) || true
+	$(BIN)/ruff format --quiet tests
+	git diff --stat -- tests && git diff -- tests
 
 # The lowest versions that pyproject.toml allows; what they need in turn is as new as can be.
 LOWEST := .lowest/venv/bin
