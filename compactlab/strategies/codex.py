@@ -155,7 +155,6 @@ class UserWords(Strategy):
     tools: bool = False
     reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {"last user message": "one that is longer than the budget is cut; codex-rs 0100b10"}
@@ -295,7 +294,6 @@ class EndpointCompaction(Strategy):
     others: Literal["local", "remote"] = "remote"
     reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -384,7 +382,6 @@ class Codex(Agent):
     trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
     reinject: bool = True
-    former = MappingProxyType({"limit": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

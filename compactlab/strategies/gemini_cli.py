@@ -302,7 +302,6 @@ class FractionSplit(Strategy):
     preserve: Annotated[float, above(0, below=1)] = 0.3
     output_budget: Annotated[int, at_least(0)] = 50_000
     verify: bool = True
-    former = MappingProxyType({"threshold": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -412,7 +411,6 @@ class GeminiCli(Agent):
     """
 
     trigger: Trigger = _TRIGGER
-    former = MappingProxyType({"threshold": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

@@ -226,7 +226,6 @@ class PairSafeWindow(Strategy):
     per_turn: Annotated[int, at_least(0)] = 0
     trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"compression_threshold": "trigger"})
 
     breaks = MappingProxyType(
         {
