@@ -31,8 +31,7 @@ class View(msgspec.Struct, frozen=True):
 
     def with_messages(self, messages: Iterable[Message]) -> View:
         """This view with other messages; itself, if they are the same ones."""
-        # Compiled, a class answers for all who are registered with its abstract one: lists, too.
-        if type(messages) is not Messages:
+        if not isinstance(messages, Messages):
             messages = Messages(messages)
         mine = self.messages
         if messages is mine or len(messages) == len(mine) == messages.shared(mine):

@@ -69,7 +69,7 @@ class Caller:
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
         self.client = Client(conversation.format, options.churn, chance)
-        # Read at every call, so found here once: options are no part of what is compiled.
+        # Read at every call, so found here once.
         self.churns = options.churn is not None
         self.asked = 0.0  # when the last call was made
         self.as_recorded = options.model == RECORDED
@@ -127,7 +127,6 @@ class Caller:
 
         In the closed loop those come first that get back what the agent has forgotten.
         """
-        # No generator: compiled, it would take a strategy's StopIteration for its own end.
         call, steps = answer.call or Call(), []
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
