@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, plain, remembered
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, unanswered

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from compactlab.sim.core.message import Message
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from tests.sim.drawn import sized, text
 
 Pair = tuple[Messages, list[Message]]
