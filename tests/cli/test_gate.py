@@ -93,15 +93,6 @@ def test_a_store_holds_against_its_own_baseline(cli, store, baseline, tmp_path):
     assert cli("gate", store, "--baseline", baseline, "--rules", file).code == 0
 
 
-def test_rules_by_names_of_before_are_read_with_a_note(cli, store, baseline, tmp_path):
-    file = rules(tmp_path, '[rules]\ncost_with_rework_usd = "+0%"\nfresh_append = "<= 1"\n')
-    done = cli("gate", store, "--baseline", baseline, "--rules", file)
-    assert "note: cost_with_rework_usd is called cost_with_recovery_usd now\n" in done.err
-    assert "note: fresh_append is called cache_miss_append now\n" in done.err
-    assert "cache_miss_append <= 1" in done.out
-    assert done.code != 0
-
-
 PLANTED = {
     "dearer": ('cost_usd = "+2%"', "cost_usd", lambda was: was * 1.019, lambda was: was * 1.021),
     "more forgetful": (
