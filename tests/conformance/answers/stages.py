@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.core.messages import Messages
@@ -71,8 +70,12 @@ def prune(case: Case) -> Any:
 
 
 def prunable(case: Case) -> Any:
-    match = case.input.get("match")
-    return may_prune(match if isinstance(match, Mapping) else {})(case.input["toolName"])
+    match = case.input["match"]
+    return may_prune(_names(match.get("allow")), _names(match.get("deny")))(case.input["toolName"])
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if name is not None] if isinstance(value, list) else []
 
 
 ANSWERS = [
