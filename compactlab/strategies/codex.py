@@ -167,7 +167,6 @@ class UserWords(Strategy):
         return defaults(self, "user_tokens")
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything but the user's words, if it is time."""
         limit = _limit(self.trigger, host, int(host.window * _LIMIT))
         if host.phase is not Phase.ON_OVERFLOW and known_tokens(view, host) < limit:
             return view
@@ -305,7 +304,6 @@ class EndpointCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything but the user's words, if it is time."""
         if self.others == "local" and host.model.provider != _OPENAI:
             return UserWords(self.trigger, reinject=self.reinject).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
@@ -387,7 +385,6 @@ class Codex(Agent):
     former = MappingProxyType({"limit": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         if self.route == "local":
             return (UserWords(self.trigger, reinject=self.reinject),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"

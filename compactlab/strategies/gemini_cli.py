@@ -303,7 +303,6 @@ class FractionSplit(Strategy):
         return "\n".join(line[:_READ_CHARS] for line in lines)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the older part, if it is time."""
         before = _prompt_tokens(view, host)
         end = _history(view.messages)
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
@@ -395,5 +394,4 @@ class GeminiCli(Agent):
     former = MappingProxyType({"threshold": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (FractionSplit(self.trigger),)

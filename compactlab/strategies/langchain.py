@@ -216,7 +216,6 @@ class TrimMessages(Strategy):
                 raise ValueError(f"{name} parameter is only valid with strategy='last'")
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave out what does not fit."""
         counters: dict[str, Weight] = {
             "model": host.weight, "approximate": approximates(host), "len": one,
         }  # fmt: skip
@@ -461,7 +460,6 @@ class RollingSummary(Strategy):
         return clauses(self.trigger)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
         messages, weight = view.messages, weight_of(host)
         reported = reported_tokens(host) or 0
         tokens = _scaled(messages, weight, reported)

@@ -108,7 +108,6 @@ class RecentEvents(Strategy):
         return MappingProxyType(_PARTS if self.mended else _PARTS | _TWICE)
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave the middle out."""
         recent_events = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
         return view.with_messages(recent_events)
 
@@ -145,7 +144,6 @@ class AmortizedForgetting(Strategy):
             )
 
     def compact(self, view: View, host: Host) -> View:
-        """Forget, if the history is too long."""
         messages = view.messages
         gone = forgotten(len(messages), self.keep_first, self.max_size)
         if not gone:
@@ -325,7 +323,6 @@ class ObservationMasking(Strategy):
             raise ValueError("polling, keep_tools and remove_tools are SWE-agent's alone")
 
     def compact(self, view: View, host: Host) -> View:
-        """Mask what has become old."""
         messages = view.messages
         if self.system == "openhands":
             masked = mask_window(messages, self.n)

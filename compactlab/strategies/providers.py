@@ -300,7 +300,6 @@ class ClearToolResults(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """What the API has cleared stays cleared; LangChain begins anew at every request."""
         return Lifetime.REQUEST if self.gate == "langchain" else Lifetime.SESSION
 
     @property
@@ -309,7 +308,6 @@ class ClearToolResults(Strategy):
         return _LARGER if self.gate == "langchain" else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
-        """Clear, if it is time."""
         excess = self._size(view, host) - self._most(host)
         if excess <= 0:
             return view
@@ -384,7 +382,6 @@ class ServerCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Put a block in the place of everything, if the request is large enough."""
         if host.count(view) <= max(LEAST, tokens_at(self.trigger, host, _COMPACTS)):
             return view
         most = host.model.max_output or _MAX_TOKENS

@@ -227,7 +227,6 @@ class MemoryFlush(Strategy):
         return self.profile != "internal"
 
     def compact(self, view: View, host: Host) -> View:
-        """Let the agent write, if it is time."""
         if self.profile == "hook" and REMINDER not in host.reminders:
             host.reminders.append(REMINDER)
         if self.profile != "full" or not self._due(view, host):

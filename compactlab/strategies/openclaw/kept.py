@@ -131,7 +131,6 @@ class RecencyBuffer(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with its old part replaced."""
         prepared = now.prepared
         old = prepared.history
         most = self.keep_messages if self.enabled else 0
@@ -295,7 +294,6 @@ class PreserveTurns(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with its old part replaced."""
         prepared = now.prepared
         old = [*prepared.history, *prepared.prefix]
         if not any(role_of(message) in _REAL for message in old):

@@ -263,7 +263,6 @@ class OffloadOutputs(Strategy):
             )
 
     def compact(self, view: View, host: Host) -> View:
-        """Put away what has come since the last time."""
         seen = host.notes.get("seen", "")
         if view.messages:
             host.notes["seen"] = view.messages[-1].id
@@ -324,7 +323,6 @@ class OffloadOutputs(Strategy):
         return msgspec.structs.replace(message, parts=(cut, *images))
 
     def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
-        """Deliver what was put away, or its beginning."""
         path, _, sha256 = handle.partition("#sha256=")
         reference = read_reference(
             {"outputRef": {"kind": "tool_result_payload", "path": path, "sha256": sha256}}

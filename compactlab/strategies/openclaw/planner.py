@@ -158,7 +158,6 @@ class TokenBudget(Mending):
     history_limit: Annotated[int, at_least(0)] = 0
 
     def compact(self, view: View, host: Host) -> View:
-        """Plan the history; the current prompt is no part of it."""
         messages = view.messages
         now = current_turn(messages)
         room = available(self, host.window, _static(view, messages[now:]))

@@ -277,7 +277,6 @@ class TtlPrune(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """One request, or the session."""
         return Lifetime.SESSION if self.sticky else Lifetime.REQUEST
 
     @property
@@ -289,7 +288,6 @@ class TtlPrune(Strategy):
         return _LONGER if trims_short or clears_short else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
-        """Prune, if it is time."""
         if host.phase is Phase.BEFORE_TURN:
             self._load(host)
             return view

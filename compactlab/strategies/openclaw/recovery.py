@@ -149,7 +149,6 @@ class ContextRecovery(Strategy):
     breaks = MappingProxyType({"size": "adds a block of what was said; pull request 3599"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Add the block in the turn after a compaction, to each of its calls."""
         if not host.compactions:
             return view
         if host.phase is Phase.BEFORE_TURN:

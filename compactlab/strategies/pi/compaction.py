@@ -118,7 +118,6 @@ class OnPi(Strategy):
         return raised_reserve(self.reserve_tokens, self.reserve_tokens_floor)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
         now = _occasion(view, host, self)
         return view if now is None else self.compacted(now, view, host)
 
@@ -261,7 +260,6 @@ class AutoCompact(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with a summary in the place of its old part."""
         scribe = Scribe(now.view, host, self.reserve, self.version, self.rides)
         summary = pi_summary(scribe, now.prepared)
         files = now.prepared.files.carried()
@@ -286,5 +284,4 @@ class Pi(Agent):
     trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (AutoCompact(reserve_tokens_floor=0, version=self.version, trigger=self.trigger),)
