@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.strategies.catalogue import LINE_UP, STRATEGIES, find_strategy
 from compactlab.testing.contract import Violation, check_strategy
 
 # A size in which a strategy does within the battery's windows what it declares to break, where
@@ -93,4 +93,4 @@ def test_it_keeps_the_contract_over_very_many(spec: str) -> None:
 def test_every_strategy_is_in_the_line_up() -> None:
     named = {type(part) for spec in LINE_UP for part in find_strategy(spec).parts}
     whole = {type(find_strategy(spec)) for spec in LINE_UP}
-    assert set(strategies().values()) <= named | whole
+    assert set(STRATEGIES.built_in.values()) <= named | whole
