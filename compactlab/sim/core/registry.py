@@ -9,7 +9,7 @@ ones the first. What a package brings is loaded when somebody asks for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -22,7 +22,7 @@ from compactlab.sim.core.spec import FROZEN, build, parse_spec
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
+class Registry(Collection[str], Generic[T]):
     """All of a kind, by name.
 
     Parameters
@@ -47,11 +47,14 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind, self.what, self.built_in, self._check = kind, what, built_in, check
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self.built_in or name in self.installed()
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self.built_in, *self.installed()])
+
+    def __len__(self) -> int:
+        return len(self.built_in) + len(self.installed())
 
     def installed(self) -> dict[str, EntryPoint]:
         """What installed packages add."""
