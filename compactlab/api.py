@@ -386,8 +386,8 @@ class Plan:
             if isinstance(each, Conversation)
             for seed in range(self.seeds)
         ]
-        named = written_out(several(self.strategies, (Strategy, str)))
-        strategies = tuple(map(planned_strategy, named))
+        chosen = written_out(several(self.strategies, (Strategy, str)))
+        strategies = tuple(map(planned_strategy, chosen))
         check_specs(strategies)
         writers = answered_by(self.asker, summarizers_of(self.summarizer))
         forget()
