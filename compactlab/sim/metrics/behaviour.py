@@ -6,44 +6,12 @@ from collections.abc import Iterable
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.metric import OVER_CALLS, metric
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.sizes import BEFORE_THE_LOG
 
 
-def calls(data: RunData) -> int:
-    """Calls of the replay, without side calls."""
-    return len(data.trace.steps)
-
-
-def rewrites(data: RunData) -> int:
-    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
-
-    A rewind of the script is not a rewrite.
-    """
-    return sum(step.rewrite for step in data.trace.steps)
-
-
-def compactions(data: RunData) -> int:
-    """Calls whose prompt lacks content that had been sent.
-
-    A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
-    rewind of the script is not a compaction.
-    """
-    return sum(step.compaction for step in data.trace.steps)
-
-
-def overflows(data: RunData) -> int:
-    """Calls whose prompt exceeds the context window."""
-    return sum(step.overflow for step in data.trace.steps)
-
-
-def over_window(data: RunData) -> float | None:
-    """Share of the calls whose prompt exceeds the context window."""
-    total = len(data.trace.steps)
-    return overflows(data) / total if total else None
-
-
+@metric("tokens", "neither", OVER_CALLS)
 def tokens_added(data: RunData) -> int:
     """Prompt tokens that are not from the script: summaries, place-holders, blocks, notes.
 
@@ -91,16 +59,39 @@ def _of_script(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
     return _latest[0][1]
 
 
-METRICS = (
-    Metric("tokens", "neither", "prompt tokens that the strategy added", OVER_CALLS, OWN,
-           tokens_added),
-    Metric("calls", "neither", "requests of the script", "count", OWN, calls),
-    Metric("calls", "lower", "calls whose prompt is not the previous one plus new messages",
-           OVER_CALLS, OWN, rewrites),
-    Metric("calls", "neither", "calls whose prompt lacks content that had been sent", OVER_CALLS,
-           OWN, compactions),
-    Metric("calls", "lower", "calls whose prompt exceeds the context window", OVER_CALLS, OWN,
-           overflows),
-    Metric("share", "lower", "calls whose prompt exceeds the context window",
-           "overflows over calls", OWN, over_window),
-)  # fmt: skip
+@metric("calls", "neither", "count")
+def calls(data: RunData) -> int:
+    """Requests of the script: the calls of the replay, without side calls."""
+    return len(data.trace.steps)
+
+
+@metric("calls", "lower", OVER_CALLS)
+def rewrites(data: RunData) -> int:
+    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
+
+    A rewind of the script is not a rewrite.
+    """
+    return sum(step.rewrite for step in data.trace.steps)
+
+
+@metric("calls", "neither", OVER_CALLS)
+def compactions(data: RunData) -> int:
+    """Calls whose prompt lacks content that had been sent.
+
+    A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
+    rewind of the script is not a compaction.
+    """
+    return sum(step.compaction for step in data.trace.steps)
+
+
+@metric("calls", "lower", OVER_CALLS)
+def overflows(data: RunData) -> int:
+    """Calls whose prompt exceeds the context window."""
+    return sum(step.overflow for step in data.trace.steps)
+
+
+@metric("share", "lower", "overflows over calls", label="exceeds window")
+def over_window(data: RunData) -> float | None:
+    """Share of the calls whose prompt exceeds the context window."""
+    total = len(data.trace.steps)
+    return overflows(data) / total if total else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactlab.sim.core.blocks import blocks_of
@@ -12,7 +12,7 @@ from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.metrics.fact_timeline import fact_timeline
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 # Lags are counted in these steps: tokens from which on each step goes.
@@ -133,29 +133,30 @@ def recall(data: RunData) -> Recall:
     return Recall(needs, met)
 
 
-def _recall(lag: int) -> Callable[[RunData], float | None]:
-    def share(data: RunData) -> float | None:
-        needs, met = recall(data).beyond(lag)
-        return met / needs if needs else None
+@metric(
+    "share",
+    "higher",
+    "sum of needs met over sum of needs, of all calls",
+    "own, docs/metrics.md#recall-by-lag",
+    members=[
+        Member(
+            f"recall_{lag // 1000}k",
+            lag,
+            f"{lag:,}",
+            label=f"recall \N{GREATER-THAN OR EQUAL TO}{lag // 1000}k",
+        )
+        for lag in LONG
+    ],
+)
+def _recall(data: RunData, lag: int) -> float | None:
+    """Share of the needs at a lag of {} tokens or more that the prompt meets.
 
-    share.__name__ = share.__qualname__ = f"recall_{lag // 1000}k"
-    share.__doc__ = (
-        f"Share of the needs at a lag of {lag:,} tokens or more that the prompt meets.\n\n"
-        "A need is a fact and a call of the script that uses it, while the fact is due. Its lag is "
-        "the number of tokens of the log between the message that stated the fact last and the "
-        "call, as the model of the first call counts them. It depends on the script alone, so all "
-        "strategies meet the same needs at the same lags. A need is met if the fact is verbatim or "
-        "intact in the prompt. Strategies keep the last messages word for word, so needs at a "
-        "short lag are met by all of them, whatever their summaries say."
-    )
-    return share
-
-
-_OVER = "sum of needs met over sum of needs, of all calls"
-_SOURCE = "own, docs/metrics.md#recall-by-lag"
-
-METRICS = tuple(
-    Metric("share", "higher", f"fact recall: needs met at a lag of {lag:,} tokens or more",
-           _OVER, _SOURCE, _recall(lag))
-    for lag in LONG
-)  # fmt: skip
+    A need is a fact and a call of the script that uses it, while the fact is due. Its lag is the
+    number of tokens of the log between the message that stated the fact last and the call, as the
+    model of the first call counts them. It depends on the script alone, so all strategies meet the
+    same needs at the same lags. A need is met if the fact is verbatim or intact in the prompt.
+    Strategies keep the last messages word for word, so needs at a short lag are met by all of them,
+    whatever their summaries say.
+    """
+    needs, met = recall(data).beyond(lag)
+    return met / needs if needs else None
