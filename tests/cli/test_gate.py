@@ -9,9 +9,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from junitparser import JUnitXml
 
 import compactlab
 from compactlab.reports.gate.baseline import GATED
@@ -155,8 +155,8 @@ def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tm
     options = [word for form, file in files.items() for word in (f"--{form}", file)]
     dear = planted(cost_usd=lambda was: was * 2)
     assert cli("gate", dear, "--baseline", baseline, *options).code == 1
-    [suite] = list(JUnitXml.fromfile(str(files["junit"])))
-    assert (suite.failures, suite.errors) == (1, 0)
+    [suite] = ElementTree.parse(files["junit"]).getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
     assert (
         files["markdown"]
         .read_text("utf-8")
@@ -174,8 +174,8 @@ def test_what_an_earlier_gate_wrote_does_not_stay_where_this_one_cannot_judge(
     done = cli("gate", tmp_path / "none", "--baseline", baseline, "--junit", file)
     assert done.code == 2
     assert "no store of results" in done.err
-    [suite] = list(JUnitXml.fromfile(str(file)))
-    assert (suite.tests, suite.errors) == (1, 1)
+    [suite] = ElementTree.parse(file).getroot()
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
 def test_a_file_that_cannot_be_written_is_told(cli, store, baseline, tmp_path):
