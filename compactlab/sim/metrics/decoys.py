@@ -125,8 +125,9 @@ def decoys_found(data: RunData) -> float | None:
 def amnesia_corrected(data: RunData) -> float | None:
     """Amnesia (mean over types) corrected for chance.
 
-    That is 1 - R* with R* = (R - c) / (1 - c), where R is 1 - ``amnesia`` and c ``decoys_found``.
-    It has a value where c is above 0.5 %; below, no correction is needed.
+    ``amnesia / (1 - decoys_found)``, at most 1. That is 1 - R* with R* = (R - c) / (1 - c), where R
+    is 1 - ``amnesia`` and c ``decoys_found``. It has a value where c is above 0.5 %; below, no
+    correction is needed.
     """
     chance, forgotten = decoys_found(data), amnesia(data)
     if chance is None or forgotten is None or not CORRECTED < chance < 1:

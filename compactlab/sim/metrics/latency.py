@@ -24,10 +24,10 @@ _PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim
 def ttft_proxy_p50(data: RunData) -> float | None:
     """Seconds of prefill that half of the calls stay within: a proxy.
 
-    A proxy for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations for
-    T new tokens after C read ones, at half of the peak rate of eight H100, with N = 70 billion, L =
-    80, d = 8192. Tokens that are read cost only the attention of new tokens to them. Side calls
-    that a user waits for are not included.
+    Simulated, for the time to the first token: (2 N T + 4 L d (C T + T²/2)) operations for T new
+    tokens after C read ones, at half of the peak rate of eight H100, with N = 70 billion, L = 80, d
+    = 8192. Tokens that are read cost only the attention of new tokens to them. Side calls that a
+    user waits for are not included.
     """
     return _percentile(data, 0.50)
 

@@ -158,7 +158,7 @@ _AGES = (
     members=_AGES,
 )
 def _aged(data: RunData, span: _Span) -> float | None:
-    """Share of due facts stated {} ago that the prompt does not hold, as the mean over types.
+    """Share of due facts stated {} ago that the prompt does not hold (mean over types).
 
     A fact's age at a call is measured in tokens of the log after the message that stated it last,
     as the model of the first call counts them; in turns of the user, of which the turn that stated

@@ -241,8 +241,9 @@ def compactions_by_rereads(data: RunData) -> float | None:
 def compactions_by_recovery(data: RunData) -> float | None:
     """Share of the compactions that re-reads have caused, in the closed loop, at best.
 
-    That is, content that was fetched again, found in memory or stated again by the user, whichever
-    compaction had dropped it.
+    As ``compactions_by_rereads``, but what the agent recovers counts as re-read, too: content that
+    was fetched again, found in memory or stated again by the user, whichever compaction had dropped
+    it.
     """
     return None if data.best is None else _by_rereads(data.best)
 
