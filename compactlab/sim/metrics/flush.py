@@ -127,7 +127,7 @@ def _flushed(data: RunData) -> list[bool]:
     members=[Member(f"flush_{topic}", kinds, words) for topic, (words, kinds) in TOPICS.items()],
 )
 def _reached(data: RunData, kinds: tuple[FactType, ...]) -> float | None:
-    """Share of {} that memory holds at a compaction after a flush.
+    """Share of {} in memory when a compaction followed a flush.
 
     Facts of those types that are due at the first call of the script after a compaction with a
     flush in its cycle; the share that a note in memory holds by then, verbatim or intact. All such
