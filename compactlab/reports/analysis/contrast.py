@@ -25,7 +25,7 @@ from compactlab.reports.analysis.sample import (
     Sample,
     mean_of,
 )
-from compactlab.reports.analysis.tests import (
+from compactlab.reports.analysis.significance import (
     benjamini_hochberg,
     holm,
     no_less,

@@ -12,7 +12,7 @@ from compactlab.reports.analysis.contrast import (
     Contrast,
     contrasts,
 )
-from compactlab.reports.analysis.tests import conversations_needed
+from compactlab.reports.analysis.significance import conversations_needed
 from compactlab.reports.page.figures import STRATEGY, row_of
 from compactlab.reports.render.document import (
     Block,

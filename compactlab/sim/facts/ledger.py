@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
 from compactlab.sim.facts.occurrences import anchors, normal, path_ends
@@ -321,18 +322,9 @@ class Ledger:
         )
 
 
-_latest: list[Ledger] = []
-
-
+@keep_latest
 def ledger_of(conversation: Conversation) -> Ledger:
     """The ledger of a conversation; that of the last one asked for is kept."""
-    # Its own messages tell which of a prompt are untouched: those of an equal one are others.
-    if not _latest or _latest[0].conversation is not conversation:
-        _latest[:] = [_made(conversation)]
-    return _latest[0]
-
-
-def _made(conversation: Conversation) -> Ledger:
     declared = bool(conversation.facts)
     facts, uses = (conversation.facts, conversation.needs) if declared else inferred(conversation)
     number = {fact.id: place for place, fact in enumerate(facts)}

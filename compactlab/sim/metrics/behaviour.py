@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, metric
 from compactlab.sim.metrics.run_data import RunData
@@ -47,16 +48,11 @@ def tokens_added(data: RunData) -> int:
     return total
 
 
-_latest: list[tuple[Conversation, tuple[frozenset[int], frozenset[int]]]] = []
-
-
+@keep_latest
 def _of_script(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
-    """The messages and the parts of a script, by identity; those of the last one are kept."""
-    if not _latest or _latest[0][0] is not script:
-        messages = frozenset(map(id, script.messages))
-        parts = frozenset(id(part) for message in script.messages for part in message.parts)
-        _latest[:] = [(script, (messages, parts | frozenset(map(id, script.system))))]
-    return _latest[0][1]
+    """The messages and the parts of a script, by identity."""
+    parts = {id(part) for message in script.messages for part in message.parts}
+    return frozenset(map(id, script.messages)), frozenset({*parts, *map(id, script.system)})
 
 
 @metric("calls", "neither", "count")

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Messages
 from compactlab.sim.metrics.drift import Context, Lexicon, terms_of
@@ -57,7 +58,7 @@ class _Missing(NamedTuple):
 @shared
 def _missing(data: RunData) -> _Missing:
     requests = pending = 0
-    due = _due_in(data.conversation)
+    due = _due(data.conversation)
     original = set(map(id, data.conversation.messages))
     standing: dict[str, int] = {}
     for step, gone, come, *_ in data.changes:
@@ -93,17 +94,7 @@ class _Path(NamedTuple):
     since: tuple[Message, ...] = ()
 
 
-_latest: dict[str, dict[str, _Due]] = {}
-
-
-def _due_in(conversation: Conversation) -> dict[str, _Due]:
-    """What the calls of a conversation are to answer; the last one asked for is remembered."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = _due(conversation)
-    return _latest[conversation.digest]
-
-
+@keep_latest
 def _due(conversation: Conversation) -> dict[str, _Due]:
     """Of each call of a script, by the id of its answer, what it is to answer."""
     due: dict[str, _Due] = {}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.view import without
 from compactlab.sim.facts.needs import identifiers
@@ -218,15 +219,10 @@ def _text_of(part: Part) -> str:
     return "" if part.type == "thinking" else part.text
 
 
-_latest: dict[str, Terms] = {}
-
-
+@keep_latest
 def terms_of(conversation: Conversation) -> Terms:
     """The terms of a conversation; those of the last one asked for are kept."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = Terms(conversation)
-    return _latest[conversation.digest]
+    return Terms(conversation)
 
 
 class Context:

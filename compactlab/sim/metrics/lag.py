@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
@@ -35,6 +36,7 @@ class _Path:
         return _Path(self.now, dict(self.stated))
 
 
+@keep_latest
 def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
     """Tell the lag of each need of a script, by the id of the answer that needs it.
 
@@ -70,24 +72,6 @@ def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
     yield from sorted(steps.items())
 
 
-class _Latest:
-    """The lags of the last script that was asked for, for all its replays."""
-
-    def __init__(self) -> None:
-        self._key: tuple[str, Tokenizer] | None = None
-        self._lags: dict[str, Steps] = {}
-
-    def get(self, ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
-        """The lags of a script, by the tokens of a tokenizer."""
-        key = ledger.conversation.digest, tokenizer
-        if key != self._key:
-            self._key, self._lags = key, lags(ledger, tokenizer)
-        return self._lags
-
-
-_latest = _Latest()
-
-
 def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
     """The lag of a need, as the lower end of its step; None if the call does not need the fact.
 
@@ -102,7 +86,7 @@ def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int 
     fact
         Number of the fact in the ledger.
     """
-    steps = _latest.get(ledger, tokenizer).get(answer, {})
+    steps = lags(ledger, tokenizer).get(answer, {})
     return next((LAGS[place] for place, facts in steps.items() if facts >> fact & 1), None)
 
 
@@ -123,7 +107,7 @@ class Recall:
 def recall(data: RunData) -> Recall:
     """Count a replay's needs by lag, without those whose fact's state is unknown."""
     timeline = fact_timeline(data)
-    by_answer = _latest.get(timeline.ledger, timeline.tokenizer)
+    by_answer = lags(timeline.ledger, timeline.tokenizer)
     needs, met = [0] * len(LAGS), [0] * len(LAGS)
     for step, states in zip(timeline.steps, timeline.states, strict=True):
         for place, facts in by_answer[step.answer].items():

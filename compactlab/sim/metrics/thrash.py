@@ -13,6 +13,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.reads import looked_at
 from compactlab.sim.metrics.metric import metric
@@ -133,16 +134,11 @@ def _key(result: Part, script: Conversation) -> _Key:
     return (file,) if file else (name, arguments, result.text)
 
 
-_latest: list[tuple[Conversation, Mapping[str, tuple[str, str, str]]]] = []
-
-
+@keep_latest
 def _calls(script: Conversation) -> Mapping[str, tuple[str, str, str]]:
-    """Of each call of a tool its name, its arguments and its file; of the last script, kept."""
-    if not _latest or _latest[0][0] is not script:
-        parts = (part for message in script.messages for part in message.parts)
-        calls = (part for part in parts if part.type == "tool_call")
-        _latest[:] = [(script, {p.call_id: (p.name, p.text, looked_at(p)) for p in calls})]
-    return _latest[0][1]
+    """Of each call of a tool its name, its arguments and its file."""
+    parts = (part for message in script.messages for part in message.parts)
+    return {p.call_id: (p.name, p.text, looked_at(p)) for p in parts if p.type == "tool_call"}
 
 
 # How often and how soon.
