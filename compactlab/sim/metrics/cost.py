@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.metrics.metric import ENDLESS, OVER_CALLS, OVER_REQUESTS, SIGNED, metric
-from compactlab.sim.metrics.run_data import RunData, above_input
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recorded_bill import billed, priced
 
@@ -200,7 +200,7 @@ def dead_writes_usd(data: RunData) -> float:
     The cost above the plain input price, because the tokens would have been sent in any case.
     """
     both = zip(data.requests, data.dead, strict=True)
-    return math.fsum(above_input(data, request, dead) for request, dead in both)
+    return math.fsum(data.above_input(request, dead) for request, dead in both)
 
 
 @metric("USD", "lower", "sum over compactions", _LOST, limits=SIGNED)

@@ -88,8 +88,6 @@ def _drifts(data: RunData) -> list[_Drift]:
 
 def _padded(was: Numbers, now: Numbers) -> Numbers:
     """Counts from before the lexicon grew."""
-    import numpy as np
-
     return np.concatenate([was, np.zeros(len(now) - len(was), dtype=np.int64)])
 
 
@@ -128,8 +126,6 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 # The words of messages, numbered once for a conversation and all its replays.
-#
-# Imported in the functions that use it: numpy takes its time to load.
 
 Numbers = NDArray[np.int64]
 NOTHING: Numbers = np.zeros(0, dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics.fact_timeline import ROUNDS, Age, FactTimeline, fact_timeline, share
+from compactlab.sim.metrics.fact_timeline import Age, FactTimeline, fact_timeline, share
 from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
@@ -165,21 +165,6 @@ def lives(timeline: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
 def _life(created: int, seen: int, *, died: bool) -> Life:
     # A rewind may have turned the clock back to before it was born, and it have been said again.
     return Life(max(0, seen - created), died)
-
-
-@shared
-def occupancy_by_round(data: RunData) -> list[dict[str, float | None]]:
-    """Of facts stated 0, 1, 2, ... compactions ago: which share is in which state, up to five.
-
-    What is recovered comes back to life, which survival cannot show, and this can.
-    """
-    timeline = fact_timeline(data)
-    rows = []
-    for low, high in zip((0, *ROUNDS), ROUNDS, strict=False):
-        aged = zip(timeline.due, timeline.rounds.between(low, high), strict=True)
-        due = [facts & among for facts, among in aged]
-        rows.append({s: share((getattr(e, s) for e in timeline.states), due) for s in STATES})
-    return rows
 
 
 # How many compactions and tokens facts survive.
