@@ -13,11 +13,22 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.refused import REFUSED, refusal
 from compactlab.sim.core.errors import InputError
-from tests.scenarios.spoken import FILES, NOON, text, write
-from tests.scenarios.test_mutations import STORIES
+from tests.corpus.stories import records_of
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]
+
+NOON = "2026-01-01T12:00:00.000Z"
+FILES, STORIES = records_of("words"), records_of("anything")
+
+
+def text(words: str) -> Record:
+    return {"type": "text", "text": words}
+
+
+def write(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
 
 
 def claimed(path: Path) -> list[str]:
