@@ -75,17 +75,9 @@ _FILES = ("base64", "url", "file")  # sources of documents that are no texts
 # What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
 # what only the client is told.
 _WORDLESS = {
-    "audio",
-    "computer_screenshot",
-    "container_upload",
-    "encrypted_content",
-    "fallback",
-    "file",
-    "input_audio",
-    "input_file",
-    "redacted_thinking",
-    "video_url",
-}
+    "audio", "computer_screenshot", "container_upload", "encrypted_content", "fallback", "file",
+    "input_audio", "input_file", "redacted_thinking", "video_url",
+}  # fmt: skip
 
 
 class Block(msgspec.Struct):

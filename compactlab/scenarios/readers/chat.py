@@ -47,34 +47,15 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _SAYING = ("content", "refusal", "tool_calls", "function_call", *_THOUGHTS)
 # By what other formats call the same: a message that has such a key is not one of ours.
 _FOREIGN = {
-    *(key.replace("_", "") for key in _SAYING),
-    "arguments",
-    "args",
-    "audio",
-    "blocks",
-    "body",
-    "contents",
-    "input",
-    "message",
-    "output",
-    "parts",
-    "response",
-    "result",
-    "text",
-    "toolresults",
+    *(key.replace("_", "") for key in _SAYING), "arguments", "args", "audio", "blocks", "body",
+    "contents", "input", "message", "output", "parts", "response", "result", "text", "toolresults",
     "value",
-}
+}  # fmt: skip
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 # What stands around messages and is read, or is a setting.
 _AROUND = (
-    "system",
-    "tools",
-    "tool_choice",
-    "thinking",
-    "reasoning",
-    "output_config",
-    "output_format",
-)
+    "system", "tools", "tool_choice", "thinking", "reasoning", "output_config", "output_format",
+)  # fmt: skip
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 

@@ -45,87 +45,26 @@ _READ = {*_SAID, "system"}
 _HANGING = {*_READ, "progress"}  # the lines of the tree
 # What the client keeps for itself: titles, queues, files, links. The texts of a queue stand again
 # where they were sent.
-_BOOKKEEPING = frozenset(
-    {
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "ai-title",
-        "artifact-autoreact-ledger",
-        "artifact-comment-monitor",
-        "atis-latch",
-        "attribution-snapshot",
-        "bridge-session",
-        "continued-in",
-        "cost-state",
-        "custom-title",
-        "ended",
-        "ended-by-model",
-        "failed",
-        "file-history-delta",
-        "file-history-snapshot",
-        "frame-link",
-        "history-suppression",
-        "isolation-latch",
-        "last-prompt",
-        "launched",
-        "marble-origami-snapshot",
-        "mode",
-        "observer-ref",
-        "permission-mode",
-        "pr-link",
-        "queue-operation",
-        "relocated",
-        "result",
-        "speculation-accept",
-        "started",
-        "summary",
-        "tag",
-        "task-summary",
-        "worktree-state",
-    }
-)
+_BOOKKEEPING = frozenset({
+    "agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger",
+    "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
+    "continued-in", "cost-state", "custom-title", "ended", "ended-by-model", "failed",
+    "file-history-delta", "file-history-snapshot", "frame-link", "history-suppression",
+    "isolation-latch", "last-prompt", "launched", "marble-origami-snapshot", "mode",
+    "observer-ref", "permission-mode", "pr-link", "queue-operation", "relocated", "result",
+    "speculation-accept", "started", "summary", "tag", "task-summary", "worktree-state",
+})  # fmt: skip
 # Notes of the client: shown to the user, and never sent, but for those that are read.
-_NOTES = frozenset(
-    {
-        "agents_killed",
-        "api_error",
-        "api_refusal",
-        "away_summary",
-        "bridge_status",
-        "code_change_published",
-        "compact_boundary",
-        "end_session",
-        "error",
-        "file_snapshot",
-        "generate_session_title",
-        "hook_progress",
-        "hook_response",
-        "hook_started",
-        "informational",
-        "init",
-        "local_command",
-        "memory_saved",
-        "microcompact_boundary",
-        "model_refusal_fallback",
-        "model_refusal_no_fallback",
-        "permission_retry",
-        "post_turn_summary",
-        "scheduled_task_fire",
-        "session_start",
-        "snip_boundary",
-        "snip_marker",
-        "status",
-        "stop_hook_summary",
-        "task_notification",
-        "task_progress",
-        "task_started",
-        "task_updated",
-        "thinking",
-        "turn_duration",
-        "vcs_state_changed",
-    }
-)
+_NOTES = frozenset({
+    "agents_killed", "api_error", "api_refusal", "away_summary", "bridge_status",
+    "code_change_published", "compact_boundary", "end_session", "error", "file_snapshot",
+    "generate_session_title", "hook_progress", "hook_response", "hook_started", "informational",
+    "init", "local_command", "memory_saved", "microcompact_boundary", "model_refusal_fallback",
+    "model_refusal_no_fallback", "permission_retry", "post_turn_summary", "scheduled_task_fire",
+    "session_start", "snip_boundary", "snip_marker", "status", "stop_hook_summary",
+    "task_notification", "task_progress", "task_started", "task_updated", "thinking",
+    "turn_duration", "vcs_state_changed",
+})  # fmt: skip
 # Names of what edits the context; of an unknown one nobody knows what the model saw after it.
 _EDITS = re.compile(
     "boundary|collaps|compact|context.?edit|origami|prune|replacement|reset|snip|tombstone"
@@ -135,35 +74,14 @@ _NOTHING = (b"null", b"false")
 _MOST_LABELS = 1_000
 _EDITING = ("replacesSpan",)  # fields that do the same
 # Fields of lines and of messages that say nothing of their own, though their names sound so.
-_KNOWN = frozenset(
-    {
-        "attachment",
-        "attributionMcpTool",
-        "batchToolUses",
-        "content",
-        "contextUsage",
-        "context_management",
-        "data",
-        "hostClassifierContext",
-        "input_transformations",
-        "mcpMeta",
-        "message",
-        "microcompactMetadata",
-        "planContent",
-        "promptSource",
-        "rendered",
-        "renderedInHumanTurn",
-        "serverClassifierContext",
-        "summarizeMetadata",
-        "thinkingMetadata",
-        "toolUseMetadata",
-        "toolUseResult",
-        "tool_use_meta",
-        "usageLimitNote",
-        "wireIngestContext",
-        "wireToolInputs",
-    }
-)
+_KNOWN = frozenset({
+    "attachment", "attributionMcpTool", "batchToolUses", "content", "contextUsage",
+    "context_management", "data", "hostClassifierContext", "input_transformations", "mcpMeta",
+    "message", "microcompactMetadata", "planContent", "promptSource", "rendered",
+    "renderedInHumanTurn", "serverClassifierContext", "summarizeMetadata", "thinkingMetadata",
+    "toolUseMetadata", "toolUseResult", "tool_use_meta", "usageLimitNote", "wireIngestContext",
+    "wireToolInputs",
+})  # fmt: skip
 
 
 def sniff(first: list[Any]) -> bool:

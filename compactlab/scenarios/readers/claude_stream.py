@@ -31,21 +31,11 @@ NAME = "claude-stream-json"
 
 _SPOKEN = ("user", "assistant")
 # What is printed for whoever watches, and says nothing that the model is told.
-_SHOWN = frozenset(
-    {
-        "auth_status",
-        "control_cancel_request",
-        "control_request",
-        "control_response",
-        "keep_alive",
-        "prompt_suggestion",
-        "rate_limit_event",
-        "streamlined_text",
-        "streamlined_tool_use_summary",
-        "tool_progress",
-        "tool_use_summary",
-    }
-)
+_SHOWN = frozenset({
+    "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
+    "prompt_suggestion", "rate_limit_event", "streamlined_text", "streamlined_tool_use_summary",
+    "tool_progress", "tool_use_summary",
+})  # fmt: skip
 _KNOWN = frozenset({"message", "tool_use_meta", "tool_use_result", "wire_tool_inputs"})
 _BOUNDARY = "compact_boundary"
 _CHARACTERS_PER_TOKEN = 4

@@ -144,13 +144,9 @@ class Line(Node, rename="camel"):
 
 # What the client writes into the user's place: nobody typed it.
 _LOCAL = (
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-input>",
-    "<bash-stdout>",
+    "<local-command-", "<command-name>", "<command-message>", "<bash-input>", "<bash-stdout>",
     "<bash-stderr>",
-)
+)  # fmt: skip
 _BROKEN_OFF = "[Request interrupted by user"
 _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
 _THINKING_CLEARED = "clear_thinking"  # the edit of a context that takes older thoughts alone

@@ -47,16 +47,8 @@ READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 # list of providers second-hand (docs/formats.md).
 _WHOLE_ROO, _WHOLE_KILO = 1761955200.0, 1762905600.0  # 2025-11-01, 2025-11-12
 _WHOLE_AT_CLINE = (
-    "doubao",
-    "fireworks",
-    "hicap",
-    "litellm",
-    "lmstudio",
-    "openai",
-    "qwen",
-    "xai",
-    "zai",
-)
+    "doubao", "fireworks", "hicap", "litellm", "lmstudio", "openai", "qwen", "xai", "zai",
+)  # fmt: skip
 
 
 @dataclass

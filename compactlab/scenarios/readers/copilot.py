@@ -27,18 +27,10 @@ NAME = "copilot"
 # Groups of events that tell the model nothing that another event does not tell.
 _LEFT_OUT = ("session.", "hook.", "permission.", "subagent.", "command.", "commands.", "mcp.")
 _QUIET = {
-    "abort",
-    "assistant.idle",
-    "assistant.intent",
-    "assistant.turn_end",
-    "assistant.turn_start",
-    "model_call.failure",
-    "skill.invoked",
-    "tool.execution_partial_result",
-    "tool.execution_progress",
-    "tool.execution_start",
-    "tool.user_requested",
-}
+    "abort", "assistant.idle", "assistant.intent", "assistant.turn_end", "assistant.turn_start",
+    "model_call.failure", "skill.invoked", "tool.execution_partial_result",
+    "tool.execution_progress", "tool.execution_start", "tool.user_requested",
+}  # fmt: skip
 _SUMMARIZED = "session.compaction_complete"
 _REWOUND = "session.snapshot_rewind"
 _SHUTDOWN = "session.shutdown"
@@ -46,13 +38,9 @@ _STATE = {
     *("session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND, _SHUTDOWN)
 }
 _TOLD = {
-    "assistant.message",
-    "assistant.reasoning",
-    "system.message",
-    "system.notification",
-    "tool.execution_complete",
-    "user.message",
-}
+    "assistant.message", "assistant.reasoning", "system.message", "system.notification",
+    "tool.execution_complete", "user.message",
+}  # fmt: skip
 _STARTS = ("session.start", "session.resume")
 # Fields of messages that say something; what is encrypted has no words, and an intention is for
 # the user.

@@ -28,12 +28,9 @@ _ANSWERS = {"gemini", "model"}
 _TOLD_TO_THE_USER = {"info", "error", "warning"}
 # What the client writes into the user's place: nobody typed it.
 _NOT_TYPED = (
-    "<session_context>",
-    "<state_snapshot>",
-    "I ran the following shell command:",
-    "System: Please continue.",
-    "This is the Gemini CLI. We are setting up the context",
-)
+    "<session_context>", "<state_snapshot>", "I ran the following shell command:",
+    "System: Please continue.", "This is the Gemini CLI. We are setting up the context",
+)  # fmt: skip
 # Where a message says something; what is displayed is for the user.
 _SAYING = {"content", "parts", "displayContent", "thoughts", "toolCalls"}
 _ROLES = {"user": "user", "model": "gemini", "gemini": "gemini"}

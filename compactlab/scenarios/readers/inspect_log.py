@@ -42,16 +42,9 @@ _READ = ("source", "metadata", "function", "error", "view", "internal")
 # Fields of a model event and of a sample that are read here, or that no model reads.
 _EVENT = ("call", "input", "input_refs", "output", "tools", "tool_choice", "traceback_ansi")
 _SAMPLE = (
-    "attachments",
-    "events",
-    "events_data",
-    "input",
-    "messages",
-    "output",
-    "scores",
-    "store",
+    "attachments", "events", "events_data", "input", "messages", "output", "scores", "store",
     "target",
-)
+)  # fmt: skip
 
 
 def sniff(first: list[Any]) -> bool:

@@ -94,17 +94,9 @@ _LEFT_OUT = {"metadata", "mcp.tools_discovered", "context.undone"}  # the last t
 # An unknown record of the context with such a name changes it without any words.
 _EDITS = re.compile(r"splice|rewind|revert|restore|truncat|edit|remove|replace|undo|drop")
 _LEFT_OUT_ALL = (
-    "goal.",
-    "permission.",
-    "plan_mode.",
-    "plugin.",
-    "runtime.",
-    "swarm_mode.",
-    "task.",
-    "token_counting.",
-    "tools.",
-    "turn.",
-)
+    "goal.", "permission.", "plan_mode.", "plugin.", "runtime.", "swarm_mode.", "task.",
+    "token_counting.", "tools.", "turn.",
+)  # fmt: skip
 _KNOWN = {
     "config.update": {"systemPrompt", "modelAlias", "subagentNames"},
     "profile.bind": {"systemPrompt", "modelAlias", "activeToolNames", "subagentNames"},

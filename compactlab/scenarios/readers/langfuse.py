@@ -22,16 +22,8 @@ _TRACE: Shape = {"observations": list}
 _GENERATION, _EMBEDDING = "GENERATION", "EMBEDDING"
 # Observations that ask no model: what they say is said to a model in a generation, or to none.
 _SILENT = (
-    "AGENT",
-    "CHAIN",
-    "EMBEDDING",
-    "EVALUATOR",
-    "EVENT",
-    "GUARDRAIL",
-    "RETRIEVER",
-    "SPAN",
-    "TOOL",
-)
+    "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
+)  # fmt: skip
 _KNOWN = ("input", "inputUsage", "metadata", "output", "outputUsage", "promptName", "statusMessage")
 # What the counts are called, by what they mean; whatever else has "input" or "output" in its name
 # belongs there, as Langfuse itself adds it up (its page on token usage, 2026).

@@ -31,23 +31,13 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_wri
 # What is for the user or for the client itself.
 _UNSENT = ("null", "change_agent_state", "agent_state_changed", "condensation_request", "recall")
 _UNSENT_KINDS = (
-    "CondensationRequest",
-    "CondensationSummaryEvent",
-    "ConversationStateUpdateEvent",
-    "LLMCompletionLogEvent",
-    "PauseEvent",
-    "StreamingDeltaEvent",
-    "TokenEvent",
-)
+    "CondensationRequest", "CondensationSummaryEvent", "ConversationStateUpdateEvent",
+    "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
+)  # fmt: skip
 # Fields of an event that are read elsewhere, or that say nothing to the model.
 _SILENT = (
-    "extras",
-    "llm_metrics",
-    "tool_call_metadata",
-    "critic_result",
-    "action",
-    "security_risk",
-)
+    "extras", "llm_metrics", "tool_call_metadata", "critic_result", "action", "security_risk",
+)  # fmt: skip
 _SPOKEN = ("thought", "content")  # what an action says
 
 

@@ -36,11 +36,9 @@ _READ = (
     "gen_ai.usage.input_tokens.cached",
 )
 _WRITTEN = (
-    "gen_ai.usage.cache_write.input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens",
-    "gen_ai.usage.cache_creation_input_tokens",
-    "gen_ai.usage.input_tokens.cache_write",
-)
+    "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.input_tokens.cache_write",
+)  # fmt: skip
 _PROMPT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
 _WROTE = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
 _ROLES: dict[str, Role] = {
@@ -52,28 +50,14 @@ _ROLES: dict[str, Role] = {
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 # Lists and objects of a trace that have no spans in them.
 _UNHEARD = {
-    "attributes",
-    "entityRefs",
-    "events",
-    "links",
-    "resourceLogs",
-    "resourceMetrics",
-    "status",
-}
+    "attributes", "entityRefs", "events", "links", "resourceLogs", "resourceMetrics", "status",
+}  # fmt: skip
 _TELLING = {"attributes", "key", "scopeSpans", "spanId", "spans"}
 _MESSAGE = {"role", "parts", "content", "name", "finish_reason", "tool_calls", "tool_call_id"}
 _PART = {
-    "type",
-    "content",
-    "text",
-    "id",
-    "name",
-    "arguments",
-    "response",
-    "result",
-    "server_tool_call",
+    "type", "content", "text", "id", "name", "arguments", "response", "result", "server_tool_call",
     "server_tool_call_response",
-}
+}  # fmt: skip
 
 
 class _Attribute(msgspec.Struct):

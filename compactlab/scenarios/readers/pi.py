@@ -117,24 +117,12 @@ _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY = decoder(_Entry)
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {
-    "message",
-    "custom_message",
-    "compaction",
-    "branch_summary",
-    "context_edit",
-    "reset",
-    "usage",
-}
+    "message", "custom_message", "compaction", "branch_summary", "context_edit", "reset", "usage",
+}  # fmt: skip
 # Entries that say nothing to the model and cost nothing.
 _LEFT_OUT = {
-    "session",
-    "custom",
-    "model_change",
-    "thinking_level_change",
-    "label",
-    "session_info",
-    "leaf",
-}
+    "session", "custom", "model_change", "thinking_level_change", "label", "session_info", "leaf",
+}  # fmt: skip
 # Fields of entries and messages that clients write and models are not told.
 _UNTOLD = {
     *("__openclaw", "customType", "data", "details", "display", "fromHook", "fromId", "label"),

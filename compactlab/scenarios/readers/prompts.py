@@ -28,14 +28,9 @@ _ROLES = {
 }
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = (
-    "additional_kwargs",
-    "artifact",
-    "extra",
-    "invalid_tool_calls",
-    "response_metadata",
-    "tool_call_chunks",
-    "usage_metadata",
-)
+    "additional_kwargs", "artifact", "extra", "invalid_tool_calls", "response_metadata",
+    "tool_call_chunks", "usage_metadata",
+)  # fmt: skip
 
 
 class Prompts:

@@ -11,51 +11,15 @@ from compactlab.sim.core.errors import InputError
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
 # taken for a label, such as the name of a mode.
 _SAYING = (
-    "args",
-    "argument",
-    "body",
-    "call",
-    "content",
-    "definition",
-    "input",
-    "instruction",
-    "message",
-    "note",
-    "observation",
-    "output",
-    "part",
-    "prompt",
-    "reasoning",
-    "response",
-    "result",
-    "step",
-    "summary",
-    "text",
-    "think",
-    "thought",
-    "tool",
-    "trajector",
-    "value",
-    "words",
-)
+    "args", "argument", "body", "call", "content", "definition", "input", "instruction", "message",
+    "note", "observation", "output", "part", "prompt", "reasoning", "response", "result", "step",
+    "summary", "text", "think", "thought", "tool", "trajector", "value", "words",
+)  # fmt: skip
 # But for those that end like this: they tell of something and do not say it.
 _LABELS = (
-    "at",
-    "count",
-    "effort",
-    "hash",
-    "id",
-    "ids",
-    "keep",
-    "kind",
-    "level",
-    "mode",
-    "ms",
-    "name",
-    "path",
-    "status",
-    "type",
-)
+    "at", "count", "effort", "hash", "id", "ids", "keep", "kind", "level", "mode", "ms", "name",
+    "path", "status", "type",
+)  # fmt: skip
 
 
 # What stands under such a name is no text at all.
