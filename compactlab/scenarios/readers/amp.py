@@ -12,7 +12,7 @@ from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
-from compactlab.scenarios.readers.shapes import is_amp
+from compactlab.scenarios.readers.shapes import dict_of, is_amp, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -49,9 +49,9 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
     lines.pass_over_fields(thread, _THREAD, "a thread")
     script = Script()
-    trees = _dict(_dict(thread.get("env")).get("initial")).get("trees")
+    trees = dict_of(dict_of(thread.get("env")).get("initial")).get("trees")
     for tree in trees if isinstance(trees, list) else ():
-        script.locate(str(_dict(tree).get("uri") or "").removeprefix("file://") or None)
+        script.locate(str(dict_of(tree).get("uri") or "").removeprefix("file://") or None)
     ledger = [each for each in _ledger(thread) if isinstance(each, dict)]
     time = time_of(thread["created"])
     for message in thread["messages"]:
@@ -61,7 +61,7 @@ def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
             time = max(time, _sent(message))
             time = max(time, _take(script, message, ledger, time, lines))
     for entry in ledger:
-        if usage := _usage(_dict(entry.get("tokens")), _LEDGER):
+        if usage := _usage(dict_of(entry.get("tokens")), _LEDGER):
             purpose = str(entry.get("operationType") or "not in the messages")
             call = Call(str(entry.get("model") or ""), usage, id=str(entry.get("id") or ""))
             at = time_of(entry.get("timestamp"))
@@ -70,12 +70,12 @@ def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
 
 
 def _ledger(thread: dict[str, Any]) -> list[Any]:
-    events = _dict(thread.get("usageLedger")).get("events")
-    return events if isinstance(events, list) else []
+    events = dict_of(thread.get("usageLedger")).get("events")
+    return list_of(events)
 
 
 def _sent(message: dict[str, Any]) -> float:
-    return time_of(_dict(message.get("meta")).get("sentAt"))
+    return time_of(dict_of(message.get("meta")).get("sentAt"))
 
 
 def _take(
@@ -86,14 +86,14 @@ def _take(
     lines: jsonl.Lines,
 ) -> float:
     """Take a message, with its entry of the ledger; return when it was, as far as that tells."""
-    told = _dict(message.get("usage"))
+    told = dict_of(message.get("usage"))
     usage, call = _usage(told, _MESSAGE), Call(str(told.get("model") or ""))
     if message.get("role") == "assistant":
         entry = _entry(message, usage, ledger)
         if entry:
             ledger.remove(entry)
             time = time_of(entry.get("timestamp")) or time
-            usage = usage or _usage(_dict(entry.get("tokens")), _LEDGER)
+            usage = usage or _usage(dict_of(entry.get("tokens")), _LEDGER)
             model = call.model or str(entry.get("model") or "")
             call = Call(model, id=str(entry.get("id") or ""))
         call = msgspec.structs.replace(call, usage=usage)
@@ -112,7 +112,7 @@ def _entry(
     id = message.get("messageId")
     named = (each for each in ledger if id is not None and each.get("toMessageId") == id)
     same = (
-        each for each in ledger if usage and _usage(_dict(each.get("tokens")), _LEDGER) == usage
+        each for each in ledger if usage and _usage(dict_of(each.get("tokens")), _LEDGER) == usage
     )
     return next(named, None) or next(same, None)
 
@@ -130,7 +130,7 @@ def _block(block: Any) -> Any:
     run = block.get("run")
     if isinstance(run, str):
         return {**block, "tool_use_id": block.get("toolUseID"), "content": run}
-    run = _dict(run)
+    run = dict_of(run)
     told = block.get("content", run.get("result", run.get("error", run.get("reason", ""))))
     content = told if isinstance(told, str) or _is_blocks(told) else compact(told)
     failed = run.get("status") in ("error", "rejected-by-user")
@@ -139,11 +139,7 @@ def _block(block: Any) -> Any:
 
 
 def _is_blocks(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(_dict(b).get("type"), str) for b in value)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return isinstance(value, list) and all(isinstance(dict_of(b).get("type"), str) for b in value)
 
 
 FORMAT = Format(NAME, "threads of Amp (JSON)", sniff, read)

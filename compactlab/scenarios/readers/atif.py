@@ -28,6 +28,7 @@ from compactlab.scenarios.readers.script import (
     converted,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import dict_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -306,7 +307,7 @@ def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
             prompt += written
     written = min(written, prompt - cached)
     lifetimes = extra.get("cache_creation")
-    hour = _count(lifetimes if isinstance(lifetimes, dict) else {}, "ephemeral_1h_input_tokens")
+    hour = _count(dict_of(lifetimes), "ephemeral_1h_input_tokens")
     hour = min(hour, written)
     plain = prompt - cached - written
     return Usage(plain, cached, written - hour, hour, metrics.completion_tokens or 0)

@@ -20,7 +20,7 @@ from compactlab.scenarios.readers.blocks import as_summary, compact, owned
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
-from compactlab.scenarios.readers.shapes import is_task_history, is_task_screen
+from compactlab.scenarios.readers.shapes import dict_of, is_task_history, is_task_screen, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -113,9 +113,7 @@ def _script(first: Any, lines: jsonl.Lines) -> Script:
     for entry in usages if isinstance(usages, list) else ():
         if isinstance(entry, dict):
             task.models.append((time_of(entry.get("ts")), str(entry.get("model_id") or "")))
-    shown = [
-        each for each in (screen if isinstance(screen, list) else []) if isinstance(each, dict)
-    ]
+    shown = [each for each in (list_of(screen)) if isinstance(each, dict)]
     _take_screen(task, shown, lines)
     script = Script()
     reading = _Reading(script, task, messages, lines)
@@ -171,7 +169,7 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
     if not isinstance(told, dict):
         raise InputError("a request is told by an object")
     time = time_of(shown.get("ts"))
-    info = _dict(shown.get("modelInfo"))
+    info = dict_of(shown.get("modelInfo"))
     index = shown.get("conversationHistoryIndex")
     return _Asked(
         time,
@@ -259,14 +257,14 @@ class _Reading:
         if asked and asked.truncated:
             self._truncated(*asked.truncated, asked.time)
         time = time_of(message.get("ts")) or (asked.time if asked else 0.0)
-        info = _dict(message.get("modelInfo"))
+        info = dict_of(message.get("modelInfo"))
         model_id = str(info.get("modelId") or "") or (asked.model if asked else "")
         call = Call(model_id or self._model_at(time), asked.usage if asked else None)
         plain = as_anthropic(message)
         if message.get("role") == "assistant" and self._thoughts:
             content = plain.get("content")
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            plain["content"] = [*self._thoughts, *(blocks if isinstance(blocks, list) else [])]
+            plain["content"] = [*self._thoughts, *(list_of(blocks))]
             self._thoughts = []
         self._latest = call.model or self._latest
         self._taken[at] = chat.take(
@@ -400,11 +398,7 @@ _BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
 def _thoughts(item: dict[str, Any]) -> list[Any]:
     """What a model thought, where a history keeps it as an item of its own."""
     summary = item.get("summary")
-    texts = [
-        each.get("text")
-        for each in (summary if isinstance(summary, list) else [])
-        if isinstance(each, dict)
-    ]
+    texts = [each.get("text") for each in (list_of(summary)) if isinstance(each, dict)]
     told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
     return [{"type": "thinking", "thinking": told}]
 
@@ -414,10 +408,6 @@ def _text(message: dict[str, Any]) -> str:
     blocks = content if isinstance(content, list) else [{"text": content}]
     texts = (block.get("text") for block in blocks if isinstance(block, dict))
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 FORMAT = Format(

@@ -12,7 +12,7 @@ from compactlab.scenarios.readers.cline import READ, as_anthropic
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
-from compactlab.scenarios.readers.shapes import is_cline_session
+from compactlab.scenarios.readers.shapes import dict_of, is_cline_session
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -69,7 +69,7 @@ def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
     """What the file beside it tells of the session."""
     path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
     value = jsonl.load(path) if path != lines.path and path.is_file() else {}
-    return value if isinstance(value, dict) else {}
+    return dict_of(value)
 
 
 def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
@@ -77,7 +77,7 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
     if not isinstance(message, dict):
         raise InputError("a message is an object")
     metadata = message.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = dict_of(metadata)
     if metadata.get("displayOnly"):
         return model  # a note to the user
     time = time_of(message.get("ts"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from compactlab.scenarios.readers.database import Database, plain
+from compactlab.scenarios.readers.shapes import dict_of
 from compactlab.sim.core.conversation import SideRequest
 from compactlab.sim.core.message import Call, Usage
 
@@ -108,4 +109,4 @@ def _decoded(text: Any) -> Record:
         value = json.loads(text or "{}")
     except (ValueError, TypeError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return dict_of(value)

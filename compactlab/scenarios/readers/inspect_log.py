@@ -16,6 +16,7 @@ from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.counts import by_total, count
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
+from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.scenarios.readers.threads import (
     SYSTEM_ROLES,
     Known,
@@ -85,11 +86,11 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
     """The samples of a log, one by one where it is an archive, when it was begun, and the line."""
-    if "zip" not in _dict(jsonl.peek(lines.path)[0]):
+    if "zip" not in dict_of(jsonl.peek(lines.path)[0]):
         for number, log in jsonl.values(lines):
-            whole = _dict(log)
-            created = time_of(_dict(whole.get("eval")).get("created"))
-            yield from ((sample, created, number) for sample in _list(whole.get("samples")))
+            whole = dict_of(log)
+            created = time_of(dict_of(whole.get("eval")).get("created"))
+            yield from ((sample, created, number) for sample in list_of(whole.get("samples")))
         return
     with Archive(lines.path) as archive:
         names = [name for name in archive.names if name.startswith(_SAMPLES)]
@@ -100,8 +101,8 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
             )
             raise RefusedError(text, str(lines.path))
         header = next((name for name in _HEADERS if name in archive.names), "")
-        head = _dict(jsonl.decode(archive.read(header), _ANY)) if header else {}
-        created = time_of(_dict(head.get("eval")).get("created"))
+        head = dict_of(jsonl.decode(archive.read(header), _ANY)) if header else {}
+        created = time_of(dict_of(head.get("eval")).get("created"))
         for name in names:
             sample = None
             with lines.at(0):
@@ -116,8 +117,8 @@ class _Sample:
     def __init__(self, sample: dict[str, Any], started: float, lines: jsonl.Lines) -> None:
         self._sample, self._started, self._lines = sample, started, lines
         lines.pass_over_fields(sample, _SAMPLE, "a sample")
-        self._attachments = _dict(sample.get("attachments"))
-        self._pool = _list(_dict(sample.get("events_data")).get("messages"))
+        self._attachments = dict_of(sample.get("attachments"))
+        self._pool = list_of(dict_of(sample.get("events_data")).get("messages"))
         self._known = Known()
         self._said: dict[int, list[Said]] = {}  # what a message of the pool says
 
@@ -132,7 +133,7 @@ class _Sample:
 
     def _requests(self) -> Iterator[Request]:
         compacted: dict[str, Any] | None = None
-        for event in _list(self._sample.get("events")):
+        for event in list_of(self._sample.get("events")):
             kind = event.get("event") if isinstance(event, dict) else None
             if kind == "compaction":
                 compacted = event
@@ -149,8 +150,8 @@ class _Sample:
     def _request(self, event: dict[str, Any]) -> Request | None:
         lines = self._lines
         lines.pass_over_fields(event, _EVENT, "a model event")
-        output = _dict(event.get("output"))
-        choices = [each for each in _list(output.get("choices")) if isinstance(each, dict)]
+        output = dict_of(event.get("output"))
+        choices = [each for each in list_of(output.get("choices")) if isinstance(each, dict)]
         for other in (output, *choices[1:]) if not choices else choices[1:]:
             pass_over_rest(lines, self._resolved(other), [], ("completion",))
         if choices and not isinstance(choices[0].get("message"), dict):
@@ -163,7 +164,7 @@ class _Sample:
         if event.get("pending") or (not choices and usage is None):
             return None
         refs = event.get("input_refs")
-        asked = self._referred(refs) if isinstance(refs, list) else _list(event.get("input"))
+        asked = self._referred(refs) if isinstance(refs, list) else list_of(event.get("input"))
         model = str(output.get("model") or event.get("model") or "")
         call = Call(model, usage, thinking=_thinking(event))
         start = time_of(event.get("timestamp")) or self._started
@@ -221,8 +222,8 @@ class _Sample:
     def _plain(self, id: str) -> Conversation:
         """The messages of a sample without events: the usage of its last answer is known."""
         script = Script()
-        output = _dict(self._sample.get("output"))
-        messages = _list(self._sample.get("messages"))
+        output = dict_of(self._sample.get("output"))
+        messages = list_of(self._sample.get("messages"))
         for message in messages:
             with self._lines.at(0, message):
                 whole = self._resolved(message)
@@ -240,7 +241,7 @@ class _Sample:
 
     def _beside(self, calls: list[Call]) -> list[SideRequest]:
         """What a sample bills and no event tells: its totals less the calls that are there."""
-        usages = [usage_of(each) for each in _dict(self._sample.get("model_usage")).values()]
+        usages = [usage_of(each) for each in dict_of(self._sample.get("model_usage")).values()]
         totals = [usage for usage in usages if usage]
         told = [call.usage for call in calls if call.usage]
         names = Usage.__struct_fields__
@@ -251,7 +252,7 @@ class _Sample:
         ]
         if not totals or not any(left):
             return []
-        models = list(_dict(self._sample.get("model_usage")))
+        models = list(dict_of(self._sample.get("model_usage")))
         model = models[0] if len(models) == 1 else ""
         return [SideRequest("not in the events", Call(model, Usage(*left)), self._started)]
 
@@ -336,16 +337,8 @@ def _tools(tools: Any) -> Iterator[Part]:
 
 
 def _thinking(event: dict[str, Any]) -> str:
-    config = _dict(event.get("config"))
+    config = dict_of(event.get("config"))
     return str(config.get("reasoning_effort") or config.get("reasoning_tokens") or "")
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 FORMAT = Format(NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", sniff, read)

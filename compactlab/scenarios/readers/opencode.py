@@ -13,6 +13,7 @@ from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.shapes import dict_of
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -496,7 +497,7 @@ def _result(script: Script, piece: _Piece, time: float) -> Draft:
 def _model(message: _Message) -> str:
     if message.model_id:
         return message.model_id
-    model = message.model if isinstance(message.model, dict) else {}
+    model = dict_of(message.model)
     named = model.get("modelID")
     return named if isinstance(named, str) else ""
 

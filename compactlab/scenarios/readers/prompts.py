@@ -11,6 +11,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Script
+from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
 from compactlab.sim.core.message import Part, Role, verbatim
 
@@ -42,7 +43,7 @@ class Prompts:
 
     def asked(self, value: Any) -> tuple[list[Part], list[Said]]:
         """The system parts and the messages of a prompt."""
-        outside = value if isinstance(value, dict) else {}
+        outside = dict_of(value)
         system: list[Part] = []
         if tools := outside.get("tools"):
             system.append(verbatim(SYSTEM, "text", compact(tools), name="tools"))
@@ -112,7 +113,7 @@ def _message(value: Any, role: Role) -> dict[str, Any]:
         kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
         return _from_langchain({**value["kwargs"], "type": kind}, role)
     if "role" not in value and str(value.get("type", "")).lower() in _ROLES:
-        return _from_langchain({**value, **_dict(value.get("data"))}, role)
+        return _from_langchain({**value, **dict_of(value.get("data"))}, role)
     if "role" not in value:
         keys = [key for key in ("content", "text", "output") if isinstance(value.get(key), str)]
         # What is no message is told to the model, or by it, as it stands.
@@ -129,9 +130,9 @@ def _from_langchain(fields: dict[str, Any], role: Role) -> dict[str, Any]:
 
 def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
     """A message whose calls of tools stand where Chat Completions have them."""
-    calls = plain.get("tool_calls") or _dict(plain.get("additional_kwargs")).get("tool_calls")
+    calls = plain.get("tool_calls") or dict_of(plain.get("additional_kwargs")).get("tool_calls")
     content = plain.get("content")
-    inside = isinstance(content, list) and any(_dict(b).get("type") == "tool_use" for b in content)
+    inside = any(dict_of(block).get("type") == "tool_use" for block in list_of(content))
     plain.pop("tool_calls", None)
     if calls and not inside:
         plain["tool_calls"] = calls
@@ -145,7 +146,3 @@ def _called(call: dict[str, Any]) -> dict[str, Any]:
         return call
     function = {"name": call.get("name"), "arguments": compact(call.get("args"))}
     return {"id": call.get("id"), "function": function}
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

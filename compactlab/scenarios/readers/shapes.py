@@ -42,6 +42,26 @@ def of_type(*kinds: str) -> Callable[[Any], bool]:
     )
 
 
+def first_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
+    """A test of a file by its first value."""
+    return lambda first: own(first[0])
+
+
+def any_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
+    """A test of a file by its first values: one of them at least."""
+    return lambda first: any(map(own, first))
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The object that a value is; an empty one, if it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """The list that a value is; an empty one, if it is none."""
+    return value if isinstance(value, list) else []
+
+
 # Trajectories and sessions that keep messages as providers know them, and are no plain chats.
 
 _MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}
