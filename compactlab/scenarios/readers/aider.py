@@ -33,8 +33,7 @@ _ASKING = ("/architect", "/ask", "/code", "/context", "/help")  # those that ask
 _UNITS = {"k": 1_000, "M": 1_000_000}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return isinstance(first[0], str) and any(
         line.startswith(_HEAD) for line in first[0].splitlines()
     )
@@ -173,4 +172,4 @@ def _number(text: str) -> int:
         return 0
 
 
-FORMAT = Format(NAME, "aider's history of chats (Markdown)", sniff, read)
+FORMAT = Format(NAME, "aider's history of chats (Markdown)", _sniff, read)

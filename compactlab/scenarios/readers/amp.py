@@ -12,7 +12,7 @@ from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
-from compactlab.scenarios.readers.shapes import dict_of, is_amp, list_of
+from compactlab.scenarios.readers.shapes import dict_of, first_is, is_amp, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -25,11 +25,6 @@ _THREAD = ("messages", "toolStatus", "nextMessageId", "usageLedger", "env", "met
 # Of an entry of the ledger and of a message's usage, the same counts have other names.
 _LEDGER = ("input", "output", "cacheReadInputTokens", "cacheCreationInputTokens")
 _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return is_amp(first[0])
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -142,4 +137,4 @@ def _is_blocks(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(dict_of(b).get("type"), str) for b in value)
 
 
-FORMAT = Format(NAME, "threads of Amp (JSON)", sniff, read)
+FORMAT = Format(NAME, "threads of Amp (JSON)", first_is(is_amp), read)

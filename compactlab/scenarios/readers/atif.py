@@ -28,7 +28,7 @@ from compactlab.scenarios.readers.script import (
     converted,
     seconds,
 )
-from compactlab.scenarios.readers.shapes import dict_of
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -114,12 +114,9 @@ _KNOWN = {
 }
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict) or not isinstance(head.get("steps"), list):
-        return False
-    return str(head.get("schema_version")).startswith("ATIF-")
+def _is_own(head: dict[str, Any]) -> bool:
+    named = str(head.get("schema_version")).startswith("ATIF-")
+    return named and isinstance(head.get("steps"), list)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -320,4 +317,4 @@ def _count(extra: dict[str, Any], key: str) -> int:
         raise InputError(f"{key!r} is no count of tokens") from None
 
 
-FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", sniff, read)
+FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", first_is(_is_own), read)

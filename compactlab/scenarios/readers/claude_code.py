@@ -14,6 +14,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
 from compactlab.scenarios.readers.script import Format, Tree, decoder
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
@@ -30,8 +31,6 @@ class _Cost(msgspec.Struct, rename="camel"):
 
 _NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ANY = msgspec.json.Decoder(Any)
-_RECORD = msgspec.json.Decoder(dict[str, Any])
 # The lines that must hold something, and where; what is spoken has content there.
 _HOLDERS = {
     "user": "message",
@@ -82,11 +81,6 @@ _KNOWN = frozenset({
     "toolUseMetadata", "toolUseResult", "tool_use_meta", "usageLimitNote", "wireIngestContext",
     "wireToolInputs",
 })  # fmt: skip
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
 
 
 def _is_own(record: dict[str, Any]) -> bool:
@@ -191,7 +185,7 @@ class _File:
             return
         agent = (node.agent_id or "") if node.type in _EDITS_READ else ""
         thread = self._thread(agent)
-        record = jsonl.decode(data, _RECORD)
+        record = jsonl.decode(data, jsonl.OBJECT)
         if node.type == "content-replacement":
             thread.replace_results(record.get("replacements") or [])
         elif node.type == "marble-origami-commit":
@@ -207,7 +201,7 @@ class _File:
         self._threads[self._thread_of[line.uuid or ""]].repeat(line)
         if words != self._words[line.uuid or ""]:
             kind = "line that was there before with other content"
-            self._lines.pass_over(kind, jsonl.decode(data, _ANY))
+            self._lines.pass_over(kind, jsonl.decode(data, jsonl.ANY))
 
     def _words_of(self, node: Node, data: bytes) -> int:
         """A hash of what a line says; what it says under unknown names is counted."""
@@ -221,7 +215,7 @@ class _File:
                 _refuse_edit(subtype)
                 if "content" in fields:
                     kind = f"record 'system' of subtype {subtype!r}"
-                    self._lines.pass_over(kind, jsonl.decode(data, _ANY))
+                    self._lines.pass_over(kind, jsonl.decode(data, jsonl.ANY))
         holder = fields.get(_HOLDERS.get(node.type, ""))
         if node.type not in _SPOKEN or holder is None:
             return hash(bytes(holder or b""))
@@ -238,7 +232,7 @@ class _File:
         for key in new:
             if not any(unknown_fields({key: key}, ())) and len(self._labels) < _MOST_LABELS:
                 self._labels.add(key)
-        said = {key: jsonl.decode(bytes(fields[key]), _ANY) for key in new - self._labels}
+        said = {key: jsonl.decode(bytes(fields[key]), jsonl.ANY) for key in new - self._labels}
         self._lines.pass_over_fields(said, _KNOWN, whose)
 
 
@@ -268,6 +262,6 @@ def _refuse_edit(kind: str) -> None:
 FORMAT = Format(
     NAME,
     "transcripts of Claude Code (JSONL), each sidechain a conversation of its own",
-    sniff,
+    any_is(_is_own),
     read,
 )

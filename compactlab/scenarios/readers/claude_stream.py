@@ -101,8 +101,7 @@ class _Event(msgspec.Struct):
     model_usage: dict[str, Total] | None = msgspec.field(default=None, name="modelUsage")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_own(value) for value in first) or any(
         isinstance(value, list) and any(map(_is_own, value[:5])) for value in first
     )
@@ -329,6 +328,6 @@ def _model(draft: Draft) -> str:
 FORMAT = Format(
     NAME,
     "what Claude Code prints: stream-json, or json with --verbose (JSONL or JSON)",
-    sniff,
+    _sniff,
     read,
 )

@@ -72,8 +72,7 @@ class _Task:
     models: list[tuple[float, str]] = field(default_factory=list)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return is_task_history(first[0]) or is_task_screen(first[0])
 
 
@@ -88,7 +87,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     for number, first in jsonl.values(lines):
         script = None
         with lines.at(number, first):
-            if not sniff([first]):
+            if not _sniff([first]):
                 raise InputError("a task of Cline is a list of messages")
             script = _script(first, lines)
         if script:
@@ -413,7 +412,7 @@ def _text(message: dict[str, Any]) -> str:
 FORMAT = Format(
     NAME,
     "tasks of Cline, Roo Code and Kilo Code (their folders)",
-    sniff,
+    _sniff,
     read,
     part_of=part_of,
 )

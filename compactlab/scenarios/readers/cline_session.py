@@ -12,7 +12,7 @@ from compactlab.scenarios.readers.cline import READ, as_anthropic
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, time_of
-from compactlab.scenarios.readers.shapes import dict_of, is_cline_session
+from compactlab.scenarios.readers.shapes import dict_of, first_is, is_cline_session
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -23,11 +23,6 @@ _READ = (*READ, "metadata")
 _MESSAGES = ".messages.json"
 _SUMMARY = "compaction_summary"
 _SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin", "messages"}
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return is_cline_session(first[0])
 
 
 def part_of(path: Path) -> Path | None:
@@ -113,7 +108,7 @@ def _usage(metrics: Any) -> Usage | None:
 FORMAT = Format(
     NAME,
     "sessions of Cline's CLI and of its extensions from 4.1 on (JSON)",
-    sniff,
+    first_is(is_cline_session),
     read,
     part_of=part_of,
 )

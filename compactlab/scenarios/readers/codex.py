@@ -30,6 +30,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
@@ -183,12 +184,6 @@ class _Fields(msgspec.Struct):
 
 
 _HEAD, _LINE, _FIELDS_OF = decoder(_Head), decoder(_Line), decoder(_Fields)
-_ANY = msgspec.json.Decoder(Any)
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
 
 
 def _is_own(record: dict[str, Any]) -> bool:
@@ -219,10 +214,10 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
         return _is_item(kind, jsonl.decode(data, _FIELDS_OF).payload, lines)
     if head.type == "event_msg":
         if kind not in _EVENTS and not kind.startswith(_QUIET_EVENTS):
-            _pass_over(lines, f"event {kind!r}", jsonl.decode(data, _ANY))
+            _pass_over(lines, f"event {kind!r}", jsonl.decode(data, jsonl.ANY))
         return kind in _EVENTS
     if head.type not in _LINES and head.type not in _LEFT_OUT:
-        _pass_over(lines, f"record {head.type!r}", jsonl.decode(data, _ANY))
+        _pass_over(lines, f"record {head.type!r}", jsonl.decode(data, jsonl.ANY))
     return head.type in _LINES
 
 
@@ -577,4 +572,4 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
     return msgspec.structs.replace(part, kind="summary", sources=sources)
 
 
-FORMAT = Format(NAME, "rollouts of Codex (JSONL)", sniff, read)
+FORMAT = Format(NAME, "rollouts of Codex (JSONL)", any_is(_is_own), read)

@@ -13,6 +13,7 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
 from compactlab.scenarios.readers.script import Draft, Format, Script
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage, verbatim
@@ -61,12 +62,6 @@ class _Event(msgspec.Struct):
 
 
 _EVENT = msgspec.json.Decoder(_Event)
-_ANY = msgspec.json.Decoder(Any)
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
 
 
 def _is_own(event: dict[str, Any]) -> bool:
@@ -87,7 +82,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             event = jsonl.decode(data, _EVENT)
             if event.type not in _EVENTS:
                 if event.type != _LEFT_OUT:
-                    lines.pass_over(f"event {event.type!r}", jsonl.decode(data, _ANY))
+                    lines.pass_over(f"event {event.type!r}", jsonl.decode(data, jsonl.ANY))
             elif event.type == _STARTS or thread is None:
                 thread = threads.setdefault(event.thread_id or "", _Thread(lines))
                 thread.end_turn()
@@ -227,4 +222,4 @@ def _usage(total: _Counts, before: _Counts) -> Usage:
     return Usage(whole - read - written, read, written, output=output)
 
 
-FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", sniff, read)
+FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", any_is(_is_own), read)

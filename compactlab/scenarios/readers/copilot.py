@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Source, Usage, verbatim
@@ -147,19 +148,12 @@ class _Fields(msgspec.Struct):
 
 
 _HEAD, _EVENT, _FIELDS = decoder(_Head), decoder(_Event), decoder(_Fields)
-_ANY = msgspec.json.Decoder(Any)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(_is_own(value) for value in first)
-
-
-def _is_own(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
-        return False
+def _is_own(value: dict[str, Any]) -> bool:
     kind = value.get("type")
-    return isinstance(kind, str) and kind in _TOLD | _STATE and "parentId" in value
+    own = isinstance(kind, str) and kind in _TOLD | _STATE
+    return own and "parentId" in value and isinstance(value.get("data"), dict)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -187,7 +181,7 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
     if head.type in _TOLD or head.type in _STATE:
         return True
     if head.type not in _QUIET and not head.type.startswith(_LEFT_OUT):
-        lines.pass_over(f"event {head.type!r}", jsonl.decode(data, _ANY))
+        lines.pass_over(f"event {head.type!r}", jsonl.decode(data, jsonl.ANY))
     return False
 
 
@@ -445,4 +439,4 @@ def _result(script: Script, event: _Event) -> None:
     script.add(draft)
 
 
-FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", sniff, read)
+FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", any_is(_is_own), read)

@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.script import (
     converted,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -97,11 +98,7 @@ class _Step(NamedTuple):
 _CHANGES = ("$set", "$rewindTo")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict):
-        return False
+def _is_own(head: dict[str, Any]) -> bool:
     if _is_history(head.get("history")):
         return True
     own = isinstance(head.get("sessionId"), str) and isinstance(head.get("projectHash"), str)
@@ -365,4 +362,4 @@ def _usage(tokens: _Tokens) -> Usage:
     return google.usage(tokens.input, tokens.cached, tokens.output, thoughts, tool)
 
 
-FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", sniff, read)
+FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", first_is(_is_own), read)

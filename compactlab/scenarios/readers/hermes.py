@@ -19,6 +19,7 @@ from compactlab.scenarios.readers.blocks import (
 )
 from compactlab.scenarios.readers.chat import is_session
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -92,10 +93,9 @@ _MESSAGE |= {"platform_message_id", "display_kind", "display_metadata", "effect_
 _CALL = {"function", "id", "call_id", "response_item_id"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
-    return hermes_database.is_store(tables) if isinstance(tables, dict) else is_session(first[0])
+def _is_own(head: dict[str, Any]) -> bool:
+    tables = head.get("sqlite")
+    return hermes_database.is_store(tables) if isinstance(tables, dict) else is_session(head)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -288,5 +288,8 @@ def _seconds(time: Time) -> float:
 
 
 FORMAT = Format(
-    NAME, "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)", sniff, read
+    NAME,
+    "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)",
+    first_is(_is_own),
+    read,
 )

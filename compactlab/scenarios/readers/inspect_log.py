@@ -16,7 +16,7 @@ from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.counts import by_total, count
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
-from compactlab.scenarios.readers.shapes import dict_of, list_of
+from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
 from compactlab.scenarios.readers.threads import (
     SYSTEM_ROLES,
     Known,
@@ -35,7 +35,6 @@ _HEADERS = ("header.json", "_journal/start.json", "start.json")
 _ATTACHED = ("attachment://", "tc://")
 _COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 _DEEPEST = 64
-_ANY = msgspec.json.Decoder(Any)
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = ("source", "metadata", "function", "error", "view", "internal")
 
@@ -48,11 +47,7 @@ _SAMPLE = (
 )  # fmt: skip
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict):
-        return False
+def _is_own(head: dict[str, Any]) -> bool:
     names = head.get("zip")
     if isinstance(names, list):
         return any(name in _HEADERS for name in names) and any(
@@ -101,12 +96,12 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
             )
             raise RefusedError(text, str(lines.path))
         header = next((name for name in _HEADERS if name in archive.names), "")
-        head = dict_of(jsonl.decode(archive.read(header), _ANY)) if header else {}
+        head = dict_of(jsonl.decode(archive.read(header), jsonl.ANY)) if header else {}
         created = time_of(dict_of(head.get("eval")).get("created"))
         for name in names:
             sample = None
             with lines.at(0):
-                sample = jsonl.decode(archive.read(name), _ANY)
+                sample = jsonl.decode(archive.read(name), jsonl.ANY)
             if sample is not None:
                 yield sample, created, 0
 
@@ -341,4 +336,6 @@ def _thinking(event: dict[str, Any]) -> str:
     return str(config.get("reasoning_effort") or config.get("reasoning_tokens") or "")
 
 
-FORMAT = Format(NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", sniff, read)
+FORMAT = Format(
+    NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", first_is(_is_own), read
+)

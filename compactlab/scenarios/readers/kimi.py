@@ -86,7 +86,6 @@ class _Record(msgspec.Struct, rename="camel"):
 
 
 _RECORD = msgspec.json.Decoder(_Record)
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _COMMON = {"type", "time", "agentId"}
 # What is left out: prompts repeat in the message that is appended, the others are the state of the
 # client, and traces of requests.
@@ -124,8 +123,7 @@ _EVENTS = {
 _RESULT = {"output", "note"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     head = first[0]
     if not isinstance(head, dict) or head.get("type") != "metadata":
         return False
@@ -140,7 +138,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     wire = _Wire()
     for number, data in lines:
         with lines.at(number):
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             if _is_read(fields, lines):
                 wire.take(jsonl.decode(data, _RECORD))
     wire.finish()
@@ -483,4 +481,4 @@ def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
     return verbatim(id, "tool_call", text, name=name, call_id=call_id)
 
 
-FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", sniff, read)
+FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", _sniff, read)

@@ -33,8 +33,7 @@ _HOUR = "1h"
 _REASONING = "reasoning"
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_observation(each) for value in first for each in _observations(value))
 
 
@@ -132,4 +131,4 @@ def _is_count(key: Any, value: Any) -> bool:
     return whole and "cost" not in str(key).lower()
 
 
-FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", _sniff, read)

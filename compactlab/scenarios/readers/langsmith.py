@@ -25,8 +25,7 @@ _MODELS = ("ls_model_name", "model_name", "model")
 _CHILDREN = ("child_runs", "runs", "children", "data")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(fits(run, _RUN) for value in first for run, _ in _runs(value, ""))
 
 
@@ -140,4 +139,4 @@ def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any])
 _TOTALS = ("prompt_tokens", "completion_tokens")
 
 
-FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", _sniff, read)

@@ -10,7 +10,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, conversations
-from compactlab.scenarios.readers.shapes import dict_of, is_mini, list_of
+from compactlab.scenarios.readers.shapes import any_is, dict_of, is_mini, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call
@@ -21,11 +21,6 @@ NAME = "mini-swe-agent"
 _READ = ("extra", "thinking_blocks", "provider_specific_fields", "reasoning_details")
 _EXIT = "exit"  # the role of the note with which a run ends
 _TRAJECTORY = {"info", "messages", "trajectory_format", "instance_id"}
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(is_mini(value) for value in first)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -111,4 +106,4 @@ def _answered(response: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": content, "tool_calls": calls or None}
 
 
-FORMAT = Format(NAME, "trajectories of mini-swe-agent (`.traj.json`)", sniff, read)
+FORMAT = Format(NAME, "trajectories of mini-swe-agent (`.traj.json`)", any_is(is_mini), read)

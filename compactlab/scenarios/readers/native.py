@@ -13,6 +13,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.sim.core.conversation import (
     Compaction,
     Conversation,
@@ -106,7 +107,6 @@ _LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many
 _HELD = {"storage": 10**18}
 
 _SKIPPED = "line that was skipped"
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 
 
 class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknown_fields=True):
@@ -126,10 +126,8 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     passed_over: tuple[PassedOver, ...] = ()
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    return isinstance(head, dict) and head.get("type") == "conversation" and "version" in head
+def _is_own(head: dict[str, Any]) -> bool:
+    return head.get("type") == "conversation" and "version" in head
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -138,7 +136,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     for number, data in lines:
         done = None
         with lines.at(number):
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             if fields.get("type") == "conversation":
                 done, content = content, None
                 content = _Content(_header(fields))
@@ -322,7 +320,9 @@ def _plain_value(value: Any, owner: str) -> Any:
     return [_plain_value(item, owner) for item in value] if isinstance(value, tuple) else value
 
 
-FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)
+FORMAT = Format(
+    NAME, "compactlab's own conversations with facts and needs (JSONL)", first_is(_is_own), read
+)
 
 
 # A file of facts about a conversation that stands in another file (see docs/facts.md).

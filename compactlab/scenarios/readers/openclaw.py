@@ -10,6 +10,7 @@ from typing import Any
 from compactlab.scenarios.readers import database, jsonl, pi, zstd
 from compactlab.scenarios.readers.database import Database, plain
 from compactlab.scenarios.readers.script import Format
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE
@@ -24,10 +25,8 @@ _OF_ARCHIVES = {"session_id", "generation", "encoding", "archive_blob"}
 _OF_NODES = {"current_session_id", "spawned_by", "fork_source_session_id"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file are the tables of such a database."""
-    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
-    return isinstance(tables, dict) and {*tables.get(_EVENTS, ())} >= _OF_EVENTS
+def _is_own(head: dict[str, Any]) -> bool:
+    return {*dict_of(head.get("sqlite")).get(_EVENTS, ())} >= _OF_EVENTS
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -124,4 +123,4 @@ def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int,
                 yield number, line
 
 
-FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", sniff, read)
+FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", first_is(_is_own), read)

@@ -13,7 +13,7 @@ from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
-from compactlab.scenarios.readers.shapes import dict_of
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -149,17 +149,12 @@ _INFO = {*_Message.__struct_fields__, "modelID", "parentID", "path", "finish", "
 _ENDED = ("completed", "error")
 _SPOKEN: dict[str, PartType] = {"text": "text", "reasoning": "thinking"}
 _SAFE = re.compile(r"[\w.-]+")
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like a session of this format."""
-    value = first[0]
-    if isinstance(value, dict) and isinstance(value.get("sqlite"), dict):
-        return is_store(value["sqlite"])
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        value = value.get("info")
-    return is_session(value)
+def _is_own(head: dict[str, Any]) -> bool:
+    if isinstance(head.get("sqlite"), dict):
+        return is_store(head["sqlite"])
+    return is_session(head.get("info") if isinstance(head.get("messages"), list) else head)
 
 
 def is_session(value: Any) -> bool:
@@ -233,7 +228,7 @@ def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> 
         data = []
         for piece in raw:
             with lines.at(number, database.plain(piece)):
-                data.append(jsonl.decode(piece, _OBJECT))
+                data.append(jsonl.decode(piece, jsonl.OBJECT))
         if not data:
             continue
         try:
@@ -502,4 +497,6 @@ def _model(message: _Message) -> str:
     return named if isinstance(named, str) else ""
 
 
-FORMAT = Format(NAME, "sessions of OpenCode (database, storage of files, exports)", sniff, read)
+FORMAT = Format(
+    NAME, "sessions of OpenCode (database, storage of files, exports)", first_is(_is_own), read
+)

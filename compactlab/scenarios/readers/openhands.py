@@ -41,8 +41,7 @@ _SILENT = (
 _SPOKEN = ("thought", "content")  # what an action says
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_event(each) for value in first for each in (_events(value) or [value])[:8])
 
 
@@ -443,4 +442,4 @@ def _less(whole: Usage, part: Usage) -> Usage | None:
     return Usage(*left) if any(left) else None
 
 
-FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", _sniff, read)

@@ -12,6 +12,7 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.scenarios.readers.threads import (
     SYSTEM_ROLES,
     Known,
@@ -96,10 +97,8 @@ class _Traces(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    values = [value for value in first if isinstance(value, dict)]
-    return any(isinstance(value.get("resourceSpans"), list) for value in values)
+def _is_own(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("resourceSpans"), list)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -379,4 +378,6 @@ def _part(part: dict[str, Any], id: str) -> Part:
     return verbatim(id, "thinking" if kind in ("reasoning", "thinking") else "text", text)
 
 
-FORMAT = Format(NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", sniff, read)
+FORMAT = Format(
+    NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", any_is(_is_own), read
+)

@@ -24,6 +24,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.sim.core.conversation import EDIT, Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import (
@@ -115,7 +116,6 @@ class _Replacement(msgspec.Struct):
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY = decoder(_Entry)
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {
     "message", "custom_message", "compaction", "branch_summary", "context_edit", "reset", "usage",
 }  # fmt: skip
@@ -150,10 +150,9 @@ _OWN = {("openclaw", "delivery-mirror"), ("openclaw", "gateway-injected")}
 _REMEDY = "prompts would be wrong. Leave this session out, or cut it before this line"
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format: by its header, or an entry."""
-    head = first[0]
-    if not isinstance(head, dict) or "timestamp" not in head or not isinstance(head.get("id"), str):
+def _begins(head: dict[str, Any]) -> bool:
+    """Whether a value is the header of a session, or an entry."""
+    if "timestamp" not in head or not isinstance(head.get("id"), str):
         return False
     if head.get("type") == "session":
         return isinstance(head.get("version", 1), int)
@@ -191,7 +190,7 @@ def conversation_of(
 
 def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
     """An entry with what it holds; one of an unknown type is counted."""
-    held = jsonl.decode(data, _FIELDS)
+    held = jsonl.decode(data, jsonl.OBJECT)
     if entry.type in _READ:
         lines.pass_over_fields(held, _KNOWN, f"an entry of type {entry.type!r}")
         lines.pass_over_fields(held.get("message"), _KNOWN_OF_MESSAGES, "a message")
@@ -580,4 +579,6 @@ def _shell(message: _Message, id: str) -> list[Part]:
     )
 
 
-FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", sniff, read)
+FORMAT = Format(
+    NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", first_is(_begins), read
+)

@@ -43,13 +43,13 @@ def of_type(*kinds: str) -> Callable[[Any], bool]:
 
 
 def first_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
-    """A test of a file by its first value."""
-    return lambda first: own(first[0])
+    """A test of a file by its first value, if that is an object."""
+    return lambda first: isinstance(first[0], dict) and own(first[0])
 
 
 def any_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
-    """A test of a file by its first values: one of them at least."""
-    return lambda first: any(map(own, first))
+    """A test of a file by its first values: an object at least among them."""
+    return lambda first: any(isinstance(value, dict) and own(value) for value in first)
 
 
 def dict_of(value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, parts
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
@@ -27,11 +28,6 @@ class _Message(msgspec.Struct):
     action: str | None = None
     tool_calls: list[Any] | None = None
     is_demo: bool = False
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(chat.is_by_agents(value) for value in first)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -102,4 +98,4 @@ def _text(message: _Message) -> str:
     return "\n".join(part.text for part in parts(message.content, SYSTEM) if part.text)
 
 
-FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", sniff, read)
+FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", any_is(chat.is_by_agents), read)

@@ -57,8 +57,7 @@ class _Trajectory(msgspec.Struct):
     info: _Info = msgspec.field(default_factory=_Info)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(chat.is_task(item) for value in first for item in chat.items(value))
 
 
@@ -160,6 +159,6 @@ def _leaves(name: str, value: Any) -> Iterator[_Argument]:
 FORMAT = Format(
     NAME,
     "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts",
-    sniff,
+    _sniff,
     read,
 )
