@@ -8,7 +8,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.counts import contained, count
-from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Script, numbered, time_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage, verbatim
@@ -47,8 +47,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             continue
         made += 1
         stem = lines.path.stem.removeprefix(".").removesuffix(".chat.history") or NAME
-        id = stem if made == 1 else f"{stem}/{made}"
-        yield chat.script.conversation(id, NAME, lines.path)
+        yield chat.script.conversation(numbered(stem, made), NAME, lines.path)
     if not made:
         raise InputError("there is no chat in it, only its head", str(lines.path))
 
@@ -117,9 +116,7 @@ class _Chat:
             self.script.rewind(None)
         # A command is for aider, but for those that ask the model.
         meta = text.startswith("/") and not text.startswith(_ASKING)
-        draft = self.script.draft("user", None, self._time, meta)
-        draft.parts = [verbatim(draft.id, "text", text)]
-        self.script.add(draft)
+        self.script.say("user", text, None, self._time, meta=meta)
 
     def _say(self) -> None:
         """End an answer."""
@@ -129,14 +126,11 @@ class _Chat:
         notes, self._notes = "\n".join(self._notes).strip(), []
         if self._last and notes:
             # Nobody typed anything in between: aider asked again, with what it had noted.
-            told = self.script.draft("user", None, self._time, True)
-            told.origin = NAME
-            told.parts = [verbatim(told.id, "text", notes)]
-            self.script.add(told)
-        draft = self._last = self.script.draft("assistant", None, self._time)
-        draft.parts = [verbatim(draft.id, "text", text)]
-        draft.call = Call(self._model, version=NAME)
-        self.script.add(draft)
+            self.script.say("user", notes, None, self._time, meta=True, origin=NAME)
+        self._last = self.script.draft("assistant", None, self._time)
+        self._last.parts = [verbatim(self._last.id, "text", text)]
+        self._last.call = Call(self._model, version=NAME)
+        self.script.add(self._last)
 
     def _note(self, text: str) -> None:
         sent = _SENT.search(text)

@@ -26,6 +26,7 @@ from compactlab.scenarios.readers.script import (
     Moment,
     Script,
     converted,
+    numbered,
     seconds,
 )
 from compactlab.scenarios.readers.shapes import dict_of, first_is
@@ -126,7 +127,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         scripts: list[tuple[str, Script]] = []
         stem = lines.path.stem
         with lines.at(number, value):
-            scripts = list(_scripts(value, f"{stem}/{count + 1}" if count else stem, lines))
+            scripts = list(_scripts(value, numbered(stem, count + 1), lines))
         count += bool(scripts)
         for id, script in scripts:
             yield script.conversation(id, NAME, lines.path)

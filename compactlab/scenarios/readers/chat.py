@@ -26,7 +26,7 @@ from compactlab.scenarios.readers.blocks import (
 from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.message_threads import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.refused import refusal
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import (
     Shape,
     fits,
@@ -176,10 +176,10 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
                     raise InputError("a conversation has a system prompt and no message")
             if one and one.events:
                 count += 1
-                yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+                yield one.conversation(numbered(lines.path.stem, count), format, lines.path)
     for one in (*threads.scripts, *([alone] if alone.events else [])):
         count += 1
-        yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+        yield one.conversation(numbered(lines.path.stem, count), format, lines.path)
     if not count:
         yield alone.conversation(lines.path.stem, format, lines.path)
 
@@ -370,10 +370,6 @@ def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
         arguments = compact(asked.input if asked.arguments is None else asked.arguments)
         part = verbatim(draft.id, "tool_call", arguments, name=asked.name, call_id=call.id or "")
         draft.parts.append(part)
-
-
-def _numbered(stem: str, count: int) -> str:
-    return stem if count == 1 else f"{stem}/{count}"
 
 
 def _is_of(kind: str, first: list[Any]) -> bool:

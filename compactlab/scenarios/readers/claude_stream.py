@@ -25,7 +25,7 @@ from compactlab.scenarios.readers.blocks import Tokens
 from compactlab.scenarios.readers.claude_thread import Body, Compacted, Kept, Line, Thread
 from compactlab.scenarios.readers.script import Draft, Format, Moment, converted
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, Usage
 
 NAME = "claude-stream-json"
 
@@ -174,9 +174,7 @@ class _Session:
         agents = list(self._threads.values())
         self._complete(main, agents)
         if main.script.last is None and self._result:
-            draft = main.script.draft("assistant")
-            draft.parts = [verbatim(draft.id, "text", self._result)]
-            main.script.add(draft)
+            main.script.say("assistant", self._result)
         for text in self._pieces.values():
             if text and not self._lines.strict:
                 self._lines.pass_over("answer that was not finished", text)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact, owned
+from compactlab.scenarios.readers.blocks import as_summary, compact
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
@@ -290,7 +290,7 @@ class _Reading:
         kept = next((draft for drafts in self._taken[end + 1 :] for draft in drafts), None)
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         before = (draft for drafts in self._taken[:start] for draft in drafts)
-        boundary.inserted = [self._copy(draft) for draft in before]
+        boundary.inserted = [self._script.copy(draft) for draft in before]
 
     def _condensed(self, at: int, message: dict[str, Any]) -> None:
         """Roo hides messages behind a summary, or behind a note that they were cut."""
@@ -305,18 +305,13 @@ class _Reading:
         time = time_of(message.get("ts"))
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         for index in range(min(hidden, default=0)):
-            boundary.inserted += [self._copy(draft) for draft in self._taken[index]]
+            boundary.inserted += [self._script.copy(draft) for draft in self._taken[index]]
         scratch, plain = Script(), as_anthropic(message) | {"role": "user"}
         for draft in chat.take(scratch, plain, self._lines, time=time, known=READ):
-            copy = self._copy(draft)
+            copy = self._script.copy(draft)
             copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
             boundary.inserted.append(copy)
         pass_over_rest(self._lines, message, boundary.inserted, READ)
-
-    def _copy(self, draft: Draft) -> Draft:
-        copy = self._script.draft(draft.role, None, draft.time, True)
-        copy.parts = [owned(part, copy.id) for part in draft.parts]
-        return copy
 
 
 def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int, _Asked]:

@@ -12,7 +12,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
-from compactlab.scenarios.readers.script import Draft, Format, Script
+from compactlab.scenarios.readers.script import Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -88,9 +88,9 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                 thread.end_turn()
             if thread is not None and event.type in _EVENTS:
                 thread.take(event)
-    for number, thread in enumerate(threads.values()):
+    for number, thread in enumerate(threads.values(), 1):
         thread.end_turn()
-        id = f"{lines.path.stem}/{number + 1}" if number else lines.path.stem
+        id = numbered(lines.path.stem, number)
         yield thread.script.conversation(id, NAME, lines.path, inside=True, counted=True)
 
 
@@ -150,10 +150,7 @@ class _Thread:
 
     def _fail(self, item: dict[str, Any]) -> None:
         """What went wrong: told to the user, not to the model."""
-        draft = self.script.draft("assistant")
-        draft.origin = "error"
-        draft.parts = [verbatim(draft.id, "text", _text(item, "message"))]
-        self.script.add(draft)
+        self.script.say("assistant", _text(item, "message"), origin="error")
 
     def _begin(self) -> Draft:
         if self._answer is None:

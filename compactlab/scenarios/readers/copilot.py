@@ -418,11 +418,9 @@ def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
         else:
             script.system.append(verbatim(SYSTEM, "text", text))
         return
-    draft = script.draft("user", event.id, seconds(event.timestamp))
-    draft.parts = [verbatim(draft.id, "text", text)]
     injected = (data.source or "user") != "user" or bool(data.is_autopilot_continuation)
-    draft.meta = event.type != "user.message" or injected
-    script.add(draft)
+    meta = event.type != "user.message" or injected
+    script.say("user", text, event.id, seconds(event.timestamp), meta=meta)
 
 
 def _result(script: Script, event: _Event) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,7 +19,15 @@ from compactlab.scenarios.readers.blocks import (
     result,
 )
 from compactlab.scenarios.readers.chat import is_session
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
+from compactlab.scenarios.readers.script import (
+    SYSTEM,
+    Draft,
+    Format,
+    Script,
+    numbered,
+    since_1970,
+    stored,
+)
 from compactlab.scenarios.readers.shapes import first_is
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation
@@ -112,33 +121,26 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             if script.last is None:
                 continue
             count += 1
-            id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
-            yield script.conversation(id, NAME, lines.path)
+            yield script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
     if not count:
         raise InputError("there is no conversation in it", str(lines.path))
 
 
 def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    count = 0
     with database.opened(lines.path) as opened:
-        sessions = hermes_database.sessions(opened)
-        if lines.session and lines.session not in sessions:
-            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
-        for id in [lines.session] if lines.session else sessions:
-            conversation = None
-            with lines.at(0), opened.snapshot():
-                row = hermes_database.session(opened, id)
-                row["messages"] = list(hermes_database.messages(opened, id))
-                script = _whole(row, lines)
-                script.side_requests += hermes_database.requests(opened, row)
-                if script.last is not None:
-                    name, inside = f"{lines.path.stem}/{id}", row["continues"]
-                    conversation = script.conversation(name, NAME, lines.path, inside=inside)
-            if conversation is not None:
-                count += 1
-                yield conversation
-    if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        sessions = ((id, opened) for id in hermes_database.sessions(opened))
+        yield from stored(lines, opened, sessions, partial(_stored, lines))
+
+
+def _stored(lines: jsonl.Lines, id: str, opened: database.Database) -> Conversation | None:
+    row = hermes_database.session(opened, id)
+    row["messages"] = list(hermes_database.messages(opened, id))
+    script = _whole(row, lines)
+    script.side_requests += hermes_database.requests(opened, row)
+    if script.last is None:
+        return None
+    name, inside = f"{lines.path.stem}/{id}", row["continues"]
+    return script.conversation(name, NAME, lines.path, inside=inside)
 
 
 def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:

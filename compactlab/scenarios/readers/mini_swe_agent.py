@@ -9,7 +9,7 @@ from typing import Any
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, conversations
+from compactlab.scenarios.readers.script import Format, Script, conversations, numbered
 from compactlab.scenarios.readers.shapes import any_is, dict_of, is_mini, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -38,8 +38,7 @@ def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
         with lines.at(0, message):
             _take(script, message, model, lines)
     id = lines.path.name.removesuffix(".json").removesuffix(".traj")
-    numbered = id if number == 1 else f"{id}/{number}"
-    return script.conversation(numbered, NAME, lines.path)
+    return script.conversation(numbered(id, number), NAME, lines.path)
 
 
 def _model(trajectory: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, stored
 from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -199,26 +200,16 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    count = 0
     with database.opened(lines.path) as opened:
         store = Store(opened)
-        sessions = store.sessions()
-        if lines.session and lines.session not in sessions:
-            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
-        for id, newer in sessions.items():
-            if lines.session not in ("", id):
-                continue
-            conversation = None
-            with lines.at(0), opened.snapshot():
-                script = _read_session(store, id, lines, newer=newer).script
-                if script.last is not None:
-                    name = f"{lines.path.stem}/{id}"
-                    conversation = script.conversation(name, NAME, lines.path)
-            if conversation is not None:
-                count += 1
-                yield conversation
-    if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        yield from stored(lines, opened, store.sessions().items(), partial(_kept, store, lines))
+
+
+def _kept(store: Store, lines: jsonl.Lines, id: str, newer: bool) -> Conversation | None:
+    script = _read_session(store, id, lines, newer=newer).script
+    if script.last is None:
+        return None
+    return script.conversation(f"{lines.path.stem}/{id}", NAME, lines.path)
 
 
 def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> _Reading:

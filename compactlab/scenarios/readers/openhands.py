@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact, owned
+from compactlab.scenarios.readers.blocks import as_summary, compact
 from compactlab.scenarios.readers.counts import contained, count, of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
@@ -16,6 +16,7 @@ from compactlab.scenarios.readers.script import (
     Draft,
     Format,
     Script,
+    numbered,
     time_of,
 )
 from compactlab.scenarios.readers.shapes import Shape, dict_of, fits, list_of
@@ -83,8 +84,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         made += 1
         named = value.get("instance_id") if isinstance(value, dict) else None
         stem = lines.path.stem
-        id = f"{stem}/{named}" if named else stem if made == 1 else f"{stem}/{made}"
-        yield reading.conversation(id)
+        yield reading.conversation(f"{stem}/{named}" if named else numbered(stem, made))
     if alone.script.events or not made:
         yield alone.conversation(lines.path.stem)
 
@@ -199,10 +199,8 @@ class _Reading:
     def _told(self, event: dict[str, Any], text: Any, time: float, origin: str = "") -> None:
         if not isinstance(text, str) or not text:
             return
-        draft = self.script.draft("user", None, time, bool(origin))
-        draft.origin = origin
-        draft.parts = [verbatim(draft.id, "text", text)]
-        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+        draft = self.script.say("user", text, None, time, meta=bool(origin), origin=origin)
+        self._drafts[str(event.get("id"))] = [draft]
 
     def _act(self, event: dict[str, Any], args: dict[str, Any], time: float) -> None:
         called = dict_of(event.get("tool_call_metadata"))
@@ -292,7 +290,7 @@ class _Reading:
         before = [draft for draft in path[:first] if draft.id not in self._forgotten]
         kept = path[last + 1 :]
         boundary = self.script.compact(time, kept=kept[0] if kept else None, trigger="auto")
-        boundary.inserted = [self._copy(draft) for draft in before]
+        boundary.inserted = [self.script.copy(draft) for draft in before]
         summary = told.get("summary")
         if isinstance(summary, str) and summary:
             draft = self.script.draft("user", None, time, True)
@@ -302,11 +300,6 @@ class _Reading:
         self._condensed = boundary
         if id := str(event.get("llm_response_id") or ""):
             self._summed[id] = boundary
-
-    def _copy(self, draft: Draft) -> Draft:
-        copy = self.script.draft(draft.role, None, draft.time, True)
-        copy.parts = [owned(part, copy.id) for part in draft.parts]
-        return copy
 
     # Events of the SDK: what the model was told and answered, each with its kind.
 

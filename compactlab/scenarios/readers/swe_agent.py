@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, parts
-from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations
+from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations, numbered
 from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -54,8 +54,7 @@ def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
     for message in history:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
-    id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
-    return script.conversation(id, NAME, lines.path)
+    return script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
