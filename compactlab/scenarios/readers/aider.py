@@ -82,7 +82,6 @@ class _Chat:
         self._fenced = False
 
     def take(self, row: str) -> None:
-        """Take a line."""
         noted = row.startswith(f"{_NOTED} ") or row == _NOTED
         if self._fenced and not _SENT.search(row):
             self._fenced = not row.startswith(_FENCE)
@@ -102,7 +101,6 @@ class _Chat:
             self._answer.append(row)
 
     def end(self) -> None:
-        """Take what is left."""
         self._say()
         self._ask()
 

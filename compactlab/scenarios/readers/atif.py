@@ -182,7 +182,6 @@ class _Reading:
             self.script.system.append(tools)
 
     def take(self, step: _Step) -> None:
-        """Take the next step."""
         content = given(step.message, f"a step of {step.source!r}")
         if step.source == "agent":
             self._boundary = None

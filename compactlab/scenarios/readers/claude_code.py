@@ -117,7 +117,6 @@ class _File:
         self._totals: dict[str, Total] = {}  # of the session, as the client counted them last
 
     def take(self, data: bytes) -> None:
-        """Take the next line."""
         node = jsonl.decode(data, _NODE)
         _check(node)
         if node.type not in _HANGING:
@@ -146,7 +145,6 @@ class _File:
         self._thread_of[node.uuid], self._words[node.uuid] = key, words
 
     def conversations(self) -> Iterator[Conversation]:
-        """Finish, and yield them."""
         main = self._threads.pop("")
         sidechains = {f"#sidechain-{n}": t for n, t in enumerate(self._threads.values(), 1)}
         path, threads = self._lines.path, {"": main, **sidechains}

@@ -64,16 +64,12 @@ class _Answer(msgspec.Struct):
 
 
 class _Delta(msgspec.Struct):
-    """A piece of an answer."""
-
     text: str | None = None
     thinking: str | None = None
     partial_json: str | None = None
 
 
 class _Piece(msgspec.Struct):
-    """What the provider streamed."""
-
     type: str = ""
     message: _Answer | None = None
     delta: _Delta | None = None
@@ -81,8 +77,6 @@ class _Piece(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """A line that is read."""
-
     type: str
     subtype: str | None = None
     session_id: str | None = None
@@ -153,7 +147,6 @@ class _Session:
         self._count = 0
 
     def take(self, record: Any) -> None:
-        """Take the next line."""
         event = converted(record, _Event)
         key = event.parent_tool_use_id or ""
         if event.type in _SPOKEN:
@@ -169,7 +162,6 @@ class _Session:
             self._lines.pass_over(f"record {event.type!r}", record)
 
     def conversations(self, number: str) -> Iterator[Conversation]:
-        """Finish, and yield them."""
         main = self._threads.pop("")
         agents = list(self._threads.values())
         self._complete(main, agents)

@@ -53,8 +53,6 @@ _WHOLE_AT_CLINE = (
 
 @dataclass
 class _Asked:
-    """A request, as the screen tells it."""
-
     time: float
     usage: Usage | None
     model: str
@@ -139,7 +137,6 @@ def _vendor(path: Path, messages: list[Any]) -> str:
 
 
 def _take_screen(task: _Task, shown: list[dict[str, Any]], lines: jsonl.Lines) -> None:
-    """Take the requests from what was shown."""
     cut: tuple[int, int] | None = None
     for each in shown:
         with lines.at(0, each):

@@ -31,8 +31,9 @@ from compactlab.scenarios.readers.script import (
     seconds,
 )
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation, SideRequest
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
 
 NAME = "codex"
@@ -241,10 +242,8 @@ def _is_item(kind: str, fields: dict[str, Any], lines: jsonl.Lines) -> bool:
 
 def _pass_over(lines: jsonl.Lines, what: str, value: Any) -> None:
     if _EDITS.search(what):
-        raise RefusedError(
-            f"Codex wrote the {what}, which is not known and seems to change the context; the "
-            "prompts would be wrong, so that not even --lenient reads this rollout"
-        )
+        told = f"Codex wrote the {what}, which is not known and seems to change the context"
+        raise edit_refused(told, "rollout")
     lines.pass_over(what, value)
 
 
@@ -274,7 +273,6 @@ class _Rollout:
         self._usage: _Counts | None = None
 
     def take(self, line: _Line) -> None:
-        """Take the next line."""
         item, time = line.payload, seconds(line.timestamp)
         if line.type != "session_meta":
             where = number_of(line.ordinal), item.turn_id, item.thread_id or ""
@@ -449,10 +447,8 @@ class _Rollout:
         history = item.replacement_history
         if history is None:
             if not item.message:
-                raise RefusedError(
-                    "Codex wrote a compaction with neither a message nor a history that is known; "
-                    "the prompts would be wrong, so that not even --lenient reads this rollout"
-                )
+                told = "Codex wrote a compaction with neither a message nor a history that is known"
+                raise edit_refused(told, "rollout")
             history = [{"type": "message", "role": "user", "content": item.message}]
         boundary = self.script.compact(time, restored="verbatim")
         boundary.call = self._claim(item)
@@ -478,10 +474,8 @@ class _Rollout:
 
     def _roll_back(self, item: _Item) -> None:
         if item.rollback_start_index is not None:
-            raise RefusedError(
-                "Codex went back by 'rollback_start_index', which is not known; the prompts would "
-                "be wrong, so that not even --lenient reads this rollout"
-            )
+            told = "Codex went back by 'rollback_start_index', which is not known"
+            raise edit_refused(told, "rollout")
         to, turns = self.script.last, item.num_turns or 0
         while to and turns > 0:
             turns -= to.role == "user" and not to.meta

@@ -106,7 +106,6 @@ class _Thread:
         self._open: dict[str, dict[str, Any]] = {}  # items that are not complete, by their ids
 
     def take(self, event: _Event) -> None:
-        """Take the next event."""
         if event.type in _ITEMS:
             item = event.item
             if item is None:

@@ -79,7 +79,6 @@ class _Counts(msgspec.Struct, rename="camel"):
 
     @property
     def usage(self) -> Usage:
-        """The classes of a bill."""
         whole = self.input_tokens or self.input
         read, written = self.cache_read_tokens or self.cached_input, self.cache_write_tokens
         # Until 1.0.51 some models' input was what was not cached.
@@ -282,8 +281,6 @@ def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
 
 
 class _Session:
-    """The events of a session."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self.agents = {"": _Agent()}
         self.bill = _Bill()
@@ -295,7 +292,6 @@ class _Session:
         self._places: dict[str, Draft | None] = {}  # where the session stood before an event
 
     def take(self, event: _Event) -> None:
-        """Take the next event."""
         data = event.data
         agent = self._agent(data.parent_tool_call_id or event.agent_id or "")
         if event.id is not None:

@@ -71,6 +71,18 @@ def by_total(
     return contained(prompt, output, read, written, hour)
 
 
+def less(whole: Usage, part: Usage) -> Usage:
+    """What is left of a usage: of each class what is beyond a part, if anything.
+
+    Examples
+    --------
+    >>> less(Usage(9, 5), Usage(3, 8))
+    Usage(uncached=6, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=0, storage=0)
+    """
+    pairs = zip(msgspec.structs.astuple(whole), msgspec.structs.astuple(part), strict=True)
+    return Usage(*(max(0, one - other) for one, other in pairs))
+
+
 def of_provider(usage: Any) -> Usage | None:
     """The usage that an answer of a provider tells, by the names of any of their interfaces.
 

@@ -19,8 +19,9 @@ from compactlab.scenarios.readers.script import (
     seconds,
 )
 from compactlab.scenarios.readers.shapes import first_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "gemini"
@@ -146,18 +147,14 @@ class _Log:
 
     @property
     def counts(self) -> bool:
-        """Whether any tokens are counted."""
         return any(message.tokens for message in self.messages.values())
 
     def take(self, value: Any, number: int) -> None:
-        """Take the next line, or the one document."""
         line = converted(value, _Line)
         change = next((key for key in value if key.startswith("$") and key not in _CHANGES), None)
         if change is not None:
-            raise RefusedError(
-                f"Gemini CLI wrote the change {change!r}, which is not known; the prompts would be "
-                "wrong, so that not even --lenient reads this chat"
-            )
+            told = f"Gemini CLI wrote the change {change!r}, which is not known"
+            raise edit_refused(told, "chat")
         self.subagent |= line.kind == "subagent"
         if line.rewind is not None:
             self._rewind(line.rewind, number)
@@ -240,8 +237,6 @@ def _is_result(message: _Message) -> bool:
 
 
 class _Builder:
-    """Makes the script out of what happened."""
-
     def __init__(self, script: Script, log: _Log, lines: jsonl.Lines) -> None:
         self._script, self._log, self._lines = script, log, lines
         self._counts = log.counts
@@ -249,7 +244,6 @@ class _Builder:
         self._last: dict[str, Draft] = {}  # and the last of its results
 
     def take(self, step: _Step) -> None:
-        """Take what happened next."""
         if step.kind == "message":
             message = self._log.messages[step.id]
             try:

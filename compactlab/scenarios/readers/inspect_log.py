@@ -13,7 +13,7 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
 from compactlab.scenarios.readers.blocks import Content, compact, parts
-from compactlab.scenarios.readers.counts import by_total, count
+from compactlab.scenarios.readers.counts import by_total, count, less
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
@@ -107,8 +107,6 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
 
 
 class _Sample:
-    """A sample that is being read."""
-
     def __init__(self, sample: dict[str, Any], started: float, lines: jsonl.Lines) -> None:
         self._sample, self._started, self._lines = sample, started, lines
         lines.pass_over_fields(sample, _SAMPLE, "a sample")
@@ -118,7 +116,6 @@ class _Sample:
         self._said: dict[int, list[Said]] = {}  # what a message of the pool says
 
     def conversations(self, id: str) -> Iterator[Conversation]:
-        """Its conversations, with what it bills beside them."""
         requests = list(self._requests())
         if not requests:
             yield self._plain(id)
@@ -237,24 +234,16 @@ class _Sample:
     def _beside(self, calls: list[Call]) -> list[SideRequest]:
         """What a sample bills and no event tells: its totals less the calls that are there."""
         usages = [usage_of(each) for each in dict_of(self._sample.get("model_usage")).values()]
-        totals = [usage for usage in usages if usage]
-        told = [call.usage for call in calls if call.usage]
-        names = Usage.__struct_fields__
-        sums = [sum(getattr(each, name) for each in totals) for name in names]
-        left = [
-            max(0, whole - sum(getattr(each, name) for each in told))
-            for whole, name in zip(sums, names, strict=True)
-        ]
-        if not totals or not any(left):
+        totals = sum(filter(None, usages), Usage())
+        left = less(totals, sum((call.usage for call in calls if call.usage), Usage()))
+        if left == Usage():
             return []
         models = list(dict_of(self._sample.get("model_usage")))
         model = models[0] if len(models) == 1 else ""
-        return [SideRequest("not in the events", Call(model, Usage(*left)), self._started)]
+        return [SideRequest("not in the events", Call(model, left), self._started)]
 
 
 class _System(msgspec.Struct):
-    """A message with a system prompt."""
-
     role: str
     content: Content = None
 

@@ -42,7 +42,6 @@ def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
 
 
 def _model(trajectory: dict[str, Any]) -> str:
-    """The model that a run was configured with."""
     config = dict_of(dict_of(trajectory.get("info")).get("config"))
     return str(dict_of(config.get("model")).get("model_name") or "")
 

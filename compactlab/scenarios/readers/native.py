@@ -383,8 +383,6 @@ def _item(place: int) -> Iterator[None]:
 
 @dataclass
 class _Labels:
-    """The labels that were read, with their lines."""
-
     conversation: Conversation
     labels: list[tuple[int, Fact | Need]] = field(default_factory=list)
     left_out: dict[str, None] = field(default_factory=dict)
@@ -394,7 +392,6 @@ class _Labels:
         self._ids: set[str] = set()
 
     def take(self, item: Any, number: int) -> None:
-        """Read one item."""
         if not isinstance(item, dict):
             raise InputError("a fact is an object with a value")
         needs: list[Need] = []

@@ -12,6 +12,7 @@ import msgspec
 
 from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
+from compactlab.scenarios.readers.counts import less
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, stored
 from compactlab.scenarios.readers.shapes import dict_of, first_is
@@ -116,8 +117,6 @@ class _State(msgspec.Struct, frozen=True):
 
 
 class _Piece(msgspec.Struct, rename={"call_id": "callID"}):
-    """A part of a message."""
-
     type: str
     text: str | None = None
     synthetic: bool = False
@@ -290,8 +289,6 @@ def _check(id: str) -> None:
 
 
 class _Reading:
-    """A session that is being read."""
-
     def __init__(self, session: _Session, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.script.locate(session.directory)
@@ -304,7 +301,6 @@ class _Reading:
         self.inherits = False  # whether it begins with copies of another session's messages
 
     def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Take the next message with its parts."""
         message = msgspec.convert(value, _Message)
         if message.role not in ("user", "assistant"):
             raise InputError(f"{message.role!r} is no role of a message")
@@ -321,8 +317,10 @@ class _Reading:
 
     def finish(self) -> None:
         """Take what is known of the session as a whole."""
-        rest, session = _less(self._session.total, self._billed), self._session
-        if session.newer and rest is not None:
+        total, session = self._session.total, self._session
+        rest = less(total, self._billed)
+        # Where more is billed than the total has, nobody knows what is left.
+        if session.newer and rest != Usage() and rest + self._billed == total:
             call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
             time = self.script.last.time if self.script.last else 0.0
             self.script.side_requests.append(SideRequest("session", call, time))
@@ -405,13 +403,6 @@ class _Reading:
             draft.parts = [Part("text", text, "summary", boundary.covered) for text in texts]
         if draft.parts:
             boundary.inserted.append(draft)
-
-
-def _less(total: Usage, billed: Usage) -> Usage | None:
-    """What a total holds beyond what is billed; None if that is nothing, or not to be told."""
-    keys = Usage.__struct_fields__
-    rest = [getattr(total, key) - getattr(billed, key) for key in keys]
-    return Usage(*rest) if min(rest) >= 0 < max(rest) else None
 
 
 def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:

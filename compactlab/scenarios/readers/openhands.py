@@ -8,7 +8,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact
-from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.counts import contained, count, less, of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
     SYSTEM,
@@ -120,8 +120,6 @@ class _Bill:
 
 
 class _Reading:
-    """A list of events that is being read."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self._lines = lines
@@ -154,7 +152,6 @@ class _Reading:
         return self.script.conversation(id, NAME, self._lines.path)
 
     def take(self, event: Any) -> None:
-        """Take an event of either kind."""
         if not _is_event(event):
             raise InputError("this is no event of OpenHands")
         known = isinstance(event.get("kind"), str)
@@ -238,8 +235,8 @@ class _Reading:
             (str(name) for name in (*models, totals) if name), listed.model if listed else ""
         )
         if usage and grown and self._condensed is not None:
-            left = _less(grown, usage)
-            if left:
+            left = less(grown, usage)
+            if left != Usage():
                 self._condensed.call = Call(model, left)
         elif grown and not usage:
             usage = grown
@@ -399,7 +396,6 @@ def _image(block: Any) -> Any:
 
 
 def _message_of(response: dict[str, Any]) -> dict[str, Any]:
-    """The message of a provider's answer."""
     choice = next(iter(list_of(response.get("choices"))), None)
     return dict_of(dict_of(choice).get("message"))
 
@@ -426,13 +422,6 @@ def _usage(told: dict[str, Any]) -> Usage:
     """The usage of a request: LiteLLM's prompt contains what was cached."""
     prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
     return contained(prompt, output, read, written)
-
-
-def _less(whole: Usage, part: Usage) -> Usage | None:
-    """What is left of a usage; None if that is nothing."""
-    names = Usage.__struct_fields__
-    left = [max(0, getattr(whole, name) - getattr(part, name)) for name in names]
-    return Usage(*left) if any(left) else None
 
 
 FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", _sniff, read)

@@ -20,8 +20,9 @@ from compactlab.scenarios.readers.script import (
     seconds,
 )
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
 NAME = "qwen"
@@ -124,7 +125,6 @@ class _Session:
         self._tree = Tree()
 
     def take(self, head: _Head, data: bytes) -> None:
-        """Take the next record."""
         if head.uuid not in self._places:
             self._tree.hang(head.uuid, head.parent_uuid)
             self._go_to(head)
@@ -208,10 +208,8 @@ class _Session:
         """What the model sees from here on; its messages are inserted, as nothing names them."""
         payload, time = record.system_payload, seconds(record.timestamp)
         if payload.compressed_history is None:
-            raise RefusedError(
-                "Qwen Code wrote a compression with no history that is known; the prompts would be "
-                "wrong, so that not even --lenient reads this session"
-            )
+            told = "Qwen Code wrote a compression with no history that is known"
+            raise edit_refused(told, "session")
         before = (payload.info or _Info()).original_token_count or 0
         boundary = self.script.compact(time, restored="verbatim", tokens_before=before)
         summarized = False
