@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -11,7 +13,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import count
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, time_of
+from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, is_amp, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -29,19 +31,12 @@ _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreatio
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a thread."""
-    for number, thread in jsonl.values(lines):
-        script = None
-        with lines.at(number, thread):
-            if not is_amp(thread):
-                raise InputError("a thread of Amp has an id and messages")
-            script = _script(thread, lines)
-        if script:
-            yield script.conversation(str(thread["id"]), NAME, lines.path)
-            return
-    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
-def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
+def _conversation(lines: jsonl.Lines, thread: Any, _: int) -> Conversation:
+    if not is_amp(thread):
+        raise InputError("a thread of Amp has an id and messages")
     lines.pass_over_fields(thread, _THREAD, "a thread")
     script = Script()
     trees = dict_of(dict_of(thread.get("env")).get("initial")).get("trees")
@@ -61,7 +56,7 @@ def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
             call = Call(str(entry.get("model") or ""), usage, id=str(entry.get("id") or ""))
             at = time_of(entry.get("timestamp"))
             script.side_requests.append(SideRequest(purpose, call, at))
-    return script
+    return script.conversation(str(thread["id"]), NAME, lines.path)
 
 
 def _ledger(thread: dict[str, Any]) -> list[Any]:

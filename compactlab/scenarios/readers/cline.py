@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, is_task_history, is_task_screen, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -82,21 +84,12 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a task."""
-    for number, first in jsonl.values(lines):
-        script = None
-        with lines.at(number, first):
-            if not _sniff([first]):
-                raise InputError("a task of Cline is a list of messages")
-            script = _script(first, lines)
-        if script:
-            named = lines.path.name in (HISTORY, SCREEN)
-            id = lines.path.absolute().parent.name if named else lines.path.stem
-            yield script.conversation(id, NAME, lines.path, counted=True)
-            return
-    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
-def _script(first: Any, lines: jsonl.Lines) -> Script:
+def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
+    if not _sniff([first]):
+        raise InputError("a task of Cline is a list of messages")
     history = first if is_task_history(first) else _beside(lines, HISTORY)
     screen = first if is_task_screen(first) else _beside(lines, SCREEN)
     whole = history["messages"] if isinstance(history, dict) else history
@@ -118,7 +111,9 @@ def _script(first: Any, lines: jsonl.Lines) -> Script:
         reading.take()
     else:
         reading.take_screen(shown)
-    return script
+    named = lines.path.name in (HISTORY, SCREEN)
+    id = lines.path.absolute().parent.name if named else lines.path.stem
+    return script.conversation(id, NAME, lines.path, counted=True)
 
 
 def _beside(lines: jsonl.Lines, name: str) -> Any:

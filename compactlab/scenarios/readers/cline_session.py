@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from compactlab.scenarios.readers.blocks import as_summary, owned
 from compactlab.scenarios.readers.cline import READ, as_anthropic
 from compactlab.scenarios.readers.counts import contained, count
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, time_of
+from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, is_cline_session
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -34,20 +36,12 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a file."""
-    for number, session in jsonl.values(lines):
-        script = None
-        with lines.at(number, session):
-            if not is_cline_session(session):
-                raise InputError("a session of Cline has an id and messages")
-            script = _script(session, lines)
-        if script:
-            stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
-            yield script.conversation(stem, NAME, lines.path, counted=True)
-            return
-    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
-def _script(session: dict[str, Any], lines: jsonl.Lines) -> Script:
+def _conversation(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
+    if not is_cline_session(session):
+        raise InputError("a session of Cline has an id and messages")
     lines.pass_over_fields(session, _SESSION, "a session")
     manifest = _manifest(lines)
     script = Script()
@@ -57,7 +51,8 @@ def _script(session: dict[str, Any], lines: jsonl.Lines) -> Script:
     for message in session["messages"]:
         with lines.at(0, message):
             model = _take(script, message, model, lines)
-    return script
+    stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
+    return script.conversation(stem, NAME, lines.path, counted=True)
 
 
 def _manifest(lines: jsonl.Lines) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
-    yield from conversations(lines, _samples, partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines), _samples)
 
 
 def _samples(value: Any) -> list[Any]:

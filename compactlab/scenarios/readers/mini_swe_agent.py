@@ -25,7 +25,7 @@ _TRAJECTORY = {"info", "messages", "trajectory_format", "instance_id"}
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(lines, lambda value: [value], partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines))
 
 
 def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:

@@ -58,8 +58,8 @@ class Format:
 
 def conversations(
     lines: jsonl.Lines,
-    split: Callable[[Any], Iterable[Any]],
     make: Callable[[Any, int], Conversation],
+    split: Callable[[Any], Iterable[Any]] = lambda value: [value],
 ) -> Iterator[Conversation]:
     """Make a conversation, with its number from 1, of each item of a file; one at least."""
     count = 0

@@ -32,7 +32,7 @@ class _Message(msgspec.Struct):
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(lines, lambda value: [value], partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines))
 
 
 def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:

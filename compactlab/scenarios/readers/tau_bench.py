@@ -64,7 +64,7 @@ def _sniff(first: list[Any]) -> bool:
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file, in its order."""
     taken: dict[str, int] = {}
-    for each in conversations(lines, chat.items, partial(_conversation, lines)):
+    for each in conversations(lines, partial(_conversation, lines), chat.items):
         count = taken[each.id] = taken.get(each.id, 0) + 1
         id = each.id if count == 1 else f"{each.id}/{count}"
         yield replace(each, id=id)
