@@ -397,9 +397,5 @@ def _text(message: dict[str, Any]) -> str:
 
 
 FORMAT = Format(
-    NAME,
-    "tasks of Cline, Roo Code and Kilo Code (their folders)",
-    _sniff,
-    read,
-    part_of=part_of,
+    NAME, "tasks of Cline, Roo Code and Kilo Code (their folders)", _sniff, read, part_of=part_of
 )

@@ -10,14 +10,7 @@ import msgspec
 from compactlab.scenarios.readers import google, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
 from compactlab.scenarios.readers.google import Piece, Pieces
-from compactlab.scenarios.readers.script import (
-    Draft,
-    Format,
-    Moment,
-    Script,
-    converted,
-    seconds,
-)
+from compactlab.scenarios.readers.script import Draft, Format, Moment, Script, converted, seconds
 from compactlab.scenarios.readers.shapes import first_is
 from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation

@@ -10,14 +10,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import database, hermes_database, jsonl
-from compactlab.scenarios.readers.blocks import (
-    Given,
-    Tokens,
-    compact,
-    given,
-    parts,
-    result,
-)
+from compactlab.scenarios.readers.blocks import Given, Tokens, compact, given, parts, result
 from compactlab.scenarios.readers.chat import is_session
 from compactlab.scenarios.readers.script import (
     SYSTEM,

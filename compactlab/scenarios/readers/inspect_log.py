@@ -17,13 +17,7 @@ from compactlab.scenarios.readers.counts import by_total, count, less
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
-from compactlab.scenarios.readers.threads import (
-    SYSTEM_ROLES,
-    Known,
-    Request,
-    Said,
-    conversations,
-)
+from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim

@@ -15,12 +15,7 @@ import msgspec
 
 from compactlab.scenarios.readers import database, zstd
 from compactlab.scenarios.readers.archive import MAGIC, Archive
-from compactlab.scenarios.readers.unread import (
-    characters_of,
-    tokens_of,
-    typed,
-    unknown_fields,
-)
+from compactlab.scenarios.readers.unread import characters_of, tokens_of, typed, unknown_fields
 from compactlab.sim.core.conversation import PassedOver, added
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json

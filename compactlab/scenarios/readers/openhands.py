@@ -365,10 +365,7 @@ class _Reading:
     def _observation(self, event: dict[str, Any], time: float) -> None:
         told = dict_of(event.get("observation"))
         content = told.get("content")
-        blocks = [
-            *(list_of(content)),
-            *list_of(event.get("extended_content")),
-        ]
+        blocks = [*(list_of(content)), *list_of(event.get("extended_content"))]
         texts = [text for block in blocks if isinstance(text := dict_of(block).get("text"), str)]
         if not texts:
             rest = {key: value for key, value in told.items() if key != "kind"}

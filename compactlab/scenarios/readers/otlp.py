@@ -13,13 +13,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.script import SYSTEM, Format
 from compactlab.scenarios.readers.shapes import any_is
-from compactlab.scenarios.readers.threads import (
-    SYSTEM_ROLES,
-    Known,
-    Request,
-    Said,
-    conversations,
-)
+from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim

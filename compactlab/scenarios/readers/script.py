@@ -15,13 +15,7 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import opaque, owned
 from compactlab.scenarios.readers.database import Database
-from compactlab.sim.core.conversation import (
-    Compaction,
-    Conversation,
-    Event,
-    Rewind,
-    SideRequest,
-)
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
 
@@ -240,13 +234,7 @@ class Script:
         return boundary
 
     def conversation(
-        self,
-        id: str,
-        format: str,
-        path: Path,
-        *,
-        inside: bool = False,
-        counted: bool = False,
+        self, id: str, format: str, path: Path, *, inside: bool = False, counted: bool = False
     ) -> Conversation:
         """Finish: no clock runs backwards, every result knows its tool, every copy its original.
 
