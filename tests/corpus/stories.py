@@ -107,13 +107,17 @@ def write_stories(subject: str, stories: list[Story]) -> None:
 
 def _outcome(paths: list[Path], folder: Path, *, strict: bool) -> str:
     """What is read of one file, or of all transcripts of a folder."""
-    told = io.BytesIO()
+    told, left_out = io.BytesIO(), 0
     try:
-        for path in paths if len(paths) == 1 else transcript.find([folder])[0]:
+        if len(paths) > 1:
+            paths, left_out = transcript.find([folder])
+        for path in paths:
             for conversation in transcript.read(path, strict=strict):
                 source = path.relative_to(folder).as_posix()
                 native.write(replace(conversation, source=source), told)
     except InputError as error:
         reason = str(error).replace(f"{folder}/", "")
         told.write(f"! {type(error).__name__}: {reason}\n".encode())
+    if left_out:
+        told.write(f"! files of no known format: {left_out}\n".encode())
     return told.getvalue().decode()
