@@ -11,7 +11,7 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import compact
-from compactlab.scenarios.readers.counts import count
+from compactlab.scenarios.readers.counts import beside, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, is_amp, list_of
@@ -109,8 +109,7 @@ def _entry(
 
 def _usage(told: dict[str, Any], keys: tuple[str, ...]) -> Usage | None:
     """The usage of an answer: its input leaves out what was cached."""
-    prompt, output, read, written = (count(told.get(key)) for key in keys)
-    return Usage(prompt, read, written, output=output) if told else None
+    return beside(*counted(told, keys)) if told else None
 
 
 def _block(block: Any) -> Any:

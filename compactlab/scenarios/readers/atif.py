@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.blocks import (
     parts,
 )
 from compactlab.scenarios.readers.blocks import result as result_parts
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -302,12 +303,9 @@ def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
         written = apart
         if agent in _WRITES_APART or cached + written > prompt:
             prompt += written
-    written = min(written, prompt - cached)
     lifetimes = extra.get("cache_creation")
     hour = _count(dict_of(lifetimes), "ephemeral_1h_input_tokens")
-    hour = min(hour, written)
-    plain = prompt - cached - written
-    return Usage(plain, cached, written - hour, hour, metrics.completion_tokens or 0)
+    return within(prompt, metrics.completion_tokens or 0, cached, written, hour)
 
 
 def _count(extra: dict[str, Any], key: str) -> int:

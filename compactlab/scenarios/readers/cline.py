@@ -19,7 +19,7 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact
-from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.counts import beside, contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Draft, Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, is_task_history, is_task_screen, list_of
@@ -174,8 +174,8 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
 def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usage | None:
     """The usage of a request; None if it was never answered."""
     keys = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-    prompt, output, read, written = (count(told.get(key)) for key in keys)
-    if not (prompt or output or read or written):
+    counts = counted(told, keys)
+    if not any(counts):
         return None
     protocol = told.get("apiProtocol")
     if vendor == "cline" and protocol is None:
@@ -183,9 +183,7 @@ def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usa
     else:
         since = _WHOLE_KILO if vendor == "kilo" else _WHOLE_ROO
         whole = protocol != "anthropic" or time >= since
-    if whole:
-        return contained(prompt, output, read, written)
-    return Usage(prompt, read, written, output=output)
+    return (contained if whole else beside)(*counts)
 
 
 class _Reading:

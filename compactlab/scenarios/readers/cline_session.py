@@ -11,7 +11,7 @@ from typing import Any
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, owned
 from compactlab.scenarios.readers.cline import READ, as_anthropic
-from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.counts import contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, is_cline_session
@@ -96,8 +96,8 @@ def _usage(metrics: Any) -> Usage | None:
     if not isinstance(metrics, dict):
         return None
     keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    prompt, output, read, written = (count(metrics.get(key)) for key in keys)
-    return contained(prompt, output, read, written) if prompt or output else None
+    counts = counted(metrics, keys)
+    return contained(*counts) if any(counts[:2]) else None
 
 
 FORMAT = Format(

@@ -20,6 +20,7 @@ from compactlab.scenarios.readers.blocks import (
     result,
 )
 from compactlab.scenarios.readers.codex_fork import Fork, number_of
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -100,6 +101,12 @@ class _Counts(msgspec.Struct, frozen=True):
     output_tokens: Tokens = 0
     reasoning_output_tokens: Tokens = 0
     total_tokens: Tokens = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The classes of a bill: what was read and what was written are parts of the input."""
+        read, written = self.cached_input_tokens, self.cache_write_input_tokens
+        return within(self.input_tokens, self.output_tokens, read, written)
 
 
 class _Info(msgspec.Struct):
@@ -380,7 +387,7 @@ class _Rollout:
     def _call(self, counts: _Counts | None, id: str = "") -> Call:
         return Call(
             self._model,
-            None if counts is None else _usage(counts),
+            counts.usage if counts else None,
             version=self._version,
             thinking=self._effort,
             id=id,
@@ -482,14 +489,6 @@ class _Rollout:
             to = to.before
         if to is not self.script.last:
             self.script.rewind(to)
-
-
-def _usage(counts: _Counts) -> Usage:
-    """The classes of a bill: what was read and what was written are parts of the input."""
-    read = min(counts.cached_input_tokens, counts.input_tokens)
-    written = min(counts.cache_write_input_tokens, counts.input_tokens - read)
-    plain = counts.input_tokens - read - written
-    return Usage(plain, read, written, output=counts.output_tokens)
 
 
 def _is_told(item: _Item) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -212,10 +213,8 @@ def _usage(total: _Counts, before: _Counts) -> Usage:
     grown = [getattr(total, key) - getattr(before, key) for key in keys]
     if min(grown) < 0:
         grown = [getattr(total, key) for key in keys]
-    whole, read, written, output = grown
-    read = min(read, whole)
-    written = min(written, whole - read)
-    return Usage(whole - read - written, read, written, output=output)
+    prompt, read, written, output = grown
+    return within(prompt, output, read, written)
 
 
 FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", any_is(_is_own), read)

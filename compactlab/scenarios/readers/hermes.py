@@ -12,6 +12,7 @@ import msgspec
 from compactlab.scenarios.readers import database, hermes_database, jsonl
 from compactlab.scenarios.readers.blocks import Given, Tokens, compact, given, parts, result
 from compactlab.scenarios.readers.chat import is_session
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
@@ -272,8 +273,7 @@ def _usage(counts: _Counts | None) -> Usage | None:
     if counts is None or counts.prompt_tokens is None:
         return None
     details = counts.prompt_tokens_details or _Details()
-    read = min(details.cached_tokens or 0, counts.prompt_tokens)
-    return Usage(counts.prompt_tokens - read, read, output=counts.completion_tokens or 0)
+    return within(counts.prompt_tokens, counts.completion_tokens or 0, details.cached_tokens or 0)
 
 
 def _seconds(time: Time) -> float:

@@ -13,7 +13,7 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
 from compactlab.scenarios.readers.blocks import Content, compact, parts
-from compactlab.scenarios.readers.counts import by_total, count, less
+from compactlab.scenarios.readers.counts import by_total, count, counted, less
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
@@ -253,8 +253,7 @@ def usage_of(told: Any) -> Usage | None:
     """
     if not isinstance(told, dict):
         return None
-    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
-    return by_total(prompt, output, read, written, total=count(told.get("total_tokens")))
+    return by_total(*counted(told, _COUNTS), total=count(told.get("total_tokens")))
 
 
 def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:

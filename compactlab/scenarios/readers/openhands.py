@@ -8,7 +8,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact
-from compactlab.scenarios.readers.counts import contained, count, less, of_provider
+from compactlab.scenarios.readers.counts import contained, counted, less, of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
     SYSTEM,
@@ -104,19 +104,19 @@ class _Bill:
             id = str(dict_of(each).get("response_id") or "")
             if id:
                 model = str(each.get("model") or told.get("model_name") or "")
-                self.calls[id] = Call(model, _usage(each), id=id)
+                usage = contained(*counted(each, _COUNTS))  # LiteLLM's prompt contains the cached
+                self.calls[id] = Call(model, usage, id=id)
 
     def since(self, metrics: Any) -> Usage | None:
         """What has been used since the totals that were seen last."""
         totals = dict_of(dict_of(metrics).get("accumulated_token_usage"))
-        now = tuple(count(totals.get(key)) for key in _COUNTS)
+        now = tuple(counted(totals, _COUNTS))
         if not any(now):
             return None
         grown = tuple(new - old for new, old in zip(now, self.before, strict=True))
         self.before = now
         grown = now if min(grown) < 0 else grown  # they began anew
-        prompt, output, read, written = grown
-        return contained(prompt, output, read, written) if any(grown) else None
+        return contained(*grown) if any(grown) else None
 
 
 class _Reading:
@@ -413,12 +413,6 @@ def _tool_call(
     rest = {key: value for key, value in args.items() if key != "thought"}
     arguments = compact(function.get("arguments", rest))
     return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
-
-
-def _usage(told: dict[str, Any]) -> Usage:
-    """The usage of a request: LiteLLM's prompt contains what was cached."""
-    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
-    return contained(prompt, output, read, written)
 
 
 FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", _sniff, read)

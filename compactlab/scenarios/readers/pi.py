@@ -10,6 +10,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, Tokens, given, parts, result
+from compactlab.scenarios.readers.counts import beside
 from compactlab.scenarios.readers.pi_system import SystemPrompt
 from compactlab.scenarios.readers.pi_tree import Kept, Node, edited, hangs_by_edits, told
 from compactlab.scenarios.readers.script import (
@@ -560,11 +561,7 @@ def _usage(counts: _Counts | None) -> Usage:
     """The counts by class; what was written for an hour is a part of all that was written."""
     if counts is None:
         return Usage()
-    written = counts.cache_write or 0
-    hour = min(counts.cache_write_1h or 0, written)
-    return Usage(
-        counts.input or 0, counts.cache_read or 0, written - hour, hour, counts.output or 0
-    )
+    return beside(*(number or 0 for number in msgspec.structs.astuple(counts)))
 
 
 def _shell(message: _Message, id: str) -> list[Part]:
