@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.anthropic import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.blocks import (
     Block,
     Content,
@@ -24,7 +25,6 @@ from compactlab.scenarios.readers.blocks import (
     result_of,
 )
 from compactlab.scenarios.readers.counts import of_provider
-from compactlab.scenarios.readers.message_threads import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import (

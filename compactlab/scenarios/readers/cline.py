@@ -1,7 +1,8 @@
-"""Tasks of Cline, Roo Code and Kilo Code: what they sent, with what they paid for it.
+"""Tasks of Cline, Roo Code and Kilo Code, with what they paid; and sessions of Cline's SDK.
 
 A task is a folder. ``api_conversation_history.json`` holds the messages, ``ui_messages.json`` what
-was shown, and in it each request with its tokens. Either names the task.
+was shown, and in it each request with its tokens. Either names the task. A session is what Cline's
+CLI writes, and its extensions from 4.1 on: ``*.messages.json``.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from compactlab.scenarios.readers.blocks import as_summary, compact
 from compactlab.scenarios.readers.counts import beside, contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Draft, Format, Script, conversations, time_of
-from compactlab.scenarios.readers.shapes import dict_of, is_task_history, is_task_screen, list_of
+from compactlab.scenarios.readers.shapes import (
+    dict_of,
+    first_is,
+    is_cline_session,
+    is_task_history,
+    is_task_screen,
+    list_of,
+)
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
-NAME = "cline"
+NAME, SESSION = "cline", "cline-session"
 
 HISTORY, SCREEN, METADATA = (
     "api_conversation_history.json",
@@ -40,7 +48,7 @@ _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) F
 # What a person typed; the rest of a user's messages are results of tools and notes.
 _TYPED = re.compile(r"<(?:task|feedback|user_message|answer|new_user_message)>")
 # Fields of a message that are read here, or that say nothing to the model.
-READ = ("metrics", "modelInfo", "reasoning_details", "summary")
+_READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 
 # From these days on (releases 3.29.5 of Roo and 4.119.0 of Kilo) `tokensIn` is the whole prompt
 # for every provider; before, what Anthropic's interface calls input: the prompt less the cached.
@@ -234,7 +242,7 @@ class _Reading:
         if message.get("type") == "reasoning" and "role" not in message:
             self._thoughts += _thoughts(message)
             heard = [verbatim("", "thinking", each["thinking"]) for each in self._thoughts]
-            pass_over_rest(self._lines, message, heard, READ)
+            pass_over_rest(self._lines, message, heard, _READ)
             return
         told = _text(message)
         folder, model = _FOLDER.search(told), _MODEL.search(told)
@@ -249,7 +257,7 @@ class _Reading:
         info = dict_of(message.get("modelInfo"))
         model_id = str(info.get("modelId") or "") or (asked.model if asked else "")
         call = Call(model_id or self._model_at(time), asked.usage if asked else None)
-        plain = as_anthropic(message)
+        plain = _as_anthropic(message)
         if message.get("role") == "assistant" and self._thoughts:
             content = plain.get("content")
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -262,11 +270,11 @@ class _Reading:
             self._lines,
             call=call,
             time=time,
-            known=READ,
+            known=_READ,
             meta=bool(at and not _TYPED.search(told)),
         )
         made: list[Part | Draft] = [*self._taken[at], *self._script.system]
-        pass_over_rest(self._lines, message, made, READ)
+        pass_over_rest(self._lines, message, made, _READ)
 
     def _model_at(self, time: float) -> str:
         """The model of a time: as the prompt names it, or the task's metadata."""
@@ -296,12 +304,12 @@ class _Reading:
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         for index in range(min(hidden, default=0)):
             boundary.inserted += [self._script.copy(draft) for draft in self._taken[index]]
-        scratch, plain = Script(), as_anthropic(message) | {"role": "user"}
-        for draft in chat.take(scratch, plain, self._lines, time=time, known=READ):
+        scratch, plain = Script(), _as_anthropic(message) | {"role": "user"}
+        for draft in chat.take(scratch, plain, self._lines, time=time, known=_READ):
             copy = self._script.copy(draft)
             copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
             boundary.inserted.append(copy)
-        pass_over_rest(self._lines, message, boundary.inserted, READ)
+        pass_over_rest(self._lines, message, boundary.inserted, _READ)
 
 
 def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int, _Asked]:
@@ -326,7 +334,7 @@ def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int,
     return {at: each for at, each in found.items() if at >= 0}
 
 
-def as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
+def _as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
     """A message as Anthropic's interface has it: Roo and Cline have written the AI SDK's, too."""
     content = message.get("content")
     plain = dict(message)
@@ -396,4 +404,91 @@ def _text(message: dict[str, Any]) -> str:
 
 FORMAT = Format(
     NAME, "tasks of Cline, Roo Code and Kilo Code (their folders)", _sniff, read, part_of=part_of
+)
+
+
+# Sessions
+
+_OF_SESSIONS = (*_READ, "metadata")
+_MESSAGES = ".messages.json"
+_SUMMARY = "compaction_summary"
+_SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin", "messages"}
+
+
+def _messages_of(path: Path) -> Path | None:
+    """The messages that a manifest or a compaction belongs to, if they are there."""
+    stem = path.name.removesuffix(".json").removesuffix(".compaction")
+    messages = path.with_name(f"{stem}{_MESSAGES}")
+    return messages if messages != path and path.suffix == ".json" and messages.is_file() else None
+
+
+def read_session(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversation of a file."""
+    yield from islice(conversations(lines, partial(_session, lines)), 1)
+
+
+def _session(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
+    if not is_cline_session(session):
+        raise InputError("a session of Cline has an id and messages")
+    lines.pass_over_fields(session, _SESSION, "a session")
+    manifest = _manifest(lines)
+    script = Script()
+    script.locate(manifest.get("cwd") or manifest.get("workspace_root"))
+    script.subagent = session.get("agent", "lead") != "lead"
+    model = str(manifest.get("model") or "")
+    for message in session["messages"]:
+        with lines.at(0, message):
+            model = _take_message(script, message, model, lines)
+    stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
+    return script.conversation(stem, SESSION, lines.path, counted=True)
+
+
+def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
+    """What the file beside it tells of the session."""
+    path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
+    return dict_of(jsonl.load(path)) if path != lines.path and path.is_file() else {}
+
+
+def _take_message(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
+    """Take a message; return the model from then on."""
+    if not isinstance(message, dict):
+        raise InputError("a message is an object")
+    metadata = dict_of(message.get("metadata"))
+    if metadata.get("displayOnly"):
+        return model  # a note to the user
+    time = time_of(message.get("ts"))
+    plain = _as_anthropic(message)
+    if metadata.get("kind") == _SUMMARY:
+        before = count(metadata.get("tokensBefore"))
+        boundary = script.compact(time, trigger="auto", tokens_before=before)
+        for draft in chat.take(Script(), plain, lines, time=time, known=_OF_SESSIONS):
+            copy = script.copy(draft)
+            copy.role = "user"
+            copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
+            boundary.inserted.append(copy)
+        pass_over_rest(lines, message, boundary.inserted, _OF_SESSIONS)
+        return model
+    model = str(dict_of(message.get("modelInfo")).get("id") or model)
+    usage = _metered(message.get("metrics"))
+    plain.pop("id", None)
+    drafts = chat.take(script, plain, lines, call=Call(model, usage), time=time, known=_OF_SESSIONS)
+    pass_over_rest(lines, message, [*drafts, *script.system], _OF_SESSIONS)
+    return model
+
+
+def _metered(metrics: Any) -> Usage | None:
+    """The usage of an answer, whose input contains what was cached."""
+    if not isinstance(metrics, dict):
+        return None
+    keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    counts = counted(metrics, keys)
+    return contained(*counts) if any(counts[:2]) else None
+
+
+SESSIONS = Format(
+    SESSION,
+    "sessions of Cline's CLI and of its extensions from 4.1 on (JSON)",
+    first_is(is_cline_session),
+    read_session,
+    part_of=_messages_of,
 )
