@@ -116,7 +116,7 @@ def _outcome(paths: list[Path], folder: Path, *, strict: bool) -> str:
                 source = path.relative_to(folder).as_posix()
                 native.write(replace(conversation, source=source), told)
     except InputError as error:
-        reason = str(error).replace(f"{folder}/", "")
+        reason = str(error).replace(f"{folder}/", "").partition("; known formats are")[0]
         told.write(f"! {type(error).__name__}: {reason}\n".encode())
     if left_out:
         told.write(f"! files of no known format: {left_out}\n".encode())
