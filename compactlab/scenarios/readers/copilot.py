@@ -9,6 +9,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque, result
+from compactlab.scenarios.readers.counts import less
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
@@ -239,7 +240,7 @@ class _Bill:
         before = self._totals if self._counts_on(totals, told) else {}
         self._totals = totals
         rests = {
-            model: _less(_less(usage, before.get(model, Usage())), told.pop(model, Usage()))
+            model: less(less(usage, before.get(model, Usage())), told.pop(model, Usage()))
             for model, usage in totals.items()
         }
         for usage in told.values():  # of a model that has another name here
@@ -251,7 +252,7 @@ class _Bill:
 
     def _counts_on(self, totals: dict[str, Usage], told: dict[str, Usage]) -> bool:
         grown = all(
-            _less(usage, totals.get(model, Usage())) == Usage()
+            less(usage, totals.get(model, Usage())) == Usage()
             for model, usage in self._totals.items()
         )
         before, now, since = (
@@ -266,17 +267,11 @@ def _detailed(details: _Details) -> Usage:
     return Usage(plain, read, written, output=details.output.token_count)
 
 
-def _less(usage: Usage, other: Usage) -> Usage:
-    """The difference in each class, at least 0."""
-    pairs = zip(msgspec.structs.astuple(usage), msgspec.structs.astuple(other), strict=True)
-    return Usage(*(max(0, one - two) for one, two in pairs))
-
-
 def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
     """Take something out of usages, from the first that has it."""
     rest = {}
     for model, usage in usages.items():
-        rest[model], taken = _less(usage, taken), _less(taken, usage)
+        rest[model], taken = less(usage, taken), less(taken, usage)
     return rest
 
 

@@ -126,6 +126,9 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     passed_over: tuple[PassedOver, ...] = ()
 
 
+_TOLD = Header.__struct_fields__[1:]  # of a conversation, in its header
+
+
 def _is_own(head: dict[str, Any]) -> bool:
     return head.get("type") == "conversation" and "version" in head
 
@@ -153,20 +156,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def write(conversation: Conversation, to: Path | BinaryIO) -> None:
     """Write a conversation; reading it gives an equal one."""
-    header = Header(
-        VERSION,
-        conversation.id,
-        conversation.format,
-        conversation.system,
-        conversation.starts_inside,
-        conversation.source,
-        conversation.seed,
-        conversation.project,
-        conversation.subagent,
-        conversation.parent,
-        conversation.side_requests,
-        conversation.passed_over,
-    )
+    header = Header(VERSION, **{name: getattr(conversation, name) for name in _TOLD})
     pieces = (header, *conversation.events, *conversation.facts, *conversation.needs)
     with to.open("wb") if isinstance(to, Path) else nullcontext(to) as stream:
         for piece in pieces:
@@ -214,24 +204,11 @@ class _Content:
                 else:
                     check_need(label, self._messages, self._facts)
                     needs.append(label)
-        head = self._header
-        source = str(lines.path) if head.source is None else head.source
-        return Conversation(
-            head.id,
-            head.format,
-            tuple(self._events),
-            head.system,
-            tuple(facts),
-            tuple(needs),
-            head.starts_inside,
-            source,
-            head.seed,
-            head.project,
-            head.subagent,
-            head.parent,
-            head.side_requests,
-            head.passed_over,
-        )
+        told = {name: getattr(self._header, name) for name in _TOLD}
+        if told["source"] is None:
+            told["source"] = str(lines.path)
+        events = tuple(self._events)
+        return Conversation(events=events, facts=tuple(facts), needs=tuple(needs), **told)
 
 
 def _header(fields: dict[str, Any]) -> Header:
