@@ -106,8 +106,6 @@ _COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
 _LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
 _HELD = {"storage": 10**18}
 
-_SKIPPED = "line that was skipped"
-
 
 class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknown_fields=True):
     """The first line of a conversation: all of it that is no event and no label."""
@@ -221,10 +219,6 @@ def _header(fields: dict[str, Any]) -> Header:
     for name, struct in inside.items():
         for item in _dicts(fields.get(name)):
             _check(item, struct)
-    if skipped := fields.pop("skipped", 0):  # as it was written before what was skipped had kinds
-        old = {"kind": _SKIPPED, "count": skipped}
-        fields["passed_over"] = [*_dicts(fields.get("passed_over")), old]
-        _check(old, PassedOver)
     header = msgspec.convert(fields, Header)
     if header.version != VERSION:
         raise InputError(f"version {header.version} is not known; this is version {VERSION}")
