@@ -12,12 +12,13 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
-from compactlab.scenarios.readers.blocks import Content, compact, parts
+from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import by_total, count, counted, less
+from compactlab.scenarios.readers.prompts import said_of
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
 from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
-from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Request, Said, conversations
+from compactlab.scenarios.readers.threads import Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -186,14 +187,7 @@ class _Sample:
 
     def _read(self, message: dict[str, Any]) -> list[Said]:
         plain = _plain(message, self._lines)
-        if plain.get("role") in SYSTEM_ROLES:
-            told = msgspec.convert(plain, _System)
-            made = parts(told.content, "", self._lines)
-            pass_over_rest(self._lines, message, made, _READ)
-            return [self._known.said("user", made, told.role)]
-        drafts = chat.take(Script(), plain, self._lines, known=_READ)
-        pass_over_rest(self._lines, message, drafts, _READ)
-        return self._known.of(drafts)
+        return said_of(plain, message, self._known, self._lines, _READ)
 
     def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
         """A value with the texts that the log keeps apart."""
@@ -235,11 +229,6 @@ class _Sample:
         models = list(dict_of(self._sample.get("model_usage")))
         model = models[0] if len(models) == 1 else ""
         return [SideRequest("not in the events", Call(model, left), self._started)]
-
-
-class _System(msgspec.Struct):
-    role: str
-    content: Content = None
 
 
 def usage_of(told: Any) -> Usage | None:

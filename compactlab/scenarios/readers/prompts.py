@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -71,15 +72,27 @@ class Prompts:
         if calls := message.get("tool_calls"):
             known = objects(self._lines, calls, "call of a tool")
             message["tool_calls"] = [_called(call) for call in known]
-        if role in SYSTEM_ROLES:
-            content = message.get("content")
-            content = content if isinstance(content, list) else [{"type": "text", "text": content}]
-            told = parts(msgspec.convert(content, Content), "", self._lines)
-            pass_over_rest(self._lines, whole, told, _READ)
-            return [self._known.said("user", told, str(role))]
-        drafts = chat.take(Script(), message, self._lines, known=_READ)
-        pass_over_rest(self._lines, whole, drafts, _READ)
-        return self._known.of(drafts)
+        content = message.get("content")
+        if role in SYSTEM_ROLES and not isinstance(content, list):
+            message["content"] = [{"type": "text", "text": content}]
+        return said_of(message, whole, self._known, self._lines, _READ)
+
+
+def said_of(
+    message: dict[str, Any], whole: Any, known: Known, lines: jsonl.Lines, silent: Collection[str]
+) -> list[Said]:
+    """What a message of Chat Completions says, of which ``whole`` is what the log has.
+
+    Fields of the names in ``silent`` say nothing to the model, or are read elsewhere.
+    """
+    role = message.get("role")
+    if role in SYSTEM_ROLES:
+        told = parts(msgspec.convert(message.get("content"), Content), "", lines)
+        pass_over_rest(lines, whole, told, silent)
+        return [known.said("user", told, str(role))]
+    drafts = chat.take(Script(), message, lines, known=silent)
+    pass_over_rest(lines, whole, drafts, silent)
+    return known.of(drafts)
 
 
 def _listed(value: Any) -> list[Any]:
