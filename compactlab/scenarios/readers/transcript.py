@@ -22,7 +22,6 @@ from compactlab.scenarios.readers import (
     claude_code,
     claude_stream,
     cline,
-    cline_session,
     codex,
     codex_exec,
     copilot,
@@ -83,7 +82,7 @@ FORMATS: tuple[Format, ...] = (
     langfuse.FORMAT,
     langsmith.FORMAT,
     cline.FORMAT,
-    cline_session.FORMAT,
+    cline.SESSIONS,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
