@@ -1,0 +1,153 @@
+"""The fields of a report's rows, each declared once: the table, JSON and CSV follow from them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from compactlab.reports.render import csv
+from compactlab.reports.render.document import Cell, Column, Table, name, rows
+from compactlab.reports.render.text import NONE, plain, show
+
+
+@dataclass(frozen=True)
+class Field:
+    """A figure, or a name, that each row of a report has.
+
+    Parameters
+    ----------
+    name
+        Its key in JSON and CSV; "" if only a table shows it.
+    value
+        What it is, of a row; or the path of attributes to it. The name, if nothing is given.
+    label
+        Its heading in a table. The name, if nothing is given.
+    unit
+        Unit of the figure, by which a table writes it.
+    text
+        How a table writes it, of a row, where its unit does not say that.
+    write
+        The same, of the value.
+    shown
+        Whether a table shows it; else it is for programs.
+    words, rank, group, meaning
+        As in a :class:`~compactlab.reports.render.document.Column`.
+    """
+
+    name: str
+    value: Callable[[Any], Any] | str = ""
+    label: str = ""
+    unit: str = ""
+    text: Callable[[Any], str] | None = None
+    write: Callable[[Any], str] | None = None
+    shown: bool = True
+    words: bool = False
+    rank: int = 0
+    group: str = ""
+    meaning: str = ""
+
+    def of(self, row: Any) -> Any:
+        """Its value of a row."""
+        if callable(self.value):
+            return self.value(row)
+        return attrgetter(self.value or self.name)(row)
+
+    def cell(self, row: Any) -> str:
+        """What a table shows of a row."""
+        if self.text is not None:
+            return self.text(row)
+        value = self.of(row)
+        if self.write is not None:
+            return self.write(value)
+        return _written(value, self.unit)
+
+    @property
+    def column(self) -> Column:
+        """Its column in a table."""
+        title = self.label or self.name
+        return Column(title, self.words, self.rank, self.group, meaning=self.meaning)
+
+
+def hidden(*fields: Field | str, of: str = "") -> tuple[Field, ...]:
+    """Fields for programs alone; of an attribute of a row, or of what a row has, its name."""
+    path = f"{of}." if of else ""
+    made = (Field(each, f"{path}{each}") if isinstance(each, str) else each for each in fields)
+    return tuple(dataclasses.replace(each, shown=False) for each in made)
+
+
+def _written(value: Any, unit: str) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return name(value)
+    if isinstance(value, int) and not unit:
+        return f"{value:,}"
+    return show(value, unit)
+
+
+def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
+    """The columns of a table of rows."""
+    return tuple(field.column for field in fields if field.shown)
+
+
+def cells_of(fields: Iterable[Field], row: Any) -> tuple[Cell | str, ...]:
+    """What a table shows of a row."""
+    return tuple(field.cell(row) for field in fields if field.shown)
+
+
+def table_of(fields: Sequence[Field], each: Iterable[Any]) -> Table:
+    """A table of rows."""
+    return Table(columns_of(fields), rows(cells_of(fields, row) for row in each))
+
+
+def data_of(fields: Iterable[Field], row: Any) -> dict[str, Any]:
+    """A row for programs."""
+    return {field.name: as_data(field.of(row)) for field in fields if field.name}
+
+
+def csv_of(fields: Sequence[Field], each: Iterable[Any]) -> str:
+    """Rows as CSV: truth is 1 or 0, and names in a list stand apart by blanks."""
+    heads = [field.name for field in fields if field.name]
+    return csv.write([heads, *(map(_flat, data_of(fields, row).values()) for row in each)])
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def as_data(value: Any) -> Any:
+    """A value as JSON knows it: records as objects, and no figure that is no number.
+
+    Examples
+    --------
+    >>> as_data({"a": (1.0, float("inf"), True)})
+    {'a': [1, None, True]}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return plain(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): as_data(held) for key, held in value.items()}
+    if names := [*_attributes(value)]:
+        return {name: as_data(getattr(value, name)) for name in names}
+    return [as_data(held) for held in value]
+
+
+def _attributes(record: Any) -> Iterator[str]:
+    if dataclasses.is_dataclass(record):
+        yield from (field.name for field in dataclasses.fields(record))
+    elif isinstance(record, msgspec.Struct):
+        yield from record.__struct_fields__
+    else:
+        yield from getattr(record, "_fields", ())  # of a named tuple
