@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from compactlab.reports.render import csv
-from compactlab.reports.render.document import Cell, Column, Table, name, rows
+from compactlab.reports.render.document import Column, Table, name, rows
 from compactlab.reports.render.text import NONE, plain, show
 
 
@@ -74,11 +74,11 @@ class Field:
         return Column(title, self.words, self.rank, self.group, meaning=self.meaning)
 
 
-def hidden(*fields: Field | str, of: str = "") -> tuple[Field, ...]:
-    """Fields for programs alone; of an attribute of a row, or of what a row has, its name."""
+def hidden(*names: str, of: str = "", **values: Callable[[Any], Any] | str) -> tuple[Field, ...]:
+    """Fields for programs alone: attributes of a row, or of what it has; and others, by name."""
     path = f"{of}." if of else ""
-    made = (Field(each, f"{path}{each}") if isinstance(each, str) else each for each in fields)
-    return tuple(dataclasses.replace(each, shown=False) for each in made)
+    paths = {name: f"{path}{name}" for name in names}
+    return tuple(Field(name, value, shown=False) for name, value in (paths | values).items())
 
 
 def _written(value: Any, unit: str) -> str:
@@ -96,7 +96,7 @@ def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
     return tuple(field.column for field in fields if field.shown)
 
 
-def cells_of(fields: Iterable[Field], row: Any) -> tuple[Cell | str, ...]:
+def cells_of(fields: Iterable[Field], row: Any) -> tuple[str, ...]:
     """What a table shows of a row."""
     return tuple(field.cell(row) for field in fields if field.shown)
 
