@@ -47,17 +47,18 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     and reviewed. An incomplete store is refused.
     """
     from compactlab.reports.gate.baseline import (
-        GATED,
         Baseline,
         fit_to_keep,
+        gated,
         written,
     )
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.metrics import METRICS
     from compactlab.sim.metrics.names import metrics_named
 
-    wanted = metrics_named(metrics) if metrics else GATED
+    asked = metrics_named(metrics)
     results = shown_results(Results.load(Path(folder)))
+    wanted = asked or gated(results)
     fit_to_keep(results, [name for name in metrics if name in METRICS], allow_failed=allow_failed)
     snapshot = Baseline.of(results, wanted)
     lacking = [name for name in wanted if name not in snapshot.metrics]

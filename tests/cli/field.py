@@ -185,6 +185,7 @@ class Field:
     def running(self, out: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:
         """The experiment, under way."""
         command = [sys.executable, "-c", START, "run", str(self.folder / "experiment.toml")]
+        command += ["--allow-code"]
         with subprocess.Popen(
             [*command, "--out", str(out), *map(str, options)],
             stdout=subprocess.PIPE,

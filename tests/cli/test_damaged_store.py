@@ -129,6 +129,20 @@ def test_without_digests_a_part_never_exceeds_the_whole(
         shown(store)
 
 
+@pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.UnverifiedWarning")
+@pytest.mark.parametrize("column", ["cost_usd", "compaction", "cache_miss_append"])
+def test_without_digests_the_calls_of_a_run_add_up_to_its_figures(column: str, store: Path) -> None:
+    shutil.rmtree(store / "digests")
+    file = next(f for f in sorted((store / "calls").iterdir()) if pq.read_metadata(f).num_rows)
+    rows = pq.read_table(file, partitioning=None)
+    values = rows[column].to_pylist()
+    values[0] = not values[0] if isinstance(values[0], bool) else values[0] + 1
+    at = rows.column_names.index(column)
+    pq.write_table(rows.set_column(at, column, [values]), file)
+    with pytest.raises(InputError, match=rf"calls/{file.name}: row 0: the sum of .*{column}"):
+        shown(store)
+
+
 def test_a_command_compares_each_file_once(
     store: Path, monkeypatch: pytest.MonkeyPatch, compactlab: Any
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from compactlab.reports.analysis.comparison import RECALL, Case
+from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.gate.record import (
     BESIDE,
     HEADLINE,
@@ -151,7 +152,13 @@ GATED = (
     "structural_validity",
     "rejected_calls",
 )
-"""What a baseline holds if nothing else is asked for."""
+"""What a baseline holds if nothing else is asked for, beside recall at the store's distance."""
+
+
+def gated(results: Results) -> tuple[str, ...]:
+    """What a baseline of a store holds if nothing else is asked for."""
+    return tuple(dict.fromkeys((*GATED, RECALL[distance_of(results)])))
+
 
 # What a share over all conversations is put together from.
 _WITH = {"over_window": ("calls", "overflows")}

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.analysis.comparison import RECALL
+from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.gate.baseline import Baseline, outdated
 from compactlab.reports.gate.gate import Successors, other_provenance
-from compactlab.reports.gate.record import BESIDE, HEADLINE, NEED, Record, Subject
+from compactlab.reports.gate.record import NEED, Record, Subject
 from compactlab.reports.gate.rules import same
 from compactlab.reports.render.document import (
     Block,
@@ -24,12 +26,6 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
 
 _COST = "cost_usd"
-# Of memory the first of these that anything is known of on both sides, and its title.
-_MEMORY = {
-    HEADLINE: f"recall {lag_from(20_000)}",
-    BESIDE[0]: f"recall {lag_from(10_000)}",
-    NEED: "miss rate, all needs",
-}
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _LISTED = 4
 _ROWS = 12
@@ -74,32 +70,19 @@ def report(results: Results, before: Baseline) -> Document:
     before = successors.applied(before)
     changed = changes(after, before)
     remarks = (*map(name, (*successors.remarks, *successors.doubts)), *behind)
-    memory = _memory(before, after)
+    distance = distance_of(results)
+    is_held = all(RECALL[distance] in side.metrics for side in (before, after))
+    memory = RECALL[distance] if is_held else NEED
     columns = (
         Column("strategy", words=True),
         Column("USD"),
-        Column(_MEMORY[memory]),
+        Column(f"recall {lag_from(distance)}" if is_held else "miss rate, all needs"),
         Column("also changed", words=True),
     )
     lines = [[name(_named(each, after)), *_cells(each, memory)] for each in changed[:_ROWS]]
     more = f"and {len(changed) - _ROWS} more" if len(changed) > _ROWS else ""
     table = [Table(columns, rows(lines))] if changed else []
     return _document(_headline(changed, before, after), remarks, *table, sentences([more]))
-
-
-def _memory(*sides: Baseline) -> str:
-    """The figure of memory that a table leads with."""
-    known = [
-        {
-            metric
-            for held in side.records.values()
-            for record in held.values()
-            for metric, value in record.figures.items()
-            if value is not None
-        }
-        for side in sides
-    ]
-    return next((each for each in _MEMORY if all(each in figures for figures in known)), NEED)
 
 
 def _document(headline: str, remarks: Iterable[str], *blocks: Block) -> Document:

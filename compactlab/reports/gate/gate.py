@@ -9,10 +9,10 @@ from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.baseline import (
     COMPARED,
     ENGINE,
-    GATED,
     Baseline,
     computed,
     differences,
+    gated,
     other_figures,
     outdated,
 )
@@ -239,7 +239,7 @@ def gate(
     )
     # With another provenance nothing is compared, so no pair is named.
     remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
-    absent = [name for name in GATED if name in computed(results) and name not in metrics]
+    absent = [name for name in gated(results) if name in computed(results) and name not in metrics]
     told = tuple(_with_lost(findings, results))
     return Verdict(told, tuple(stopped), tuple(remarks), tuple(absent) if exact and before else ())
 

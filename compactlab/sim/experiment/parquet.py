@@ -61,6 +61,8 @@ class Table:
     of: Callable[[RunData], Columns]
     # Columns that count a part of what another one counts: part by whole, in every row.
     parts: Mapping[str, str] = field(default_factory=dict)
+    # Metrics of a run that are the sum of these columns over its rows.
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def rows(self, data: RunData) -> Rows:
         """Its rows for a reading."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -211,11 +211,14 @@ _Stretches = tuple[Mapping[str, NDArray[Any]], NDArray[np.int64]]
 def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
     """Where each run has its stretch of a table: the rows of all shards follow each other."""
     counts = {shard: sum(c.tolist()) for shard, c in runs.by_shard(COUNTED + name).items()}
-    stored = _Stored(store, name, {shard: count for shard, count in counts.items() if count})
-    return stored, np.concatenate([[0], np.cumsum(runs.columns[COUNTED + name], dtype=np.int64)])
+    ends = np.concatenate([[0], np.cumsum(runs.columns[COUNTED + name], dtype=np.int64)])
+    rows = {shard: count for shard, count in counts.items() if count}
+    return _Stored(store, name, rows, ends, runs.columns), ends
 
 
 _TEXTS = ("text", "texts")
+# Floating-point sums depend on their order, by less than this share.
+_ROUNDING, _TINY = 1e-9, 1e-12
 # To open the files of a table takes longer than to read a column, so figures are read together: so
 # many at once, 400 megabytes.
 _TOGETHER = 50_000_000
@@ -224,8 +227,16 @@ _TOGETHER = 50_000_000
 class _Stored(Summed):
     """The columns of a table over all shards of a store, read when one is asked for."""
 
-    def __init__(self, store: Store, table: str, rows: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        table: str,
+        rows: Mapping[str, int],
+        ends: NDArray[np.int64],
+        metrics: Mapping[str, NDArray[Any]],
+    ) -> None:
         self._store, self._table, self._rows = store, table, rows
+        self._ends, self._metrics = ends, metrics
         self._known: dict[str, NDArray[Any]] = {}
         self._sums: dict[str, NDArray[np.int64]] = {}
 
@@ -239,10 +250,30 @@ class _Stored(Summed):
             wanted = {n: TABLES[self._table].columns[n] for n in self._with(name)}
             read = self._store.read(self._table, wanted, self._rows)
             self._known |= read.columns
-            self._check(wanted, read.rows)
+            self._check_parts(wanted.keys(), read.rows)
+            self._check_sums(wanted.keys(), read.rows)
         return self._known[name]
 
-    def _check(self, fresh: Collection[str], rows: Mapping[str, int]) -> None:
+    def _check_sums(self, fresh: Set[str], rows: Mapping[str, int]) -> None:
+        """See that the metrics of each run are the sums of its rows."""
+        first = np.flatnonzero(np.diff(self._ends))  # runs with rows
+        for metric, columns in TABLES[self._table].sums.items():
+            if metric not in self._metrics or not {*columns} <= self._known.keys():
+                continue
+            if fresh.isdisjoint(columns) or not len(first):
+                continue
+            values = self._known[columns[0]].astype(np.float64)
+            for column in columns[1:]:
+                values = values + self._known[column]
+            sums = np.add.reduceat(values, self._ends[first])
+            expected = self._metrics[metric][first]
+            wrong = np.flatnonzero(np.abs(sums - expected) > _ROUNDING * np.abs(expected) + _TINY)
+            if len(wrong):
+                fault = f"the sum of {' and '.join(columns)} is not the run's {metric}"
+                row = int(self._ends[first[wrong[0]]])
+                raise self._store.damaged_row(rows, row, fault, self._table)
+
+    def _check_parts(self, fresh: Set[str], rows: Mapping[str, int]) -> None:
         """See that no column exceeds the one that it is a part of."""
         for part, whole in TABLES[self._table].parts.items():
             if (part in fresh or whole in fresh) and {part, whole} <= self._known.keys():

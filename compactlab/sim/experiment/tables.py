@@ -126,6 +126,16 @@ CALLS = Table(
         for cause, meaning in CAUSES.items()
     },
     _calls_of,
+    sums={
+        "cost_usd": ("cost_usd", "side_cost_usd"),
+        "side_cost_usd": ("side_cost_usd",),
+        "avoidable_cost_usd": ("avoidable_cost_usd",),
+        "tokens_dead_writes": ("dead_writes",),
+        "compactions": ("compaction",),
+        "rewrites": ("rewrite",),
+        "overflows": ("overflow",),
+        **{CACHE_MISS + cause: (CACHE_MISS + cause,) for cause in CAUSES},
+    },
 )
 
 

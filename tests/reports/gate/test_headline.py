@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.gate.baseline import GATED, Baseline, parsed, read, written
+from compactlab.reports.gate.baseline import GATED, Baseline, gated, parsed, read, written
 from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
@@ -148,22 +148,20 @@ def test_changes_lead_with_cost_and_recall_at_a_long_lag(
     assert row.split()[1:] == told
 
 
-@pytest.mark.parametrize(
-    ("lacking", "title"),
-    [(RECALL[1:], "recall ≥10k"), (RECALL, "miss rate, all needs")],
-)
-def test_where_nothing_is_needed_so_late_changes_are_those_of_nearer_needs(
-    lacking: tuple[str, ...], title: str, two: Two, changed: Callable[..., Results]
+@pytest.mark.parametrize("distance", [20_000, 40_000])
+def test_changes_tell_recall_at_the_distance_of_the_store_and_at_no_other(
+    distance: int, two: Two, changed: Callable[..., Results]
 ) -> None:
     def short(**figures: Any) -> Results:
-        results = two()
-        none = dict.fromkeys(lacking)
+        results = changed(two(distance=distance), recall_10k=0.9, **figures)
+        none = {f"recall_{distance // 1_000}k": None}
         runs = [replace(run, metrics={**run.metrics, **none}) for run in results.runs]
-        return changed(Results(runs, results.manifest), **figures)
+        return Results(runs, results.manifest)
 
-    before = Baseline.of(short(recall_10k=0.9 if "recall_10k" not in lacking else None))
-    told = WRITERS["table"](report(short(amnesia_need=0.25), before))
-    assert f"  {title}  " in told.splitlines()[1]
+    before = Baseline.of(short(), gated(short()))
+    told = WRITERS["table"](report(short(amnesia_need=0.25), before)).splitlines()
+    assert f"  recall ≥{distance // 1_000}k  " in told[1]
+    assert told[3].split()[1:] == ["same", "same", "amnesia_need"]
 
 
 def test_changes_against_a_baseline_without_recall_say_so(
