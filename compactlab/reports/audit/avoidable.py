@@ -9,7 +9,8 @@ from math import fsum
 from compactlab.reports.audit.causes import Share, by_cause, charged, priced, shares
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.rereads import WITHIN, Rereads
-from compactlab.reports.render.text import counted, dollars, show
+from compactlab.reports.render.fields import Field
+from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.cache.entries import LIFETIMES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
@@ -30,9 +31,18 @@ _HELPS = {
 }
 
 
-def helps(cause: str) -> str:
-    """What a user can do against a cause; "" if nothing."""
-    return _HELPS.get(cause, "")
+AVOIDABLE = (
+    Field("cause", write=str, words=True),
+    Field("calls", label="rebuilds"),
+    Field("cost_usd", "avoidable_cost", "avoidable, $", "USD"),
+    Field(
+        "helps",
+        lambda share: _HELPS.get(share.cause, ""),
+        "what helps",
+        write=lambda helps: helps or NONE,
+        words=True,
+    ),
+)
 
 
 def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:

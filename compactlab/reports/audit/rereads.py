@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import NamedTuple
 
+from compactlab.reports.render.fields import hidden
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage
 from compactlab.sim.core.reads import looked_at
@@ -117,3 +118,14 @@ def _priced(
     except ModelError:
         return tokens, None
     return tokens, fsum(costs)
+
+
+REREADS = hidden(
+    "compactions",
+    "followed",
+    "reads",
+    "tokens",
+    cost_usd="cost",
+    reads_before="before",
+    within_calls=lambda _: WITHIN,
+)

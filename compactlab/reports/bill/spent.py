@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from compactlab.reports.render.text import plain
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
@@ -262,28 +261,6 @@ class Spending:
         pairs = [(each, self._of([each])) for each in self.sessions]
         return sorted(pairs, key=lambda pair: (-(pair[1].total or 0.0), pair[0].name))
 
-    def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
-        groups = {
-            "purpose": self.by_purpose(),
-            "day": self.by_day(),
-            "model": self.by_model(),
-            "project": self.by_project(),
-            "agent": self.by_agent(),
-        }
-        return {
-            **data_of(self.whole),
-            "time_zone": self.zone_name,
-            **{
-                f"by_{title}": [{title: name, **data_of(each)} for name, each in group.items()]
-                for title, group in groups.items()
-            },
-            "by_session": [
-                {"session": session.name, "file": session.file, **data_of(each)}
-                for session, each in self.by_session()
-            ],
-        }
-
     def _groups(self, name: Callable[[Session], str]) -> dict[str, Spent]:
         groups: dict[str, list[Session]] = {}
         for session in self.sessions:
@@ -313,28 +290,3 @@ def _by(named: Iterable[tuple[str, Billed]]) -> dict[str, Spent]:
 
 def _dearest(groups: Mapping[str, Spent]) -> dict[str, Spent]:
     return dict(sorted(groups.items(), key=lambda pair: -(pair[1].total or 0.0)))
-
-
-def data_of(each: Spent) -> dict[str, Any]:
-    """What some requests came to, for programs."""
-    usage = each.usage
-    return {
-        "calls": each.calls,
-        "uncached_tokens": usage.uncached,
-        "write_5m_tokens": usage.cache_write_5m,
-        "write_1h_tokens": usage.cache_write_1h,
-        "read_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-        "unpriced_calls": each.unpriced,
-        "input_usd": plain(each.input),
-        "output_usd": plain(each.output),
-        "searches": each.searches,
-        "searches_usd": plain(each.searched),
-        "total_usd": plain(each.total),
-        "at_least": each.at_least,
-        "tokens_passed_over": each.missing,
-        "estimated_output_tokens": each.estimated,
-        "estimated_output_usd": plain(each.estimated_output),
-        "inherited_calls": each.inherited,
-        "inherited_usd": plain(each.inherited_total),
-    }

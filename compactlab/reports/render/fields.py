@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -23,9 +22,11 @@ class Field:
     Parameters
     ----------
     name
-        Its key in JSON and CSV; "" if only a table shows it.
+        Its key in JSON and CSV; with a point in it, the key of an object within an object; "" if
+        only a table shows it.
     value
-        What it is, of a row; or the path of attributes to it. The name, if nothing is given.
+        What it is, of a row; or the path of attributes to it, which is None where one of them is.
+        The name, if nothing is given.
     label
         Its heading in a table. The name, if nothing is given.
     unit
@@ -56,7 +57,9 @@ class Field:
         """Its value of a row."""
         if callable(self.value):
             return self.value(row)
-        return attrgetter(self.value or self.name)(row)
+        for attribute in (self.value or self.name).split("."):
+            row = None if row is None else getattr(row, attribute)
+        return row
 
     def cell(self, row: Any) -> str:
         """What a table shows of a row."""
@@ -91,7 +94,7 @@ def _written(value: Any, unit: str) -> str:
     return show(value, unit)
 
 
-def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
+def heads_of(fields: Iterable[Field]) -> tuple[Column, ...]:
     """The columns of a table of rows."""
     return tuple(field.column for field in fields if field.shown)
 
@@ -103,18 +106,27 @@ def cells_of(fields: Iterable[Field], row: Any) -> tuple[str, ...]:
 
 def table_of(fields: Sequence[Field], each: Iterable[Any]) -> Table:
     """A table of rows."""
-    return Table(columns_of(fields), rows(cells_of(fields, row) for row in each))
+    return Table(heads_of(fields), rows(cells_of(fields, row) for row in each))
 
 
 def data_of(fields: Iterable[Field], row: Any) -> dict[str, Any]:
     """A row for programs."""
-    return {field.name: as_data(field.of(row)) for field in fields if field.name}
+    data: dict[str, Any] = {}
+    for field in fields:
+        if field.name:
+            *outer, key = field.name.split(".")
+            held = data
+            for each in outer:
+                held = held.setdefault(each, {})
+            held[key] = as_data(field.of(row))
+    return data
 
 
 def csv_of(fields: Sequence[Field], each: Iterable[Any]) -> str:
     """Rows as CSV: truth is 1 or 0, and names in a list stand apart by blanks."""
-    heads = [field.name for field in fields if field.name]
-    return csv.write([heads, *(map(_flat, data_of(fields, row).values()) for row in each)])
+    named = [field for field in fields if field.name]
+    lines = ([_flat(as_data(field.of(row))) for field in named] for row in each)
+    return csv.write([[field.name for field in named], *lines])
 
 
 def _flat(value: Any) -> Any:

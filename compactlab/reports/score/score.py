@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -24,7 +23,8 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, enumerated, plain, show
+from compactlab.reports.render.fields import as_data, csv_of, hidden
+from compactlab.reports.render.text import counted, enumerated, show
 from compactlab.reports.score.chance import Chance
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -287,26 +287,21 @@ def _data(score: Score) -> dict[str, Any]:
         "aligned": _aligned(score) if context.inferred else None,
         "labels": "given" if score.labelled else "inferred",
         "needs": "after the end" if score.later else "in the original",
-        "facts_left_out": list(score.left_out),
+        "facts_left_out": as_data(score.left_out),
         "model": score.model.name,
         "tokens_before": score.before,
         "tokens_after": score.after,
         "tokens_ratio": _ratio(score),
-        "figures": {name: plain(value) for name, value in score.figures.items()},
+        "figures": as_data(score.figures),
         "states": {kind: {s: counts[s] for s in STATES} for kind, counts in score.states.items()},
-        "summary_faults": None if score.faults is None else list(score.faults),
-        "facts": [_plain(fact) for fact in score.found],
+        "summary_faults": as_data(score.faults),
+        "facts": as_data(score.found),
     }
 
 
 def facts_as_csv(facts: Iterable[FactState]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
-    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in facts)
-    return csv.write([FactState.__struct_fields__, *(each.values() for each in values)])
-
-
-def _plain(fact: FactState) -> dict[str, Any]:
-    return structs.asdict(fact) | {"where": list(fact.where)}
+    return csv_of(hidden(*FactState.__struct_fields__), facts)
 
 
 def _ratio(score: Score) -> float | None:

@@ -12,8 +12,8 @@ from compactlab.reports.render.fields import (
     Field,
     as_data,
     cells_of,
-    columns_of,
     data_of,
+    heads_of,
     hidden,
 )
 from compactlab.reports.render.html import in_script
@@ -115,7 +115,7 @@ _SETTING = (
 
 def settings_table(tuned: Tuned) -> Table:
     """The settings as a table, with what keeping everything costs."""
-    columns = columns_of(_SETTING)
+    columns = heads_of(_SETTING)
     rows = [
         TableRow(cells_of(_SETTING, row), "important" if row.index == tuned.advised else "")
         for row in _rows(tuned)
@@ -182,7 +182,7 @@ def grid(tuned: Sequence[Tuned]) -> Custom:
     """Write down what a reader can choose from."""
     data = {
         # A page writes the name and the marks otherwise.
-        "heads": [column.title for column in columns_of(_SETTING)[1:-1]],
+        "heads": [column.title for column in heads_of(_SETTING)[1:-1]],
         "strategies": [
             {
                 "label": with_names(each.label),
