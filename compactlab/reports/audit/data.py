@@ -8,7 +8,7 @@ from typing import Any
 
 from compactlab.reports.audit.avoidable import AVOIDABLE, avoidable, longer
 from compactlab.reports.audit.causes import charged, headline, read_cost, remarks
-from compactlab.reports.audit.inquest import Finding, agreed, agreement
+from compactlab.reports.audit.diagnosis import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.misses import worst
 from compactlab.reports.audit.rereads import REREADS

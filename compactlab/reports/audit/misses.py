@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 
 from compactlab.reports.audit.causes import GROUNDS
-from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.diagnosis import Finding
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.tally import input_costs
 

@@ -9,7 +9,7 @@ from functools import partial
 from compactlab.reports.audit.avoidable import AVOIDABLE, advice, avoidable, read_again
 from compactlab.reports.audit.causes import headline, remarks
 from compactlab.reports.audit.data import data
-from compactlab.reports.audit.inquest import agreed, agreement
+from compactlab.reports.audit.diagnosis import agreed, agreement
 from compactlab.reports.audit.ledger import Ledger, client_name
 from compactlab.reports.audit.misses import Miss, worst
 from compactlab.reports.audit.tables import causes, predicted

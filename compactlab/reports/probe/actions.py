@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from compactlab.reports.probe.conditions import paths, replayed
-from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
+from compactlab.reports.probe.reader import Context, PromptDraws, Reader, broke_off
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.stream import stream
@@ -135,7 +135,7 @@ class Probe:
     conversation: str
     strategy: str
     call: Message
-    asked: Mapping[Given, Asked]
+    asked: Mapping[Given, PromptDraws]
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class NextAction:
             for id, call in calls.items():
                 prompt = seen.prompts[id]
                 given = Context.of(prompt.system, prompt.messages)
-                asked: dict[Given, Asked] = {
+                asked: dict[Given, PromptDraws] = {
                     "full": full[id],
                     "compacted": self.reader.asked(given, task, ANSWER),
                 }
@@ -203,7 +203,7 @@ class NextAction:
         acting.sort(key=lambda m: stream(self.seed, "probe", digest, m.id).random())
         return {message.id: message for message in acting[: self.count]}
 
-    def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
+    def judgements(self, probes: Sequence[Probe]) -> list[PromptDraws]:
         """Nothing."""
         return []
 

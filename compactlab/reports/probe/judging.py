@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from compactlab.reports.probe.reader import Asked, Context, Reader
+from compactlab.reports.probe.reader import Context, PromptDraws, Reader
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.quantities import Token, same, tokens
@@ -64,7 +64,7 @@ def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
     return says(answer, values_of(fact)) and not says(answer, former)
 
 
-def judgement(judge: Reader, question: str, value: str, answer: str) -> Asked:
+def judgement(judge: Reader, question: str, value: str, answer: str) -> PromptDraws:
     """What a judge is asked about an answer."""
     task = _TASK.format_map({"question": question, "value": value, "answer": answer})
     return judge.asked(Context("", ()), task, _VERDICT)
