@@ -77,26 +77,26 @@ def reads_of(answer: Message, call: Call, number: int) -> Iterator[Read]:
 
 
 def around(
-    reads: list[Read], place: int, texts: dict[str, str], find: Callable[[str], Model]
+    reads: list[Read], calls: int, texts: dict[str, str], find: Callable[[str], Model]
 ) -> Rereads:
     """Count the reads around the compaction that came after so many calls."""
-    after = _again(reads, place)
-    return Rereads(1, bool(after), len(after), *_priced(after, texts, find), _before(reads, place))
+    after = _again(reads, calls)
+    return Rereads(1, bool(after), len(after), *_priced(after, texts, find), _before(reads, calls))
 
 
-def _again(reads: list[Read], place: int) -> list[Read]:
+def _again(reads: list[Read], calls: int) -> list[Read]:
     """The reads right after a compaction of what had been read before it."""
-    known = {read.what for read in reads if read.number <= place}
-    return [read for read in reads if place < read.number <= place + WITHIN and read.what in known]
+    known = {read.what for read in reads if read.number <= calls}
+    return [read for read in reads if calls < read.number <= calls + WITHIN and read.what in known]
 
 
-def _before(reads: list[Read], place: int) -> int:
+def _before(reads: list[Read], calls: int) -> int:
     """How many reads right before a compaction were of what had been read before them."""
     seen: set[str] = set()
     count = 0
     for read in reads:
-        if read.number <= place:
-            count += read.number > place - WITHIN and read.what in seen
+        if read.number <= calls:
+            count += read.number > calls - WITHIN and read.what in seen
             seen.add(read.what)
     return count
 

@@ -55,15 +55,15 @@ def action_of(text: str) -> Action | None:
     True
     """
     decoder = json.JSONDecoder()
-    place = text.find("{")
-    while place >= 0:
+    start = text.find("{")
+    while start >= 0:
         try:
-            value, _ = decoder.raw_decode(text, place)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and isinstance(value.get("tool"), str):
             return Action(value["tool"], value.get("arguments", {}))
-        place = text.find("{", place + 1)
+        start = text.find("{", start + 1)
     return None
 
 

@@ -40,8 +40,8 @@ def says(text: str, values: Collection[str]) -> bool:
 def _runs(said: tuple[Token, ...], wanted: tuple[Token, ...]) -> bool:
     """Whether tokens stand in others one behind the other."""
     return any(
-        all(map(same, wanted, said[place : place + len(wanted)]))
-        for place in range(len(said) - len(wanted) + 1)
+        all(map(same, wanted, said[start : start + len(wanted)]))
+        for start in range(len(said) - len(wanted) + 1)
     )
 
 

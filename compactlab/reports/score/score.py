@@ -220,8 +220,8 @@ def spoken(conversation: Conversation) -> list[Message]:
     messages: list[Message] = []
     for event in conversation.events:
         if isinstance(event, Rewind):
-            places = [place for place, message in enumerate(messages) if message.id == event.to]
-            del messages[places[-1] + 1 if places else 0 :]
+            indices = [index for index, message in enumerate(messages) if message.id == event.to]
+            del messages[indices[-1] + 1 if indices else 0 :]
         elif isinstance(event, Message):
             messages.append(event)
     return messages
@@ -255,8 +255,8 @@ class _Whereabouts:
         return tuple(id for id, evidence in self._shown if shows and shows(evidence))
 
     def _origins(self, fact: int) -> int:
-        place, length = self._ledger.wholes.get(fact, (fact, 1))
-        return ((1 << length) - 1) << place
+        index, length = self._ledger.wholes.get(fact, (fact, 1))
+        return ((1 << length) - 1) << index
 
 
 _RARE = ("resurrected", "presumed")  # only facts of some types are in these; shown if any is

@@ -137,18 +137,18 @@ class Choice:
         sums = resampled_sums(self.costs[rows]) / self.conversations
         means = self.costs[rows].mean(axis=1)
         wide = _wider(self.conversations)
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             gaps = self.costs[row] - self.costs[rows]
             errors = gaps.std(axis=1, ddof=1) / math.sqrt(self.conversations)
             told = errors > SAME * np.abs(means).max()
             # Where the difference is the same in every conversation, chance has no part in it.
-            if (means[place] - means > SAME * np.abs(means).max())[~told].any():
+            if (means[index] - means > SAME * np.abs(means).max())[~told].any():
                 inside[row] = False
                 continue
             if not told.any():
                 continue
-            seen = (means[place] - means)[told] / errors[told]
-            drawn = (sums[place] - sums - (means[place] - means)[:, None])[told]
+            seen = (means[index] - means)[told] / errors[told]
+            drawn = (sums[index] - sums - (means[index] - means)[:, None])[told]
             chance = np.quantile((drawn / errors[told, None]).max(axis=0), LEVEL) * wide
             inside[row] = seen.max() <= chance
         return inside
