@@ -43,8 +43,7 @@ from compactlab.scenarios.readers.transcript import read, read_compacted
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.isolation import isolated
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer, loaded
 from compactlab.sim.experiment.results import Results

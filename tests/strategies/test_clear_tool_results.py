@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.catalogue import find_strategy

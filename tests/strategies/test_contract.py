@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 
 SUMMARISING = "reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400"

@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.described_results import AGAIN, describe, described

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openhands import Masking, mask_last_n, mask_window, told_as_user

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.catalogue import find_strategy

@@ -11,7 +11,7 @@ from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.reports.render.fields import Field
 from compactlab.reports.render.text import NONE, counted, dollars, show
-from compactlab.sim.cache.entries import LIFETIMES
+from compactlab.sim.cache.anthropic import LIFETIMES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from compactlab.reports.gate.lost import Misses
 from compactlab.reports.gate.record import brief
@@ -36,10 +37,6 @@ from compactlab.reports.render.text import (
     without_inline_commands,
 )
 from compactlab.sim.metrics import METRICS
-
-if TYPE_CHECKING:
-    from junitparser import TestCase
-
 
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
@@ -424,49 +421,55 @@ def junit(verdict: Verdict) -> bytes:
     """Write what a gate found for whatever shows the results of tests.
 
     What regressed or changed is a failure; what cannot be judged, or is inconclusive, is an error.
-    So is each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
+    So is each obstacle, with a case of its own.
     """
-    from junitparser import JUnitXml, TestSuite
-
-    suite = TestSuite(_SUITE)
     cases = [
         *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
         *(_case(finding, verdict) for finding in verdict.findings),
     ]
-    for case in cases or [_stopped("rules", "there was nothing to judge")]:
-        suite.add_testcase(case)
-    xml = JUnitXml(_SUITE)
-    xml.add_testsuite(suite)
-    written: bytes = xml.tostring()  # type: ignore[no-untyped-call]
-    return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
+    cases = cases or [_stopped("rules", "there was nothing to judge")]
+    kinds = [result.tag for case in cases for result in case]
+    xml = Element("testsuites", name=_SUITE)
+    suite = SubElement(
+        xml,
+        "testsuite",
+        name=_SUITE,
+        tests=f"{len(cases)}",
+        errors=f"{kinds.count('error')}",
+        failures=f"{kinds.count('failure')}",
+        skipped="0",
+        time="0.0",
+    )
+    suite.extend(cases)
+    written: bytes = tostring(xml, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
 
 
-def _stopped(title: str, reason: str) -> TestCase:
-    from junitparser import Error, TestCase
+def _test(title: str, group: str) -> Element:
+    return Element("testcase", name=title, classname=group, time="0.0")
 
-    case = TestCase(title, _SUITE, 0)
-    case.result = [Error(clean(reason), Outcome.UNJUDGED.value)]
+
+def _stopped(title: str, reason: str) -> Element:
+    case = _test(title, _SUITE)
+    SubElement(case, "error", message=clean(reason), type=Outcome.UNJUDGED.value)
     return case
 
 
-def _case(finding: Finding, verdict: Verdict) -> TestCase:
-    from junitparser import Error, Failure, TestCase
-
+def _case(finding: Finding, verdict: Verdict) -> Element:
     # Of two cases of one name, whoever shows them may show one.
     where = f", {_scenarios(finding)}" if _scenarios(finding) else ""
     title, subject = f"{clean(finding.name)}{where}", subject_of(finding, verdict)
-    case = TestCase(with_names(title), with_names(subject), 0)
+    case = _test(with_names(title), with_names(subject))
     text = with_names(text_of(finding))
     if finding.holds:
-        case.system_out = text
+        SubElement(case, "system-out").text = text
         return case
-    kind = Failure if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else Error
+    kind = "failure" if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else "error"
     text = ": ".join(filter(None, [_direction(finding), text]))
-    result = kind(text, finding.outcome.value)
+    result = SubElement(case, kind, message=text, type=finding.outcome.value)
     moves = [f"  {each}" for each in moved_of(finding)]
     head = [f"{_kind_of_moves(finding)}:"] * bool(moves)
     result.text = with_names("\n".join([text, *head, *moves, *lost_of(finding)]))
-    case.result = [result]
     return case
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compactlab.sim.core.message import Message, Part, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.gemini_cli import json_chars, split_point
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

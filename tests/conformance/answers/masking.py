@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openhands import Masking, ObservationMasking, mask_last_n, mask_window
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

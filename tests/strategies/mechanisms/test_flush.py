@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from compactlab.sim.replay.trace import Compacted
+from compactlab.sim.replay.state import Compacted
 from compactlab.strategies.openclaw.flush import (
     PROMPT,
     SILENT,
