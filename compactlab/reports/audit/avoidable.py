@@ -53,18 +53,10 @@ def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:
 
 @dataclass(frozen=True)
 class Longer:
-    """What entries of an hour would have cost and saved, where entries of five minutes were asked.
+    """What entries of an hour would have cost and saved, where five minutes were asked."""
 
-    Parameters
-    ----------
-    cost
-        Dollars that the same writes cost more.
-    saved
-        Dollars of rebuilds after gaps of up to an hour, above reading.
-    """
-
-    cost: float
-    saved: float
+    cost: float  # dollars that the same writes cost more
+    saved: float  # dollars of rebuilds after gaps of up to an hour, above reading
 
 
 def longer(entries: Iterable[AuditedFile]) -> Longer | None:

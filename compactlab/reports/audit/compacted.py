@@ -13,33 +13,18 @@ from compactlab.sim.models.model import Model
 
 @dataclass(frozen=True)
 class Logged:
-    """A compaction of a log.
+    """A compaction of a log."""
 
-    Parameters
-    ----------
-    number
-        How many calls the session had made before it.
-    before, after
-        Tokens of the context before, as logged, else of the prompt of the call before; tokens of
-        the prompt of the first call after it, with what had come since. 0 where not known.
-    wait
-        Seconds from the last message to the compaction, which a client logs when its summary is
-        there. None without times, and of one that the user asked for: nobody waited until then.
-    rereads
-        What was read again after it.
-    time
-        Seconds since 1970.
-    answer
-        Id of the first answer after it; "" where none followed.
-    """
-
-    number: int
+    number: int  # how many calls the session had made before it
+    # Tokens of the context, as logged, else of the prompt of the call before; 0 where not known.
     before: int = 0
-    after: int = 0
+    after: int = 0  # of the prompt of the first call after it, with what had come since
+    # Seconds from the last message to the compaction, which a client logs when its summary is
+    # there. None without times, and of one that the user asked for: nobody waited until then.
     wait: float | None = None
-    rereads: Rereads = field(default_factory=Rereads)
-    time: float = 0.0
-    answer: str = ""
+    rereads: Rereads = field(default_factory=Rereads)  # what was read again after it
+    time: float = 0.0  # seconds since 1970
+    answer: str = ""  # id of the first answer after it; "" where none followed
 
     @property
     def gain(self) -> float | None:

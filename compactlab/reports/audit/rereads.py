@@ -22,29 +22,15 @@ WITHIN = 20
 
 @dataclass(frozen=True)
 class Rereads:
-    """Reads of what had been read before, around the compactions of some sessions.
-
-    Parameters
-    ----------
-    compactions
-        How many they were.
-    followed
-        After how many of them something was read again.
-    reads
-        How many reads those were, in the calls after the compactions.
-    tokens
-        What came back, estimated from its text.
-    cost
-        Dollars for writing that to the cache once, or for sending it plain; None without a price.
-    before
-        How many such reads there were in as many calls before the compactions: what is usual.
-    """
+    """Reads of what had been read before, around the compactions of some sessions."""
 
     compactions: int = 0
-    followed: int = 0
-    reads: int = 0
-    tokens: int = 0
+    followed: int = 0  # after how many of them something was read again
+    reads: int = 0  # how many reads those were, in the calls after the compactions
+    tokens: int = 0  # what came back, estimated from its text
+    # Dollars for writing that to the cache once, or for sending it plain; None without a price.
     cost: float | None = 0.0
+    # How many such reads there were in as many calls before the compactions: what is usual.
     before: int = 0
 
     def __add__(self, other: Rereads) -> Rereads:

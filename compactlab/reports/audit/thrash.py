@@ -31,18 +31,10 @@ SMALL = 0.10
 
 @dataclass(frozen=True)
 class Thrash:
-    """The compactions of some sessions.
+    """The compactions of some sessions."""
 
-    Parameters
-    ----------
-    calls
-        Calls of the sessions, those without compactions included.
-    sessions
-        The compactions of each session that has any.
-    """
-
-    calls: int
-    sessions: tuple[tuple[Logged, ...], ...]
+    calls: int  # calls of the sessions, those without compactions included
+    sessions: tuple[tuple[Logged, ...], ...]  # the compactions of each session that has any
 
     @property
     def compactions(self) -> list[Logged]:

@@ -36,26 +36,14 @@ class Billed(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """The requests of one session, and what is known of where they were made.
+    """The requests of one session, and what is known of where they were made."""
 
-    Parameters
-    ----------
-    name, file
-        Its id, and the file that it was read from.
-    project, subagent
-        The folder that the agent worked in; whether another agent gave it its task.
-    calls
-        Its requests.
-    missing
-        Tokens that the log counts in records that were not understood.
-    """
-
-    name: str
-    file: str
-    project: str
-    subagent: bool
+    name: str  # its id
+    file: str  # that it was read from
+    project: str  # the folder that the agent worked in
+    subagent: bool  # whether another agent gave it its task
     calls: Sequence[Billed]
-    missing: int = 0
+    missing: int = 0  # tokens that the log counts in records that were not understood
 
 
 def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Session:
@@ -90,39 +78,20 @@ def each_once(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True)
 class Spent:
-    """What some requests came to.
-
-    Parameters
-    ----------
-    calls
-        How many they were.
-    usage
-        Their tokens by billing class.
-    bill
-        Dollars by class, of the calls whose prices are known; None if that is none of them.
-    unpriced
-        Calls whose prices are not known.
-    searches, searched
-        Web searches, and their dollars.
-    estimated, estimated_output
-        Tokens of output that are counted by the answers' texts, and their dollars.
-    inherited, inherited_total
-        Calls that a fork repeats from its parent and that stand in no other file; their dollars.
-    missing
-        Tokens of records that were not understood.
-    """
+    """What some requests came to."""
 
     calls: int
     usage: Usage
+    # Dollars by class, of the calls whose prices are known; None if that is none of them.
     bill: Bill | None
-    unpriced: int = 0
-    searches: int = 0
-    searched: float = 0.0
-    estimated: int = 0
-    estimated_output: float = 0.0
-    inherited: int = 0
-    inherited_total: float = 0.0
-    missing: int = 0
+    unpriced: int = 0  # calls whose prices are not known
+    searches: int = 0  # of the web
+    searched: float = 0.0  # dollars
+    estimated: int = 0  # tokens of output that are counted by the answers' texts
+    estimated_output: float = 0.0  # dollars
+    inherited: int = 0  # calls that a fork repeats from its parent, and that no other file has
+    inherited_total: float = 0.0  # dollars
+    missing: int = 0  # tokens of records that were not understood
 
     @property
     def input(self) -> float | None:
@@ -193,18 +162,10 @@ def day_of(time: float, zone: tzinfo | None = UTC) -> str:
 
 @dataclass(frozen=True)
 class Spending:
-    """What was spent in some sessions.
-
-    Parameters
-    ----------
-    sessions
-        The sessions.
-    zone
-        The time zone of days; None for that of the machine.
-    """
+    """What was spent in some sessions."""
 
     sessions: Sequence[Session]
-    zone: tzinfo | None = UTC
+    zone: tzinfo | None = UTC  # of days; None for that of the machine
 
     @property
     def whole(self) -> Spent:

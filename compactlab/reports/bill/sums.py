@@ -33,20 +33,13 @@ _NAME = 40
 
 @dataclass(frozen=True)
 class Sums:
-    """What was spent, and what could not be read; no forecasts and no causes.
+    """What was spent, and what could not be read; no forecasts and no causes."""
 
-    Parameters
-    ----------
-    spending, passed_over, failures, not_understood
-        As in a :class:`~compactlab.reports.audit.ledger.Ledger`.
-    unexplained
-        Calls that were to be explained and could not be, by model.
-    """
-
-    spending: Spending
+    spending: Spending  # as in a :class:`~compactlab.reports.audit.ledger.Ledger`
     passed_over: Mapping[str, int]
     failures: tuple[str, ...]
     not_understood: tuple[PassedOver, ...] = ()
+    # Calls that were to be explained and could not be, by model.
     unexplained: Mapping[str, int] = field(default_factory=dict)
 
     @property

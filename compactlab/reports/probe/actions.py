@@ -151,21 +151,11 @@ class Probe:
 
 @dataclass(frozen=True)
 class NextAction:
-    """Calls whose action is known.
+    """Calls whose action is known."""
 
-    Parameters
-    ----------
-    reader
-        Who is asked.
-    count
-        How many calls of each conversation, at most.
-    seed
-        The root of the draws by which they are chosen.
-    """
-
-    reader: Reader
-    count: int = 20
-    seed: int = 0
+    reader: Reader  # who is asked
+    count: int = 20  # how many calls of each conversation, at most
+    seed: int = 0  # the root of the draws by which they are chosen
 
     usual: ClassVar[int] = USUAL
     judge: ClassVar[Reader | None] = None  # the log judges

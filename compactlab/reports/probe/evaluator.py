@@ -160,21 +160,11 @@ class _Log(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Log:
-    """What Inspect's model answered, and what its scorers made of that.
+    """What Inspect's model answered, and what its scorers made of that."""
 
-    Parameters
-    ----------
-    file
-        Where it was read.
-    model
-        The model's name there, which begins with that of its provider.
-    samples
-        By id of the sample, and by draw from 0 on.
-    """
-
-    file: str
-    model: str
-    samples: Mapping[tuple[str, int], _Evaluated]
+    file: str  # where it was read
+    model: str  # the model's name there, which begins with that of its provider
+    samples: Mapping[tuple[str, int], _Evaluated]  # by id of the sample, and by draw from 0 on
 
     @classmethod
     def read(cls, path: Path) -> Log:

@@ -67,33 +67,18 @@ class PromptDraws:
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that is asked.
+    """A model that is asked."""
 
-    Parameters
-    ----------
-    model
-        Its name, as its endpoint knows it.
-    endpoint
-        Where it is asked.
-    asker
-        Who has the recorded answers, or gets them.
-    temperature
-        How much chance there is in its answers; None for what the endpoint does by itself.
-    draws
-        How many answers it gives to each request.
-    window
-        Tokens that its context has room for; 0 for that of the model, where it is known.
-    max_tokens
-        Tokens that an answer may have; 0 for what its task usually takes. A model that thinks
-        first needs more.
-    """
-
-    model: str
-    endpoint: Endpoint
-    asker: Asker
+    model: str  # its name, as its endpoint knows it
+    endpoint: Endpoint  # where it is asked
+    asker: Asker  # who has the recorded answers, or gets them
+    # How much chance there is in its answers; None for what the endpoint does by itself.
     temperature: float | None = None
-    draws: int = 1
+    draws: int = 1  # how many answers it gives to each request
+    # Tokens that its context has room for; 0 for that of the model, where it is known.
     window: int = 0
+    # Tokens that an answer may have; 0 for what its task usually takes. A model that thinks first
+    # needs more.
     max_tokens: int = 0
 
     def check(self) -> None:

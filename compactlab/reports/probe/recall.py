@@ -102,24 +102,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Recall:
-    """Questions about facts.
+    """Questions about facts."""
 
-    Parameters
-    ----------
-    reader
-        Who is asked.
-    judge
-        Who judges answers after the exact match; None for nobody.
-    count
-        How many questions each conversation has, at most.
-    seed
-        The root of the draws by which they are chosen.
-    """
-
-    reader: Reader
-    judge: Reader | None = None
-    count: int = 20
-    seed: int = 0
+    reader: Reader  # who is asked
+    judge: Reader | None = None  # who judges answers after the exact match; None for nobody
+    count: int = 20  # how many questions each conversation has, at most
+    seed: int = 0  # the root of the draws by which they are chosen
 
     usual: ClassVar[int] = USUAL
 

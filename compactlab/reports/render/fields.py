@@ -17,38 +17,20 @@ from compactlab.reports.render.text import NONE, plain, show
 
 @dataclass(frozen=True)
 class Field:
-    """A figure, or a name, that each row of a report has.
+    """A figure, or a name, that each row of a report has."""
 
-    Parameters
-    ----------
-    name
-        Its key in JSON and CSV; with a point in it, the key of an object within an object; "" if
-        only a table shows it.
-    value
-        What it is, of a row; or the path of attributes to it, which is None where one of them is.
-        The name, if nothing is given.
-    label
-        Its heading in a table. The name, if nothing is given.
-    unit
-        Unit of the figure, by which a table writes it.
-    text
-        How a table writes it, of a row, where its unit does not say that.
-    write
-        The same, of the value.
-    shown
-        Whether a table shows it; else it is for programs.
-    words, rank, group, meaning
-        As in a :class:`~compactlab.reports.render.document.Column`.
-    """
-
+    # Its key in JSON and CSV; with a point in it, the key of an object within an object; "" if only
+    # a table shows it.
     name: str
+    # What it is, of a row; or the path of attributes to it, which is None where one of them is;
+    # without either, the attribute of its name.
     value: Callable[[Any], Any] | str = ""
-    label: str = ""
-    unit: str = ""
-    text: Callable[[Any], str] | None = None
-    write: Callable[[Any], str] | None = None
-    shown: bool = True
-    words: bool = False
+    label: str = ""  # its heading in a table, if that is not the name
+    unit: str = ""  # by which a table writes it
+    text: Callable[[Any], str] | None = None  # how a table writes it, of a row
+    write: Callable[[Any], str] | None = None  # the same, of the value
+    shown: bool = True  # whether a table shows it; else it is for programs
+    words: bool = False  # this and the next ones as in a Column
     rank: int = 0
     group: str = ""
     meaning: str = ""

@@ -24,29 +24,16 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings, and what each costs and recalls in each conversation.
+    """Settings, and what each costs and recalls in each conversation."""
 
-    Parameters
-    ----------
-    costs
-        Dollars, settings by conversations, all over the same ones.
-    missed
-        Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
-    limit
-        The share of needs that must be met, in the mean over conversations; None for no limit.
-    usable
-        Which of the settings can be used at all; None for all.
-    own
-        The setting that is there already: of equal ones it is chosen.
-    margin
-        The share by which a setting may cost more than the cheapest if it misses less.
-    """
-
-    costs: Floats
+    costs: Floats  # dollars, settings by conversations, all over the same ones
+    # Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
     missed: Floats
+    # The share of needs that must be met, in the mean over conversations; None for no limit.
     limit: float | None = None
-    usable: Flags | None = None
-    own: int | None = None
+    usable: Flags | None = None  # which of the settings can be used at all; None for all
+    own: int | None = None  # the setting that is there already: of equal ones it is chosen
+    # The share by which a setting may cost more than the cheapest if it misses less.
     margin: float = 0.0
 
     @property

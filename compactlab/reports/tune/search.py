@@ -167,30 +167,19 @@ def _value(text: str, written: str) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """How widely and how finely to look.
+    """How widely and how finely to look."""
 
-    Parameters
-    ----------
-    over
-        The fields, one after the other: each at the best values of those before it. Of one whose
-        values are named, no others are tried.
-    first, points
-        How many values are tried at first, and how many in all, of each field and strategy.
-    race
-        Whether strategies are alternatives: who is shown to cost more is not looked at finely.
-    sessions
-        How many sessions are replayed at most under one window: the longest.
-    since, project
-        Only sessions with a call after that time, in seconds since 1970; only of that project.
-    """
-
+    # The fields, one after the other: each at the best values of those before it. Of one whose
+    # values are named, no others are tried.
     over: tuple[Axis, ...] = (Axis(TRIGGER),)
+    # How many values of each field and strategy are tried at first, and how many in all.
     first: int = 6
     points: int = 12
+    # Whether strategies are alternatives: who is shown to cost more is not looked at finely.
     race: bool = False
-    sessions: int = 40
-    since: float = 0.0
-    project: str = ""
+    sessions: int = 40  # how many sessions are replayed at most under one window: the longest
+    since: float = 0.0  # only sessions with a call after that time, in seconds since 1970
+    project: str = ""  # only sessions of that project
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -30,39 +30,24 @@ _SPIRAL = 2.0
 
 @dataclass(frozen=True)
 class Target:
-    """What a setting must do.
+    """What a setting must do."""
 
-    Parameters
-    ----------
-    recall
-        The share of needs at the lag that a setting must meet, where facts are labelled.
-    lag
-        Tokens of log from which on needs count; None for the lag of the comparison.
-    margin
-        The share by which a setting may cost more and still count as near the cheapest.
-    """
-
+    # The share of needs at the lag that a setting must meet, where facts are labelled.
     recall: float = 0.8
+    # Tokens of log from which on needs count; None for the lag of the comparison.
     lag: int | None = None
+    # The share by which a setting may cost more and still count as near the cheapest.
     margin: float = 0.02
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A strategy with some of its fields set.
+    """A strategy with some of its fields set."""
 
-    Parameters
-    ----------
-    strategy
-        The strategy with this setting.
-    values
-        The fields that differ from the strategy as it was given; none for its own rule.
-    trigger
-        Tokens at which it is asked to compact; None where its own rule decides.
-    """
-
-    strategy: Strategy
+    strategy: Strategy  # with this setting
+    # The fields that differ from the strategy as it was given; none for its own rule.
     values: Mapping[str, Any]
+    # Tokens at which it is asked to compact; None where its own rule decides.
     trigger: float | None = None
 
     @property
@@ -73,35 +58,19 @@ class Variant:
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting that was tried, with its figures over all conversations.
+    """A setting that was tried, with its figures over all conversations."""
 
-    Parameters
-    ----------
-    spec
-        The strategy with this setting.
-    values
-        The fields that differ from the strategy as it was given; none for its own rule.
-    size
-        Tokens at which it compacts, on a chart's axis; None where that is no number of tokens.
-    cost, recovery
-        Dollars, without and with the recovery of what is missing.
-    of_own
-        The latter over that of the strategy as it was given.
-    missed
-        The share of needs at the lag that is missed; None without needs.
-    compactions, over
-        Compactions, and the share of calls whose prompt exceeds the window.
-    """
-
-    spec: str
+    spec: str  # the strategy with this setting
+    # The fields that differ from the strategy as it was given; none for its own rule.
     values: Mapping[str, Any]
+    # Tokens at which it compacts, on a chart's axis; None where that is no number of tokens.
     size: float | None
-    cost: float
-    recovery: float
-    of_own: Ratio
-    missed: Share | None
+    cost: float  # dollars
+    recovery: float  # dollars with the recovery of what is missing
+    of_own: Ratio  # these over those of the strategy as it was given
+    missed: Share | None  # the share of needs at the lag that is missed; None without needs
     compactions: float
-    over: float
+    over: float  # the share of calls whose prompt exceeds the window
 
     @property
     def own(self) -> bool:
@@ -129,39 +98,19 @@ class SummaryEffect:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A strategy under one window: its settings, and which of them to choose.
+    """A strategy under one window: its settings, and which of them to choose."""
 
-    Parameters
-    ----------
-    strategy, label
-        Its spec, as it was given, and what tables call it.
-    over
-        The fields that were looked for.
-    model
-        The model that most calls went to.
-    tried
-        Its settings, by the size at which they compact.
-    choice
-        What each costs and misses in each conversation.
-    lag
-        Tokens of log from which on needs count.
-    inferred
-        Whether needs are inferred, so that no limit can be set on memory.
-    keep_all
-        Dollars of keeping everything; None if it was not run.
-    """
-
-    strategy: str
-    label: str
-    over: tuple[str, ...]
-    model: Model
-    tried: tuple[Tried, ...]
-    choice: Choice
-    lag: int
-    inferred: bool
+    strategy: str  # its spec, as it was given
+    label: str  # what tables call it
+    over: tuple[str, ...]  # the fields that were looked for
+    model: Model  # the model that most calls went to
+    tried: tuple[Tried, ...]  # its settings, by the size at which they compact
+    choice: Choice  # what each costs and misses in each conversation
+    lag: int  # tokens of log from which on needs count
+    inferred: bool  # whether needs are inferred, so that no limit can be set on memory
     target: Target
     conversations: tuple[str, ...]
-    keep_all: float | None = None
+    keep_all: float | None = None  # dollars of keeping everything; None if it was not run
     summaries: tuple[SummaryEffect, ...] = ()
     dropped: bool = False  # whether another strategy is shown to cost less: it was not refined
     runs: int = 0

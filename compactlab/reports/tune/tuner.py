@@ -46,29 +46,16 @@ Watch = Callable[[Sequence[Shard]], Callable[[Done], object]]
 
 @dataclass
 class Tuner:
-    """Runs settings of strategies over the sessions of one window.
+    """Runs settings of strategies over the sessions of one window."""
 
-    Parameters
-    ----------
-    planned
-        An experiment over all sessions with ``keep_all`` alone, and with the null summarisers that
-        tell, at the end, whether summaries say anything.
-    strategies
-        The strategies to tune.
-    selection
-        The sessions.
-    search, target
-        How widely to look, and what a setting must do.
-    folder
-        Of the store.
-    """
-
+    # An experiment over all sessions with ``keep_all`` alone, and with the null summarisers that
+    # tell, at the end, whether summaries say anything.
     planned: Experiment
-    strategies: Sequence[Strategy]
+    strategies: Sequence[Strategy]  # to tune
     selection: Selection
     search: Search
     target: Target
-    folder: Path
+    folder: Path  # of the store
     workers: Workers = ALONE
     say: Say = lambda line: None
     watch: Watch | None = None
