@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.compacted import Logged, compactions_of
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.audit.report import report
-from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.thrash import SMALL, THRASH, Thrash, compacted, thrash_of
 from compactlab.reports.render.document import Table
 from compactlab.reports.render.fields import data_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.audit.compacted import compactions_of
+from compactlab.reports.audit.compactions import compactions_of
 from compactlab.reports.explain.anatomy import anatomy
 from compactlab.scenarios.readers import native
 from compactlab.scenarios.readers import transcript as transcripts

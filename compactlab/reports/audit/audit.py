@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.churning import Session
-from compactlab.reports.audit.compacted import Logged, compactions_of
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of
 from compactlab.reports.audit.diagnosis import by_pattern, diagnose
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model

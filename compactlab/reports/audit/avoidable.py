@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import fsum
 
 from compactlab.reports.audit.causes import Share, by_cause, charged, priced, shares
+from compactlab.reports.audit.compactions import WITHIN, Rereads
 from compactlab.reports.audit.ledger import AuditedFile
-from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.reports.render.fields import Field
 from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.cache.anthropic import LIFETIMES

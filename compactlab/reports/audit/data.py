@@ -8,14 +8,12 @@ from typing import Any
 
 from compactlab.reports.audit.avoidable import AVOIDABLE, avoidable, longer
 from compactlab.reports.audit.causes import charged, headline, read_cost, remarks
+from compactlab.reports.audit.compactions import REREADS
 from compactlab.reports.audit.diagnosis import Finding, agreed, agreement
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
-from compactlab.reports.audit.misses import worst
-from compactlab.reports.audit.rereads import REREADS
-from compactlab.reports.audit.tables import CAUSE, REBUILDS, SIZES, TallyRow, cause_rows
+from compactlab.reports.audit.tables import CAUSE, REBUILDS, SIZES, TallyRow, cause_rows, worst
 from compactlab.reports.audit.tally import Tally, input_costs
 from compactlab.reports.audit.thrash import THRASH, thrash_of
-from compactlab.reports.bill.sums import spending_data
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.fields import as_data, data_of, hidden
 from compactlab.reports.render.text import plain
@@ -37,9 +35,9 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         for entries in [ledger.of_client(client)]
     }
     return {
+        **ledger.sums.data(),
         "headline": headline(ledger.entries),
         "remarks": [with_names(remark) for remark in remarks(ledger)],
-        "spent": spending_data(ledger.spending),
         "all": _merged(ledger.entries),
         "clients": clients,
         "sessions": [_session(ledger, entry) for entry in ledger.entries],
@@ -49,11 +47,6 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
         "compactions": data_of(THRASH, thrash_of(ledger.entries)),
         "agreement": {"agree": right, "of": of, "calls": told},
         "worst": [data_of(_WORST, miss) for miss in worst(ledger.entries, most)],
-        "calls_not_explained": ledger.unexplained,
-        "models_without_price": ledger.spending.unpriced,
-        "passed_over": ledger.passed_over,
-        "not_understood": as_data(ledger.not_understood),
-        "failures": list(ledger.failures),
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
+from compactlab.reports.audit.compactions import Rereads
 from compactlab.reports.audit.diagnosis import Finding
-from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.reports.bill.spent import Spending
 from compactlab.reports.bill.sums import Sums

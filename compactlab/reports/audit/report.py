@@ -11,8 +11,7 @@ from compactlab.reports.audit.causes import headline, remarks
 from compactlab.reports.audit.data import data
 from compactlab.reports.audit.diagnosis import agreed, agreement
 from compactlab.reports.audit.ledger import Ledger, client_name
-from compactlab.reports.audit.misses import Miss, worst
-from compactlab.reports.audit.tables import causes, predicted
+from compactlab.reports.audit.tables import Miss, causes, predicted, worst
 from compactlab.reports.audit.thrash import compacted
 from compactlab.reports.bill.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.render.document import (

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from compactlab.reports.audit.churning import wilson
+from compactlab.reports.audit.compactions import WITHIN
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name
-from compactlab.reports.audit.rereads import WITHIN
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -23,7 +23,7 @@ from compactlab.reports.render.fields import Field, cells_of, heads_of, hidden
 from compactlab.reports.render.text import NONE, show
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit.compacted import Logged
+    from compactlab.reports.audit.compactions import Logged
 
 # As for replays; the audit does without importing all metrics for it.
 SMALL = 0.10
