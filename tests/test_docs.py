@@ -27,7 +27,6 @@ from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.run import HEAD
 from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.experiment.tables import TABLES
-from compactlab.sim.metrics import METRICS
 from compactlab.strategies.catalogue import STRATEGIES
 
 
