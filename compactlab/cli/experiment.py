@@ -63,7 +63,7 @@ from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
 from compactlab.strategies import catalogue as strategies
 from compactlab.strategies.line_up import ALL, ALL_STRATEGIES, DEFAULT_STRATEGIES
-from compactlab.strategies.summarizers import catalogue as summarizers
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
 # What an experiment file names, written out: texts and tables become specs, one by one.
 
@@ -196,7 +196,7 @@ class Expansion:
         if "profile" in fields:
             fields["profile"] = self._profile(fields["profile"])
         of = USUAL if name == SUITE else [name]
-        grids = [read_grid(each, SCENARIOS[each], fields, place, self.faults) for each in of]
+        grids = [read_grid(each, SCENARIOS.find(each), fields, place, self.faults) for each in of]
         return [grid for grid in grids if grid]
 
     def _profile(self, given: Any) -> Any:
@@ -229,15 +229,18 @@ class Expansion:
             text = relative_strategy(self.folder, relative_profile(self.folder, given))
             with self.faults.at(place):
                 self._allow(text)
-                return Fixed(text, summarizers.known_summarizer(text))
+                return Fixed(text, known_summarizer(text))
         elif table := self._table(given, place, SummarizerTable):
             name, fields = relative_class(self.folder, table.name), dict(table.model_extra or {})
             if "profile" in fields:
                 fields["profile"] = self._profile(fields["profile"])
             with self.faults.at((*place, "name")):
                 self._allow(name)
-                find, make = partial(summarizers.find_class, name), summarizers.known_summarizer
-                if summarizers.is_foreign_name(name):
+                find, make = (
+                    partial(SUMMARIZERS.find_class, name),
+                    known_summarizer,
+                )
+                if SUMMARIZERS.is_foreign(name):
                     return read_apart(name, fields, place, self.faults, find=find, make=make)
                 return read_grid(name, find(), fields, place, self.faults)
         return None

@@ -11,7 +11,7 @@ from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Column, Document, Table, name, rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.strategies.catalogue import strategies
+from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.strategies.line_up import ALL_STRATEGIES
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
@@ -52,8 +52,8 @@ def test_in_reports(
 def test_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[dict[str, object]] = [
         {"name": each, "does": ["clear", "summarise"], "when": ["every call"], "meaning": "x " * 40}
-        for each in strategies()
+        for each in STRATEGIES.built_in
     ]
     for width in WIDTHS:
         monkeypatch.setenv("COLUMNS", str(width))
-        assert set(strategies()) <= words(terminal.write(strategy_report(listed)))
+        assert set(STRATEGIES.built_in) <= words(terminal.write(strategy_report(listed)))

@@ -42,7 +42,7 @@ def experiments(folder: Path) -> Iterator[Experiment]:
         [one], ALL_STRATEGIES, tables=["prompts", "facts", "messages", "views"], **told
     ).experiment()
     # Nothing is recorded of that model: its cell fails, and says so by the code of its answers.
-    writers = [*(SUMMARIZERS.keys() - {"llm"}), "llm(model='small')"]
+    writers = [*(set(SUMMARIZERS) - {"llm"}), "llm(model='small')"]
     asker = Asker(folder / "answers")
     yield Plan([one], [ASKED], summarizer=writers, asker=asker, **told).experiment()
     yield Plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told).experiment()

@@ -10,7 +10,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
-from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import check_strategy
 
@@ -41,21 +41,21 @@ def configured(draw: st.DrawFn, cls: type[Strategy]) -> Strategy:
         raise
 
 
-@pytest.mark.parametrize("name", sorted(strategies()))
+@pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=2, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 5))
 def test_it_keeps_the_contract_however_it_is_configured(
     name: str, data: st.DataObject, seed: int
 ) -> None:
-    keeps_it(in_company(data.draw(configured(strategies()[name]))), 13, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 13, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(strategies()))
+@pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=40, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 50))
 def test_and_in_very_many_sizes(name: str, data: st.DataObject, seed: int) -> None:
-    keeps_it(in_company(data.draw(configured(strategies()[name]))), 30, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 30, seed)
 
 
 def keeps_it(strategy: Strategy, conversations: int, seed: int) -> None:

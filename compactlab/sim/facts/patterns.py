@@ -72,23 +72,21 @@ DENIALS = [
              r"(?:over|to|against) GAP{0,2}VALUE"),
 ]  # fmt: skip
 DOUBT = re.compile(
-    r"\b(?:probably|possibly|perhaps|maybe|might"
-    r"|could (?:still |also |well )?(?:be|become)|likely|presumably|apparently|supposedly"
-    r"|not sure|unsure|uncertain|unclear|unconfirmed|tentativ\w*|undecided|not (?:yet )?decided"
-    r"|not (?:yet )?(?:confirmed|certain|final|settled|fixed|agreed|signed)|to be (?:decided"
-    r"|confirmed)|tbd|tbc|i think|i guess|i believe|we think|seems?|suspect\w*|guess\w*|assum\w*"
-    r"|consider(?:s|ed|ing)?|propos(?:es?|ed|ing)|suggest(?:s|ed|ing)?|toy\w* with"
-    r"|lean\w* towards?|in discussion"
-    r"|being discussed|under discussion|thinking about|thought about|weighing|evaluating|idea"
-    r"|would be|would have|rumou?r\w*|allegedly|claim(?:s|ed)|blames?|vielleicht|wohl"
-    r"|wahrscheinlich|peut-être|quizás|forse|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)"
-    r"|hope\w*|wish\w*|plan b"
-    r"|if anything|believes?|thinks|thought)\b"
+    r"\b(?:probably|possibly|perhaps|maybe|might|could (?:still |also |well )?(?:be|become)|likely"
+    r"|presumably|apparently|supposedly|not sure|unsure|uncertain|unclear|unconfirmed|tentativ\w*"
+    r"|undecided|not (?:yet )?decided|not (?:yet )?(?:confirmed|certain|final|settled|fixed|agreed"
+    r"|signed)|to be (?:decided|confirmed)|tbd|tbc|i think|i guess|i believe|we think|seems?"
+    r"|suspect\w*|guess\w*|assum\w*|consider(?:s|ed|ing)?|propos(?:es?|ed|ing)|suggest(?:s|ed"
+    r"|ing)?|toy\w* with|lean\w* towards?|in discussion|being discussed|under discussion"
+    r"|thinking about|thought about|weighing|evaluating|idea|would be|would have|rumou?r\w*"
+    r"|allegedly|claim(?:s|ed)|blames?|vielleicht|wohl|wahrscheinlich|peut-être|quizás|forse"
+    r"|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|wish\w*|plan b|if anything"
+    r"|believes?|thinks|thought)\b"
 )
 SETTLED = re.compile(
     r"\b(?:settled on|decided on|decided|confirmed|agreed|final|went with|chose|chosen|picked"
-    r"|proved"
-    r"|proven|signed|it is now|insists?|approved|taken|selected|won|answered yes|said yes|yes)\b"
+    r"|proved|proven|signed|it is now|insists?|approved|taken|selected|won|answered yes|said yes"
+    r"|yes)\b"
 )
 AGREED = re.compile(
     r"\b(?:answered|said|replied) (?:with )?(?:yes|so)\b|\b(?:agreed|confirmed it)\b"
@@ -125,202 +123,81 @@ def plainly(text: str) -> str:
 
 IF = re.compile(
     r"^(?:\W*)(?:if|unless|in case|provided|assuming|should|whenever|when|only if|once|had|wenn"
-    r"|falls"
-    r"|otherwise|were|as soon as|as long as)\b|\b(?:if|unless|in case|provided that"
+    r"|falls|otherwise|were|as soon as|as long as)\b|\b(?:if|unless|in case|provided that"
     r"|depending on|falls|whether)\b"
 )
 CHOICE = re.compile(
     r"\bcandidates\b|\bVALUE or\b|\bor VALUE|\bRIVAL or VALUE|\beither\b|\boptions?\b|\bwhether\b"
-    r"|\bdecide\b"
-    r"|\bto be asked\b|\bwondering\b|\bask(?:s|ed)? (?:if|whether|who|what|which|where|when|how)"
-    r"|\bvs\.? "
+    r"|\bdecide\b|\bto be asked\b|\bwondering\b|\bask(?:s|ed)? (?:if|whether|who|what|which|where"
+    r"|when|how)|\bvs\.? "
 )
 # Words that show that what is said is the newer of two.
 ORDERS = re.compile(
-    r"\b(?:now|no longer|instead|former\w*|previous\w*|earlier|used to|chang\w+|renam\w+"
-    r"|replac\w+|supersed\w+|updat\w+|latest|from now on|any ?more|after all|revis\w+"
-    r"|correct(?:ed|ion)|switch\w+|moved|rather than|in place of|doubled|halved|raised|lowered"
-    r"|later|since|increased|reduced|slipped|postponed|migrat\w+)\b|->|\u2192"
+    r"\b(?:now|no longer|instead|former\w*|previous\w*|earlier|used to|chang\w+|renam\w+|replac\w+"
+    r"|supersed\w+|updat\w+|latest|from now on|any ?more|after all|revis\w+|correct(?:ed|ion)"
+    r"|switch\w+|moved|rather than|in place of|doubled|halved|raised|lowered|later|since|increased"
+    r"|reduced|slipped|postponed|migrat\w+)\b|->|\u2192"
 )
 DEMANDS = re.compile(
     r"\b(?:must|always|has to|have to|had to|needs? to|requir\w+|shall|should|only|mandatory"
     r"|obligatory|without exception|every|never without|insists?|expects?|make sure|be sure"
-    r"|has got to|ought to|compulsory|at all times|is to|are to|ensure|immer|muss|müssen"
-    r"|toujours|doit|siempre|debe|sempre|deve)\b(?! (?:not|never)\b)"
+    r"|has got to|ought to|compulsory|at all times|is to|are to|ensure|immer|muss|müssen|toujours"
+    r"|doit|siempre|debe|sempre|deve)\b(?! (?:not|never)\b)"
 )
 FORBIDS = re.compile(
     r"\b(?:not|never|no|cannot|can't|don't|doesn't|mustn't|shouldn't|won't|may not|forbid\w*"
-    r"|forbade|prohibit\w*|avoid\w*|without|refrain\w*|off[- ]limits|leave \S+ alone"
-    r"|leave alone|hands off|stay\w* away|keep\w* away|keep off|steer clear|banned|bans?|taboo"
-    r"|out of bounds|disallow\w*|nothing|none|nobody|untouched|instead of|stop|verboten|nicht"
-    r"|nie|niemals|kein\w*|aucun\w*|ningun\w*|ningún|nessun\w*|jamais|interdit\w*|ne|nunca"
-    r"|prohibid\w*|no se|mai|vietato|non|não"
-    r"|proibid\w*|embargo|under seal|freeze|unless told)\b"
+    r"|forbade|prohibit\w*|avoid\w*|without|refrain\w*|off[- ]limits|leave \S+ alone|leave alone"
+    r"|hands off|stay\w* away|keep\w* away|keep off|steer clear|banned|bans?|taboo|out of bounds"
+    r"|disallow\w*|nothing|none|nobody|untouched|instead of|stop|verboten|nicht|nie|niemals"
+    r"|kein\w*|aucun\w*|ningun\w*|ningún|nessun\w*|jamais|interdit\w*|ne|nunca|prohibid\w*|no se"
+    r"|mai|vietato|non|não|proibid\w*|embargo|under seal|freeze|unless told)\b"
 )
 ALLOWS = re.compile(
     r"\b(?:no longer (?:forbid\w*|prohibit\w*|banned|off[- ]limits|taboo|a problem|applies|holds)"
-    r"|not (?:forbidden|prohibited|banned|a problem|necessary|needed|required)"
-    r"|(?:fine|okay|ok|free|safe|allowed|permitted|welcome|possible) (?:again |now )?(?:to|for)\b"
-    r"|(?:is|are|was|were|now|again) (?:again |now )*(?:fine|okay|ok|allowed|permitted|possible)"
-    r"|lifted|ended|ends|expired|was dropped|withdrawn|revoked|no need to|doesn't need to"
-    r"|don't (?:need|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead"
-    r"|darf (?!nicht)|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind"
-    r"|withdr[ae]w\w*|ban (?:is|was) (?:gone|over)|doesn't matter|does not matter|not hesitate"
-    r"|optional|needn't)"
+    r"|not (?:forbidden|prohibited|banned|a problem|necessary|needed|required)|(?:fine|okay|ok"
+    r"|free|safe|allowed|permitted|welcome|possible) (?:again |now )?(?:to|for)\b|(?:is|are|was"
+    r"|were|now|again) (?:again |now )*(?:fine|okay|ok|allowed|permitted|possible)|lifted|ended"
+    r"|ends|expired|was dropped|withdrawn|revoked|no need to|doesn't need to|don't (?:need"
+    r"|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead|darf (?!nicht)"
+    r"|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*"
+    r"|ban (?:is|was) (?:gone|over)|doesn't matter|does not matter|not hesitate|optional|needn't)"
 )
 WEAKENS = re.compile(
     r"\b(?:unless|except\w*|preferabl\w+|where possible|if possible|when possible|try to|tries to"
     r"|ideally|better not|better|rather not|normally|usually|mostly|generally|as a rule"
     r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without|until"
-    r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as"
-    r"|if at all|not recommended|only (?:if|when|after)|too (?:often|much)|should avoid"
-    r"|recommended|not ideal|not advisable|nicer|where needed|think twice|carefully|with care"
-    r"|if you can|temporarily)\b"
+    r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all|not recommended"
+    r"|only (?:if|when|after)|too (?:often|much)|should avoid|recommended|not ideal|not advisable"
+    r"|nicer|where needed|think twice|carefully|with care|if you can|temporarily)\b"
 )
 
 
-PRONOUNS = frozenset(
-    [
-        "it",
-        "they",
-        "this",
-        "that",
-        "these",
-        "he",
-        "she",
-        "there",
-        "who",
-        "which",
-        "its",
-        "their",
-        "his",
-        "her",
-    ]
-)
-LINKS = frozenset(
-    [
-        "is",
-        "was",
-        "are",
-        "were",
-        "be",
-        "been",
-        "goes",
-        "go",
-        "runs",
-        "run",
-        "lives",
-        "lives",
-        "asks",
-        "uses",
-        "set",
-        "starts",
-        "start",
-        "to",
-        "at",
-        "on",
-        "in",
-        "from",
-        "for",
-        "by",
-        "with",
-        "until",
-        "under",
-        "via",
-        "of",
-        "now",
-        "then",
-        "later",
-        "first",
-        "also",
-        "currently",
-        "still",
-        "not",
-        "only",
-        "as",
-        "per",
-        "about",
-        "will",
-        "would",
-        "can",
-        "could",
-        "must",
-        "should",
-        "may",
-        "might",
-        "has",
-        "have",
-        "had",
-        "namely",
-        "i.e",
-        "e.g",
-        "called",
-        "named",
-        "apart",
-        "after",
-        "before",
-        "since",
-        "see",
-        "reference",
-        "ref",
-        "filed",
-        "use",
-        "take",
-        "write",
-        "look",
-        "so",
-        "yet",
-        "again",
-        "today",
-        "finally",
-        "ultimately",
-        "today",
-        "both",
-        "each",
-        "never",
-        "no",
-        "always",
-    ]
-)
+PRONOUNS = frozenset([
+    "it", "they", "this", "that", "these", "he", "she", "there", "who", "which", "its", "their",
+    "his", "her",
+])  # fmt: skip
+LINKS = frozenset([
+    "is", "was", "are", "were", "be", "been", "goes", "go", "runs", "run", "lives", "asks",
+    "uses", "set", "starts", "start", "to", "at", "on", "in", "from", "for", "by", "with",
+    "until", "under", "via", "of", "now", "then", "later", "first", "also", "currently",
+    "still", "not", "only", "as", "per", "about", "will", "would", "can", "could", "must",
+    "should", "may", "might", "has", "have", "had", "namely", "i.e", "e.g", "called", "named",
+    "apart", "after", "before", "since", "see", "reference", "ref", "filed", "use", "take",
+    "write", "look", "so", "yet", "again", "today", "finally", "ultimately", "both", "each",
+    "never", "no", "always",
+])  # fmt: skip
 IS_SAID = re.compile(
     r"(?:(?!is |are |was |were |: |= )\S+ ){0,3}?(?:is|are|was|were|will be|:|=|remains|became|to"
-    r"|by|on|in"
-    r"|at|with|of|opens)\s(.*)"
+    r"|by|on|in|at|with|of|opens)\s(.*)"
 )
-FRONT = frozenset(
-    [
-        "for",
-        "on",
-        "as",
-        "to",
-        "about",
-        "in",
-        "given",
-        "regarding",
-        "concerning",
-        "re",
-        "at",
-        "choice",
-    ]
-)
-FINITE = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "will",
-        "comes",
-        "goes",
-        "runs",
-        "remains",
-        "stays",
-        "costs",
-    ]
-)
+FRONT = frozenset([
+    "for", "on", "as", "to", "about", "in", "given", "regarding", "concerning", "re", "at",
+    "choice",
+])  # fmt: skip
+FINITE = frozenset([
+    "is", "are", "was", "were", "has", "have", "had", "will", "comes", "goes", "runs",
+    "remains", "stays", "costs",
+])  # fmt: skip
 MODALS = frozenset(
     ["must", "may", "can", "could", "shall", "should", "at", "without", "under", "never", "not"]
 )
@@ -336,10 +213,8 @@ REPORTS = re.compile(
 # Headings under which nothing is stated.
 VOID = re.compile(
     r"\b(?:rejected|discarded|abandoned|ruled out|open questions?|ideas?|options|alternatives"
-    r"|obsolete"
-    r"|outdated|deprecated|candidates|to decide|undecided|not chosen|superseded|old|previous\w*"
-    r"|former"
-    r"|archive\w*|history)\b"
+    r"|obsolete|outdated|deprecated|candidates|to decide|undecided|not chosen|superseded|old"
+    r"|previous\w*|former|archive\w*|history)\b"
 )
 TOUCH = re.compile(
     r"(?:has|have|needs?|must|should|ought) to \S+ that|\b(?:not|never|no one|nobody|must|has to"
@@ -349,35 +224,26 @@ TOUCH = re.compile(
 # Bans on all that one could do to a thing.
 BAN = re.compile(
     r"\b(?:hands off|off[- ]limits|taboo|leave \S+ alone|leave alone|untouched|under seal"
-    r"|stay away"
-    r"|keep away|keep off|steer clear|out of bounds|nothing may|read[- ]only|forbidden|prohibited"
-    r"|banned)\b"
+    r"|stay away|keep away|keep off|steer clear|out of bounds|nothing may|read[- ]only|forbidden"
+    r"|prohibited|banned)\b"
 )
 VAGUE = re.compile(
     r"\b(?:see|above|below|set|chosen|made|given|noted|known|decided|agreed|discussed|same"
-    r"|unchanged"
-    r"|attach\w*|redacted|tbd|unknown|still|here|file|later|earlier|open|pending|fixed|moved|told"
-    r"|stored|done|found|confirmed|updated|what|which|whatever|not|there|usual|last|mentioned"
-    r"|before|analysed|documented|described|listed|cleared|omitted|missing|in the|ready|up to)\b"
-    r"|\["
+    r"|unchanged|attach\w*|redacted|tbd|unknown|still|here|file|later|earlier|open|pending|fixed"
+    r"|moved|told|stored|done|found|confirmed|updated|what|which|whatever|not|there|usual|last"
+    r"|mentioned|before|analysed|documented|described|listed|cleared|omitted|missing|in the|ready"
+    r"|up to)\b|\["
 )
 COMMENT = re.compile(
-    r"[,;.(\u2013\u2014-]?\s?(?:and |but )?(?:the |a )?(?:user|client|customer|he|she|they)?\s?"
-    r"(?:answered"
-    r"|confirmed|agreed|rejected|declined|refused|denied|said (?:yes|no))\b|"
-    r"[,;.(\u2013\u2014-]?\s?(?:and |but |which |that |this |it |though |although )*"
-    r"(?:(?:is|was|are|were"
-    r"|has been"
-    r"|had been|turned out|proved|could|may|might|can) )?(?:not|never|wrong|incorrect|outdated"
-    r"|obsolete"
-    r"|rejected|dropped|abandoned|if|unless|in case|maybe|probably|perhaps|tentative\w*"
-    r"|unconfirmed"
-    r"|undecided|tbd|tbc"
-    r"|closed|resolved|solved|expired|merged|until|only|except\w*|provided"
-    r"|formerly|previously|was|were|no longer"
-    r"|replaced"
-    r"|superseded|according|or|now|then|otherwise|preferably|where|when|ideally|possibly|to be"
-    r"|subject|pending|pure|just a|still|i think|i guess|we think|as a)\b"
+    r"[,;.(\u2013\u2014-]?\s?(?:and |but )?(?:the |a )?(?:user|client|customer|he|she"
+    r"|they)?\s?(?:answered|confirmed|agreed|rejected|declined|refused|denied|said (?:yes|no))\b"
+    r"|[,;.(\u2013\u2014-]?\s?(?:and |but |which |that |this |it |though |although )*(?:(?:is|was"
+    r"|are|were|has been|had been|turned out|proved|could|may|might|can) )?(?:not|never|wrong"
+    r"|incorrect|outdated|obsolete|rejected|dropped|abandoned|if|unless|in case|maybe|probably"
+    r"|perhaps|tentative\w*|unconfirmed|undecided|tbd|tbc|closed|resolved|solved|expired|merged"
+    r"|until|only|except\w*|provided|formerly|previously|was|were|no longer|replaced|superseded"
+    r"|according|or|now|then|otherwise|preferably|where|when|ideally|possibly|to be|subject"
+    r"|pending|pure|just a|still|i think|i guess|we think|as a)\b"
 )
 
 
@@ -390,10 +256,10 @@ IMPERATIVE = re.compile(
     r"(?:\W+|and |then |first |please |always |also )*KEY (?![:=]|is\b|are\b|was\b|VALUE)"
 )
 EXCUSES = re.compile(
-    r"\b(?:optional|no need|needn't|(?:don't|doesn't|does not|do not|didn't) (?:need|have) to|not"
-    r" (?:necessary|required|needed|mandatory|obligatory)|no longer|may (?:be )?(?:skip|omit)\w*"
-    r"|can (?:be )?(?:skip|omit)\w*"
-    r"|unless|except|preferabl\w+|if possible|where possible|ideally|nice to have|forbidden)\b"
+    r"\b(?:optional|no need|needn't|(?:don't|doesn't|does not|do not|didn't) (?:need|have) to"
+    r"|not (?:necessary|required|needed|mandatory|obligatory)|no longer|may (?:be )?(?:skip"
+    r"|omit)\w*|can (?:be )?(?:skip|omit)\w*|unless|except|preferabl\w+|if possible|where possible"
+    r"|ideally|nice to have|forbidden)\b"
 )
 
 
@@ -414,15 +280,14 @@ def ruled(text: str, core: str, polarity: str) -> str:
 
 # What is still to be decided, in words that otherwise say that it is.
 _TO_COME = re.compile(
-    r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?"
-    r"(?: is| are| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered"
-    r"|picked|selected|taken|signed)\b"
-    r"|\b(?:wait(?:s|ing)? for|await(?:s|ing)?|needs?|without|until|before) (?:\w+ ){0,2}yes\b"
+    r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?(?: is| are"
+    r"| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered|picked|selected"
+    r"|taken|signed)\b|\b(?:wait(?:s|ing)? for|await(?:s|ing)?|needs?|without|until"
+    r"|before) (?:\w+ ){0,2}yes\b"
 )
 _LEAVES_OPEN = re.compile(
-    r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*"
-    r"|wait(?:s|ing)? (?:for|on)|ask(?:s|ed|ing)?|question\w*|offer(?:s|ed)?"
-    r"|up to (?:the user|you|them|him|her|us)"
+    r"\b(?:open|unanswered|undecided|unsettled|unapproved|pending|await\w*|wait(?:s|ing)? (?:for"
+    r"|on)|ask(?:s|ed|ing)?|question\w*|offer(?:s|ed)?|up to (?:the user|you|them|him|her|us)"
     r"|options?|alternatives?|ideas?|candidates?|to decide|no (?:answer|decision|approval|word)"
     r"|(?:needs?|wants?|without) (?:\w+ ){0,2}(?:answer|decision|approval|consent|yes|go-ahead)"
     r"|nobody has|has not|have not|hasn't|haven't|did not|didn't|could|either|whether)\b"

@@ -105,7 +105,7 @@ def content(said: Iterable[Token]) -> tuple[Token, ...]:
 
 
 @dataclass(frozen=True)
-class Sought:
+class FactQuery:
     """A fact as it is looked for."""
 
     # Other names of the key: the senses of its words that must all be there.
@@ -145,24 +145,14 @@ class Sought:
 _TENTATIVE = frozenset(
     map(root, ["option", "idea", "candidate", "proposal", "suggestion", "alternative", "draft"])
 )
-_CONDITIONAL = frozenset(
-    root(w)
-    for w in [
-        "fallback",
-        "backup",
-        "emergency",
-        "contingency",
-        "plan",
-        "rain",
-        "condition",
-        "case",
-        "exception",
-    ]
-)
+_CONDITIONAL = frozenset(map(root, [
+    "fallback", "backup", "emergency", "contingency", "plan", "rain", "condition", "case",
+    "exception",
+]))  # fmt: skip
 
 
 @lru_cache(maxsize=65536)
-def sought_for(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -> Sought:
+def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -> FactQuery:
     """What a fact is looked for by, from its names, its values and its polarity."""
     keys: list[tuple[frozenset[object], ...]] = []
     heads: list[frozenset[object]] = []
@@ -186,18 +176,18 @@ def sought_for(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
             and said[0].form in vocabulary().light_verbs
         ):
             keys.append(())
-    sought = tuple(content(tokens(value)) for value in values)
+    query = tuple(content(tokens(value)) for value in values)
     # A long number says enough without what it counts.
-    sought += tuple(
+    query += tuple(
         value[:1]
-        for value in sought
+        for value in query
         if len(value) == 2
         and value[0].kind == "number"
         and value[0].number is not None
         and value[0].number >= 100
         and value[1].kind == "word"
     )
-    return Sought(tuple(dict.fromkeys(keys)), tuple(heads), sought, polarity)
+    return FactQuery(tuple(dict.fromkeys(keys)), tuple(heads), query, polarity)
 
 
 def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:

@@ -6,7 +6,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
-from compactlab.sim.facts.cues import (
+from compactlab.sim.facts.fact_query import (
+    Bag,
+    FactQuery,
+    Names,
+    alike,
+    all_senses,
+    among,
+    content,
+    senses,
+    vocabulary,
+)
+from compactlab.sim.facts.patterns import (
     AGREED,
     ALLOWS,
     BAN,
@@ -37,23 +48,12 @@ from compactlab.sim.facts.cues import (
     ruled,
 )
 from compactlab.sim.facts.quantities import Token, rival
-from compactlab.sim.facts.sought import (
-    Bag,
-    Names,
-    Sought,
-    alike,
-    all_senses,
-    among,
-    content,
-    senses,
-    vocabulary,
-)
 from compactlab.sim.facts.statements import Segment, Statement, answer_in, goes_on
 
 WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
 
 
-class Line:
+class StatementQuery:
     """A statement that is asked about facts."""
 
     def __init__(self, statement: Statement, behind: Statement | None) -> None:
@@ -101,16 +101,16 @@ class Line:
         return ORDERS.search(self.text) is not None
 
     def verdict(
-        self, sought: Sought, names: Names, shared: Collection[str], *, bare: bool = False
+        self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
         """What the statement says: None if it does not name the fact."""
         for name in names:
-            homes = self.homes(name) if name else self._anywhere(sought)
+            homes = self.homes(name) if name else self._anywhere(query)
             if bare and len(name) == 1:
                 homes = [home for home in homes if self._alone(home, name[0])]
             loose = bare and len(name) > 1
             if homes:
-                found = [self._at(home, name, sought, shared, loose=loose) for home in homes]
+                found = [self._at(home, name, query, shared, loose=loose) for home in homes]
                 for best in ("held", "newer", "plain", "denied", "other", "asked"):
                     if best in found:
                         return best
@@ -137,9 +137,9 @@ class Line:
         words = {token.raw.casefold() for token in self.flat}
         return first in PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
 
-    def mentions(self, sought: Sought, shared: Collection[str]) -> bool:
+    def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
         """Whether the value stands there and is not denied."""
-        for spot in self._spots(sought.values, shared):
+        for spot in self._spots(query.values, shared):
             place = self.of[spot[0]]
             if place < self.own and not self.asks:
                 text = self._marked(place, self.of[spot[1] - 1], set(), spot, [])
@@ -147,9 +147,9 @@ class Line:
                     return True
         return False
 
-    def _anywhere(self, sought: Sought) -> list[int]:
+    def _anywhere(self, query: FactQuery) -> list[int]:
         """The segments that hold the value, for a fact that needs no key."""
-        return sorted({self.of[a] for a, _ in self._spots(sought.values, ())} - {-2})
+        return sorted({self.of[a] for a, _ in self._spots(query.values, ())} - {-2})
 
     def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
         """The segments in which a key stands; -1: it is all above the statement."""
@@ -222,29 +222,29 @@ class Line:
         self,
         home: int,
         name: tuple[frozenset[object], ...],
-        sought: Sought,
+        query: FactQuery,
         shared: Collection[str],
         *,
         loose: bool = False,
     ) -> str:
         """What is said of a fact whose key stands in a segment."""
-        spots = list(self._spots(sought.values, shared))
-        if not spots and sought.polarity in ("must", "must_not"):
-            spots = list(self._scattered(sought.values, shared))
-        kind = next((v[0] for v in sought.values if len(v) == 1 and v[0].kind != "word"), None)
+        spots = list(self._spots(query.values, shared))
+        if not spots and query.polarity in ("must", "must_not"):
+            spots = list(self._scattered(query.values, shared))
+        kind = next((v[0] for v in query.values if len(v) == 1 and v[0].kind != "word"), None)
         keys = self._keys(home, name, kind)
-        if not spots and keys and sought.truth and sought.polarity != "asks":
+        if not spots and keys and query.truth and query.polarity != "asks":
             # A fact that something is so, or is not.
-            verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], sought)
+            verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], query)
             if verdict in ("held", "newer", "denied"):
-                return "held" if (verdict != "denied") == (sought.truth == "yes") else "other"
+                return "held" if (verdict != "denied") == (query.truth == "yes") else "other"
             return verdict
         rivals = [
             n
             for n, token in enumerate(self.flat)
             if kind is not None
             and n not in keys
-            and self._rivals(kind, n, sought)
+            and self._rivals(kind, n, query)
             and not any(a <= n < b for a, b in spots)
         ]
         standing = [n for n in rivals if not self._dismissed(home, keys, n, rivals)]
@@ -256,7 +256,7 @@ class Line:
             return (
                 "other" if (near and not self.asks) or self._otherwise(home, keys, kind) else "key"
             )
-        verdicts = [self._said(home, name, keys, spot, rivals, sought) for spot in bound]
+        verdicts = [self._said(home, name, keys, spot, rivals, query) for spot in bound]
         for best in ("held", "newer", "plain", "denied", "asked"):
             if best in verdicts:
                 return best
@@ -297,7 +297,7 @@ class Line:
             bound = [spot for spot in bound if self.of[spot[0]] < home]
         return bound
 
-    def _rivals(self, kind: Token, place: int, sought: Sought) -> bool:
+    def _rivals(self, kind: Token, place: int, query: FactQuery) -> bool:
         token = self.flat[place]
         if kind.kind == "name" and token.kind == "name":
             first = place == 0 or self.of[place - 1] != self.of[place]
@@ -305,7 +305,7 @@ class Line:
                 return False
         if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
             return False  # its bare name, which may be that of others
-        return rival(kind, token) and not any(alike(w, token, ()) for v in sought.values for w in v)
+        return rival(kind, token) and not any(alike(w, token, ()) for v in query.values for w in v)
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
         """Whether words behind a key say something else, where a value is told by no type."""
@@ -478,7 +478,7 @@ class Line:
         keys: set[int],
         spot: tuple[int, int],
         rivals: list[int],
-        sought: Sought,
+        query: FactQuery,
     ) -> str:
         """How a value is said that belongs to the key."""
         low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
@@ -489,26 +489,26 @@ class Line:
         core = self._marked(low, high, keys, spot, rivals)
         while low > 0 and self._leads(low):
             low -= 1
-        while high + 1 < len(self.segments) and self._comments(high + 1, sought):
+        while high + 1 < len(self.segments) and self._comments(high + 1, query):
             high += 1
         text = self._marked(low, high, keys, spot, rivals)
         last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
         above = plainly(" ".join(token.raw.casefold() for token in self.statement.context) + " ")
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
-            return "held" if sought.polarity == "asks" else "asked"
-        if sought.polarity == "asks":
+            return "held" if query.polarity == "asks" else "asked"
+        if query.polarity == "asks":
             # Who answers a question decides it, one way or the other.
             return "denied" if self.answer or decided(text, above) else "held"
         if self.answer and self.of[spot[0]] < self.own:
             agreed = self.answer in YES
-            return "held" if agreed != (sought.polarity == "must_not") else "denied"
-        if sought.polarity != "is":
+            return "held" if agreed != (query.polarity == "must_not") else "denied"
+        if query.polarity != "is":
             core = self._clause(home, keys, spot, rivals)
             text = f"{core} ; {text}"
-        if sought.polarity == "is":
-            return "denied" if VOID.search(above) else self._stated(text, core, sought)
-        verdict = ruled(text, above + self._verbs(core, spot), sought.polarity)
-        if not name and sought.names and not (BAN.search(above + core) or NONE.search(core)):
+        if query.polarity == "is":
+            return "denied" if VOID.search(above) else self._stated(text, core, query)
+        verdict = ruled(text, above + self._verbs(core, spot), query.polarity)
+        if not name and query.names and not (BAN.search(above + core) or NONE.search(core)):
             if ALLOWS.search(core) or WEAKENS.search(core):
                 return "denied"
             return "asked"  # of what is done with the object, nothing is said
@@ -541,14 +541,14 @@ class Line:
         words = self.segments[place].words
         return bool(BAN.search(words) or TOUCH.search(words))
 
-    def _stated(self, text: str, core: str, sought: Sought) -> str:
+    def _stated(self, text: str, core: str, query: FactQuery) -> str:
         if CHOICE.search(core) and not SETTLED.search(text):
             return "asked"
         if any(pattern.search(text) for pattern in DENIALS):
             return "denied"
-        if DOUBT.search(text) and not (sought.tentative or SETTLED.search(text)):
+        if DOUBT.search(text) and not (query.tentative or SETTLED.search(text)):
             return "denied"
-        meant = sought.conditional or SETTLED.search(core) or AGREED.search(text)
+        meant = query.conditional or SETTLED.search(core) or AGREED.search(text)
         if IF.search(text) and not meant:
             return "denied"
         return "newer" if ORDERS.search(text) else "held"
@@ -564,10 +564,10 @@ class Line:
             or re.search(rf"\b{FORMER}\b", front.words)
         ) and here.joint in (",", "that", "then", "", ":")
 
-    def _comments(self, place: int, sought: Sought) -> bool:
+    def _comments(self, place: int, query: FactQuery) -> bool:
         """Whether a segment says how the one in front of it is meant."""
         segment = self.segments[place]
-        if segment.aside and sought.polarity == "asks":
+        if segment.aside and query.polarity == "asks":
             return True
         first = segment.tokens[0].raw.casefold()
         long = len(segment.tokens) > 4 or "if" in segment.joint
