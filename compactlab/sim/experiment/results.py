@@ -264,7 +264,8 @@ class _Stored(Summed):
                 values = values + self._known[column]
             sums = np.add.reduceat(values, self._ends[first])
             expected = self._metrics[metric][first]
-            wrong = np.flatnonzero(np.abs(sums - expected) > _ROUNDING * np.abs(expected) + _TINY)
+            agree = np.isclose(sums, expected, rtol=_ROUNDING, atol=_TINY) | np.isnan(expected)
+            wrong = np.flatnonzero(~agree)
             if len(wrong):
                 fault = f"the sum of {' and '.join(columns)} is not the run's {metric}"
                 row = int(self._ends[first[wrong[0]]])
