@@ -106,11 +106,7 @@ CUT_SHORT = Message("u2", "user", (Part("text", "w", "truncated", (Source("u2"),
     ],
 )
 def test_verbatim_recency(kit: Any, sizes: list[int], change: Any, share: float) -> None:
-    cut = kit.act(
-        lambda view, host: view.with_messages(change(list(view.messages)))
-        if len(host.log) == len(sizes) - 1 else view
-    )  # fmt: skip
-    script = talk(kit, sizes)
+    script, cut = talk(kit, sizes), kit.at(len(sizes) - 1, change)
     assert figure("verbatim_recency", kit.replayed(script, cut), script) == share
 
 
@@ -123,12 +119,8 @@ def exchange(kit: Any) -> Any:
 
 def reshaped(kit: Any, change: Any) -> float | None:
     """The validity of the last of three prompts (1, 3 and 5 messages), if it is reshaped."""
-    act = kit.act(
-        lambda view, host: (
-            view.with_messages(change(list(view.messages))) if len(host.log) == 5 else view
-        )
-    )
-    return figure("structural_validity", kit.replayed(exchange(kit), act), exchange(kit))
+    trace = kit.replayed(exchange(kit), kit.at(5, change))
+    return figure("structural_validity", trace, exchange(kit))
 
 
 NOTE = Message("note", "user", (Part("text", "a note", "synthetic", ()),))

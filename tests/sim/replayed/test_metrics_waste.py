@@ -129,9 +129,7 @@ def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
     for number in range(5):
         story.user(kit.prose(300 + number)).answer(kit.prose(7))
     script = story.script()
-    cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-kept:]) if len(host.log) == 7 else view
-    )
+    cut = kit.at(7, lambda messages: messages[-kept:])
     trace, full = kit.replayed(script, cut), kit.replayed(script, kit.keep)
     (only,) = RunData(trace, script).paybacks
     prompts = [RunData(each, script).prompts for each in (trace, full)]
