@@ -319,7 +319,8 @@ STORIES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
         # A rewind to a user's message, from which the script goes straight on with an answer.
         ("an answer asked for again gets the same turns", "history_limit=1", "ua " * 3 + "<5 a",
          "u1 +1 | !u3 a4 u5 | !u3 a4 u5"),
-        ("before 2026.2.17 calls and results were not put together", "history_limit=1, repair=False",
+        ("before 2026.2.17 calls and results were not put together",
+         "history_limit=1, repair=False",
          "ua cur a u a", "u1 +2 | !u4 r5 a6 u7"),
     ]),
     "pipelines": ({}, [
