@@ -7,7 +7,7 @@ INSTALLED := .venv/installed
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test snapshots test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled growth figures bars real-programs real-model validate simulations calibration clean docs picture bench-goals profile recorded results site
+.PHONY: help demo test snapshots test-slow test-lowest lowest test-pythons mutants check bench bench-store bench-sweep bench-peers growth figures bars real-programs real-model validate simulations calibration clean docs picture bench-goals profile recorded results site
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -103,22 +103,6 @@ bench-peers: $(READY) ## measure replays and audits beside other tools, installe
 	$(BIN)/python examples/bench_peers.py
 	$(BIN)/python examples/bench_audits.py
 
-# Built beside the checkout, from its source archive: what is compiled would stay beside its source.
-COMPILED := .compiled/checkout
-compiled: $(READY) ## build a wheel whose replay is compiled to C, into .compiled; needs a C compiler
-	@rm -rf .compiled && mkdir -p $(COMPILED) && ln -s ../../shared .compiled/shared
-	$(BIN)/python -m build --sdist --outdir .compiled/dist
-	tar -xzf .compiled/dist/*.tar.gz -C $(COMPILED) --strip-components=1
-	HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(BIN)/python -m build --wheel --outdir .compiled/dist $(COMPILED)
-
-test-compiled: compiled ## run the tests of replay and strategies on that
-	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest -m "not slow" -n 2 --dist loadfile \
-		tests/sim tests/strategies tests/conformance tests/test_compiled.py
-
-bench-compiled: compiled ## measure how many calls a second it makes under rule strategies
-	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
-		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
-
 growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json and docs/growth.svg
 	$(BIN)/python examples/growth.py
 
@@ -146,7 +130,7 @@ simulations: $(READY) ## how often intervals hold the truth and advice is wrong:
 	$(BIN)/python examples/simulate_advice.py
 
 calibration: $(READY) ## fit the summariser `calibrated` anew, RECORDED=the recordings' folder
-	$(BIN)/compactlab calibrate $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
+	$(BIN)/python examples/calibrate.py $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
 
 # Runs are kept in .readme, and made again only where the engine has changed.
 picture: $(READY) ## draw the pictures of the README anew, and measure its figures, by a real run
@@ -179,7 +163,7 @@ docs: $(READY) ## write anew what README and pages have from the code and from d
 	$(BIN)/python examples/results_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv .real-model .peers .compiled .figures .lowest .pythons .readme .results .cache compactlab-out build dist
+	rm -rf .venv .real-model .peers .figures .lowest .pythons .readme .results .cache compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from mpmath import betainc
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from compactlab.reports.analysis.advice import PRESERVED
 from compactlab.reports.analysis.aggregate import JUNK, OWN
@@ -118,7 +118,7 @@ def below(count: int, runs: int) -> float:
     low, high = count / runs, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        if betainc(count + 1, runs - count, 0, middle, regularized=True) < 1 - (1 - LEVEL) / 2:
+        if betainc(count + 1, runs - count, middle) < 1 - (1 - LEVEL) / 2:
             low = middle
         else:
             high = middle

@@ -30,7 +30,7 @@ from verdict import Verdict
 from compactlab import CompactlabError, Conversation, Host, Message, View
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.core.message import Part, Usage, plain
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.models.model import Model, find_model
 from compactlab.sim.replay.host import Services
 from compactlab.sim.replay.options import Options

@@ -55,7 +55,7 @@ from compactlab.scenarios.readers.locomo import CLOSING
 from compactlab.sim.core.conversation import Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.memory import ranked
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue

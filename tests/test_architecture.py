@@ -62,7 +62,6 @@ HEAVY: Mapping[str, set[str]] = {
     "genai_prices": set(),
     "joblib": set(),
     "matplotlib": set(),
-    "mpmath": set(),
     "openai": set(),
     "pandas": set(),
     "rich": set(),
@@ -332,8 +331,8 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
     ),
     (
         heavy_libraries_wait,
-        {"reports/a.py": "def f():\n    import pandas", "reports/b.py": "import mpmath"},
-        "reports/b.py:1 imports mpmath at its top: do it where it is used",
+        {"reports/a.py": "def f():\n    import pandas", "reports/b.py": "import duckdb"},
+        "reports/b.py:1 imports duckdb at its top: do it where it is used",
     ),
 ]
 

@@ -9,12 +9,10 @@ import re
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import compactlab
 from compactlab.privacy import Redactor
-from compactlab.reports.analysis.distributions import student_quantiles
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.core.memory import ranked
@@ -76,17 +74,6 @@ def test_genai_prices_knows_a_price() -> None:
 
 def test_jinja2_and_matplotlib_make_a_page(store: Path) -> None:
     assert called("report", store, "--format", "html").out.count("<svg") > 2
-
-
-def test_junitparser_tells_what_was_judged(store: Path) -> None:
-    baseline, junit = store.parent / "baseline.json", store.parent / "junit.xml"
-    assert called("baseline", store, "-o", baseline).code == 0
-    assert called("gate", store, "--baseline", baseline, "--junit", junit).code == 0
-    assert "<testsuite" in junit.read_text("utf-8")
-
-
-def test_mpmath_has_quantiles_of_students_t() -> None:
-    assert student_quantiles(np.array([9.0]), 0.975).round(3).tolist() == [2.262]
 
 
 def test_msgspec_names_the_line_that_is_wrong(store: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown_results
-from compactlab.cli.options import Renaming, at_distance, distance_option, format_option, redact
+from compactlab.cli.options import at_distance, distance_option, format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MANIFEST = "manifest.json"
 
 
-@click.command(cls=Renaming, former={"--strategy": "--strategies"})
+@click.command()
 @click.argument("store", type=click.Path(file_okay=False))
 @click.argument("others", nargs=-1, required=True, metavar="STORE_OR_STRATEGY...")
 @click.option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from compactlab.reports.render.text import clean, json_without_commands, without_commands
-from compactlab.sim.core.errors import RenamedWarning, UnverifiedWarning
+from compactlab.sim.core.errors import UnverifiedWarning
 from compactlab.sim.core.files import replace_file
 
 if TYPE_CHECKING:
@@ -98,18 +98,17 @@ def complain(error: object) -> None:
 
 
 @contextmanager
-def renaming_notes() -> Iterator[None]:
-    """Say what is asked for by a former name, or cannot be verified, in a line of its own."""
+def notes_of_warnings() -> Iterator[None]:
+    """Say what cannot be verified in a line of its own."""
     with warnings.catch_warnings():
         others = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, RenamedWarning | UnverifiedWarning):
+            if issubclass(category, UnverifiedWarning):
                 say(f"note: {message}", err=True)
             else:
                 others(message, category, *where)
 
-        warnings.simplefilter("always", RenamedWarning)
         warnings.simplefilter("always", UnverifiedWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield

@@ -62,7 +62,7 @@ from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
 from compactlab.strategies import catalogue as strategies
-from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.line_up import ALL, ALL_STRATEGIES, DEFAULT_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
 # What an experiment file names, written out: texts and tables become specs, one by one.
@@ -88,7 +88,11 @@ class Expansion:
 
     def strategies(self, given: Any) -> list[str]:
         """The specs of the strategies, each once."""
-        choices = [self._strategy(each, place) for place, each in self._items("strategies", given)]
+        choices = [
+            self._strategy(each, place)
+            for place, named in self._items("strategies", given)
+            for each in (ALL_STRATEGIES if named == ALL else (named,))
+        ]
         known: dict[tuple[Any, ...], str] = {}
         for text, made in self._points("strategies", choices):
             known.setdefault((made.spec, tuple(map(kind_of, made.parts))), text)
@@ -316,10 +320,11 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     strategies: Annotated[
         list[str], Field(min_length=1), list_in_file(AnyStrategy | PipelineTable)
     ] = Field(
-        default=list(LINE_UP),
+        default=list(DEFAULT_STRATEGIES),
         description="What is compared: specs, several with ' + ' between them, also of a class "
-        "of your own, 'path/to/file.py:Class'. A table has a 'name' and fields, each with a "
-        "value or a list of them, and stands for each combination; or it is a 'pipeline'.",
+        "of your own, 'path/to/file.py:Class'; 'all' is every built-in one. A table has a 'name' "
+        "and fields, each with a value or a list of them, and stands for each combination; or it "
+        "is a 'pipeline'.",
     )
     models: list[str] = Field(
         default=[],

@@ -10,7 +10,6 @@ import click
 from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
-    Renaming,
     answers_option,
     churn_option,
     conversation_option,
@@ -24,10 +23,7 @@ from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 
-@click.command(
-    cls=Renaming,
-    former={"--strategy": "--strategies", "--json": "--format=json", "--csv": "--format=csv"},
-)
+@click.command()
 @click.argument("path", metavar="PATH_OR_SCENARIO")
 @click.option(
     "--strategies",

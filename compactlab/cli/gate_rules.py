@@ -12,7 +12,6 @@ from compactlab.reports.gate.rules import Demand, Rule, gains_only
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.names import RENAMED, current
 
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
 _TYPES = get_args(FactType)
@@ -29,7 +28,7 @@ def read_rules(path: Path) -> list[Demand]:
     for key in data:
         if key in ("rules", "rule"):
             continue
-        stray = key in METRICS or key in RENAMED["columns"]
+        stray = key in METRICS
         wrong = "a rule: put it under [rules]" if stray else unknown("key", key, ("rules", "rule"))
         faults.add((key,), wrong)
     demands = _table(data["rules"], ("rules",), faults, ()) if "rules" in data else []
@@ -62,8 +61,8 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     if not asked:
         faults.add(place, "it asks nothing: name a metric, such as cost_usd = '+2%'")
     demands = []
-    for asked_for in asked:
-        at, metric = (*place, asked_for), current(asked_for)
+    for metric in asked:
+        at = (*place, metric)
         if metric in SELECTORS:
             faults.add(at, "[rules] is for all runs; put rules for some of them into a [[rule]]")
         elif metric not in METRICS:
@@ -73,7 +72,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
         elif "type" in chosen and metric != NEED:
             faults.add(at, _of_type(metric, chosen["type"]))
         else:
-            rules = _rules(metric, table[asked_for], at, faults)
+            rules = _rules(metric, table[metric], at, faults)
             demands += [Demand(rule, **chosen, place=written(at)) for rule in rules]
     return demands
 

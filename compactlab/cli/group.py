@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from compactlab import __version__
-from compactlab.cli.disclosing import renaming_notes, say
+from compactlab.cli.disclosing import notes_of_warnings, say
 
 # The commands in the order of --help, and the file in which each is: of the name that is given, or
 # of its own. Only the one that is asked for is imported.
@@ -25,7 +25,6 @@ _FILES = {
     "tune": "",
     "serve": "",
     "fit": "",
-    "calibrate": "",
     "list": "",
     "new": "",
     "check-program": "check_program",
@@ -81,6 +80,6 @@ def cli() -> None:
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
     context = click.get_current_context()
-    context.with_resource(renaming_notes())
+    context.with_resource(notes_of_warnings())
     if context.invoked_subcommand is None:
         say(_NEXT)

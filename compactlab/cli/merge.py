@@ -21,16 +21,15 @@ def merge(folders: tuple[str, ...], out: str) -> None:
     """Join the stores in FOLDERS, each run once.
 
     The stores must have the same settings and the same version; sources and strategies may differ.
-    What OUT already holds stays and comes first. A store of compactlab 0.1 is converted.
+    What OUT already holds stays and comes first.
     """
     from compactlab.reports.page.page import write
-    from compactlab.sim.experiment.earlier import opened
     from compactlab.sim.experiment.merge import merge as join
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
 
     into = Store(out)
-    stores = [opened(folder) for folder in folders]
+    stores = [Store(folder) for folder in folders]
     for store in stores:
         store.manifest()
     with into.locked():

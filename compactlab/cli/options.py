@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +13,7 @@ import click
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
-from compactlab.sim.core.errors import CompactlabError, InputError, RenamedWarning, UsageError
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.core.limits import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -138,26 +137,6 @@ def format_option(*forms: str) -> Callable[[_Command], _Command]:
     return click.option(
         "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
     )
-
-
-class Renaming(click.Command):
-    """A command that also reads options by former names, with a note of today's."""
-
-    def __init__(self, *given: Any, former: Mapping[str, str], **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._former = former
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; what stands behind ``--`` is no option."""
-        end = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, [*map(self._current, args[:end]), *args[end:]])
-
-    def _current(self, argument: str) -> str:
-        name, equals, value = argument.partition("=")
-        if name not in self._former:
-            return argument
-        warnings.warn(f"{name} is called {self._former[name]} now", RenamedWarning, stacklevel=2)
-        return self._former[name] + equals + value
 
 
 def _begin(context: click.Context, option: click.Parameter, given: bool | None) -> bool | None:

@@ -18,7 +18,6 @@ from compactlab.cli.disclosing import complain, print_json, redactor, say, shown
 from compactlab.cli.options import (
     Count,
     Distance,
-    Renaming,
     Seconds,
     client_option,
     named_or_usual,
@@ -43,7 +42,7 @@ PAGE, DATA = "tune.html", "tune.json"
 _CLIENT = "claude_code"
 
 
-@click.command(cls=Renaming, former={"--lag": "--distance"})
+@click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @client_option
 @click.option(

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight, plain, remembered
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.text import arguments_of, holds, one

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, plain, remembered
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, unanswered
@@ -155,7 +154,6 @@ class UserWords(Strategy):
     tools: bool = False
     reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {"last user message": "one that is longer than the budget is cut; codex-rs 0100b10"}
@@ -294,7 +292,6 @@ class EndpointCompaction(Strategy):
     others: Literal["local", "remote"] = "remote"
     reinject: bool = True
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"limit": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -382,7 +379,6 @@ class Codex(Agent):
     trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
     reinject: bool = True
-    former = MappingProxyType({"limit": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         if self.route == "local":

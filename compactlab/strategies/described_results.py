@@ -7,8 +7,7 @@ from typing import Annotated
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.hermes import threshold_tokens

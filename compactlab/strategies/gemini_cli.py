@@ -13,9 +13,8 @@ import msgspec
 
 from compactlab.sim.core.limits import above, at_least
 from compactlab.sim.core.message import Message, Part, Source, frame, plain, remembered
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import parted
@@ -282,7 +281,6 @@ class FractionSplit(Strategy):
     preserve: Annotated[float, above(0, below=1)] = 0.3
     output_budget: Annotated[int, at_least(0)] = 50_000
     verify: bool = True
-    former = MappingProxyType({"threshold": "trigger"})
 
     breaks = MappingProxyType(
         {
@@ -391,7 +389,6 @@ class GeminiCli(Agent):
     """
 
     trigger: Trigger = _TRIGGER
-    former = MappingProxyType({"threshold": "trigger"})
 
     def steps(self) -> tuple[Strategy, ...]:
         return (FractionSplit(self.trigger),)

@@ -11,8 +11,7 @@ import msgspec
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import SUMMARY, Message, Part, Role, frame, plain, remembered
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest

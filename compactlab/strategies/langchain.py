@@ -14,8 +14,7 @@ import msgspec
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight, plain
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest

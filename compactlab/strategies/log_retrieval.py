@@ -10,9 +10,8 @@ from typing import Annotated
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail

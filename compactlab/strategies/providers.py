@@ -12,9 +12,8 @@ import msgspec
 
 from compactlab.sim.core.limits import Limit, at_least
 from compactlab.sim.core.message import Message, Part, Weight
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximates

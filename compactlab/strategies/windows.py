@@ -12,8 +12,7 @@ import msgspec
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import tail
@@ -225,7 +224,6 @@ class PairSafeWindow(Strategy):
     per_turn: Annotated[int, at_least(0)] = 0
     trigger: Trigger = None
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
-    former = MappingProxyType({"compression_threshold": "trigger"})
 
     breaks = MappingProxyType(
         {

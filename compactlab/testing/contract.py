@@ -14,10 +14,9 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options

@@ -1,10 +1,9 @@
 """How many calls a second rule strategies are replayed, alone and with the metrics of a sweep.
 
-Ten strategies that ask for no summary. Alone: strategy, cache and bill, 20,000 calls a second and
-core on a session of usual length, compiled (``make bench-compiled``). With money, cache and forward
-need, interpreted: 12,000 for all ten together, and 10,000 on a session of 10,000 messages for those
-that leave the prefix alone, or change it rarely. A cost that grows with the session shows in the
-three lengths beside each other. Run by ``make bench``.
+Ten strategies that ask for no summary. Alone: strategy, cache and bill. With money, cache and
+forward need: 12,000 for all ten together, and 10,000 on a session of 10,000 messages for those that
+leave the prefix alone, or change it rarely. A cost that grows with the session shows in the three
+lengths beside each other. Run by ``make bench``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
-from tests.compiled import COMPILED
 
 TEN = (
     "keep_all",
@@ -84,8 +82,7 @@ def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> N
 def tell(benchmark: BenchmarkFixture, what: str, calls: int) -> None:
     rate = calls / benchmark.stats.stats.median
     benchmark.extra_info["calls_per_second"] = round(rate)
-    how = "compiled" if COMPILED else "interpreted"
-    print(f"\n{what}, {how}: {rate:,.0f} calls a second")
+    print(f"\n{what}: {rate:,.0f} calls a second")
 
 
 @pytest.mark.benchmark(disable_gc=True)  # as a run does

@@ -46,7 +46,7 @@ class Gate(Strategy):
 '''
 SETTINGS = """
 conversations = ["talks"]
-strategies = ["keep_all", "keep_none", "sliding_window(keep=4)", "gate.py:Gate"]
+strategies = ["keep_all", "keep_none", "as_recorded", "gate.py:Gate"]
 models = ["claude-sonnet-4-5"]
 metrics = ["money"]
 tables = ["calls"]
@@ -71,7 +71,7 @@ main()
 MOMENTS = range(20)
 
 
-def until(true: Callable[[], object], seconds: float = 60) -> None:
+def until(true: Callable[[], object], seconds: float = 240) -> None:
     """Wait until something is true; the limit is for a test that fails."""
     for _ in range(int(seconds * 100)):
         if true():

@@ -22,7 +22,6 @@ from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.workers import cluster
 from compactlab.strategies import KeepAll
 from tests.cli.field import MOMENTS, Field, content, ended, until
-from tests.compiled import interpreted
 
 pytest.importorskip("distributed", reason="dask is not installed: the extra `distributed`")
 
@@ -216,7 +215,6 @@ def test_when_the_scheduler_ends_there_is_a_word_and_no_traceback(field, tmp_pat
 CONDITION = Condition(KeepAll(), "", Setting())
 
 
-@interpreted
 def test_workers_of_another_version_are_refused(field, farm, root, tmp_path, monkeypatch):
     shutil.copytree(root / "compactlab", tmp_path / "compactlab")
     with (tmp_path / "compactlab/strategies/controls.py").open("a") as file:

@@ -59,15 +59,3 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     done = compactlab("compare", "one", other, "--despite", "prices")
     assert done.code == 0
     assert "The stores differ in the price list" in done.out
-
-
-def test_strategies_are_read_by_the_former_name_of_the_option(
-    store: Path, compactlab: Call
-) -> None:
-    other = store.parent / "again"
-    shutil.copytree(store, other)
-    today = compactlab("compare", "one", other, "--strategies", "keep_all")
-    former = compactlab("compare", "one", other, "--strategy", "keep_all")
-    assert (today.code, former.code) == (0, 0)
-    assert former.out == today.out
-    assert former.err == f"note: --strategy is called --strategies now\n{today.err}"

@@ -180,22 +180,6 @@ def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: R
         assert json.loads(compactlab(*asked, *other).out)["view"] is None
 
 
-@pytest.mark.parametrize("form", ["json", "csv"])
-def test_options_are_read_by_former_names_with_a_note(compactlab: Run, form: str) -> None:
-    today = compactlab("explain", SESSION, "--strategies", "keep_all", "--format", form)
-    former = compactlab("explain", SESSION, "--strategy=keep_all", f"--{form}")
-    assert (former.code, former.out) == (0, today.out)
-    assert "note: --strategy is called --strategies now\n" in former.err
-    assert f"note: --{form} is called --format={form} now\n" in former.err
-    assert "note: " not in today.err
-
-
-def test_former_names_are_not_in_the_help(compactlab: Run) -> None:
-    told = compactlab("explain", "--help").out.split()
-    assert "--strategies" in told
-    assert {"--strategy", "--json", "--csv"}.isdisjoint(told)
-
-
 def test_one_strategy_is_explained_at_a_time(compactlab: Run) -> None:
     both = ("--strategies", "keep_all", "--strategies", "keep_none")
     done = compactlab("explain", SESSION, *both)

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from junitparser import JUnitXml
 
 import compactlab
 from compactlab.reports.gate.baseline import GATED
@@ -93,15 +93,6 @@ def test_a_store_holds_against_its_own_baseline(cli, store, baseline, tmp_path):
     assert cli("gate", store, "--baseline", baseline, "--rules", file).code == 0
 
 
-def test_rules_by_names_of_before_are_read_with_a_note(cli, store, baseline, tmp_path):
-    file = rules(tmp_path, '[rules]\ncost_with_rework_usd = "+0%"\nfresh_append = "<= 1"\n')
-    done = cli("gate", store, "--baseline", baseline, "--rules", file)
-    assert "note: cost_with_rework_usd is called cost_with_recovery_usd now\n" in done.err
-    assert "note: fresh_append is called cache_miss_append now\n" in done.err
-    assert "cache_miss_append <= 1" in done.out
-    assert done.code != 0
-
-
 PLANTED = {
     "dearer": ('cost_usd = "+2%"', "cost_usd", lambda was: was * 1.019, lambda was: was * 1.021),
     "more forgetful": (
@@ -164,8 +155,8 @@ def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tm
     options = [word for form, file in files.items() for word in (f"--{form}", file)]
     dear = planted(cost_usd=lambda was: was * 2)
     assert cli("gate", dear, "--baseline", baseline, *options).code == 1
-    [suite] = list(JUnitXml.fromfile(str(files["junit"])))
-    assert (suite.failures, suite.errors) == (1, 0)
+    [suite] = ElementTree.parse(files["junit"]).getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
     assert (
         files["markdown"]
         .read_text("utf-8")
@@ -183,8 +174,8 @@ def test_what_an_earlier_gate_wrote_does_not_stay_where_this_one_cannot_judge(
     done = cli("gate", tmp_path / "none", "--baseline", baseline, "--junit", file)
     assert done.code == 2
     assert "no store of results" in done.err
-    [suite] = list(JUnitXml.fromfile(str(file)))
-    assert (suite.tests, suite.errors) == (1, 1)
+    [suite] = ElementTree.parse(file).getroot()
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
 def test_a_file_that_cannot_be_written_is_told(cli, store, baseline, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import compactlab as package
 from tests.cli.conftest import TINY
 
-HEAVY = ["pandas", "matplotlib", "mpmath", "duckdb", "joblib", "numpy", "genai_prices", "rich"]
+HEAVY = ["pandas", "matplotlib", "duckdb", "joblib", "numpy", "genai_prices", "rich"]
 
 BAD = {
     "binary.jsonl": bytes(range(256)) * 4,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compactlab.sim.core.message import Message, Part, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 
 SYSTEM = "system"
 

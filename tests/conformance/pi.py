@@ -19,7 +19,7 @@ from compactlab.sim.core.message import (
     shell,
     verbatim,
 )
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.pi.preparation import Entry, Files
 
 ROLES = {"user": "user", "assistant": "assistant", "toolResult": "tool"}

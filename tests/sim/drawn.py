@@ -12,12 +12,10 @@ from compactlab.sim import cache
 from compactlab.sim.cache import CachePolicy, Lookup, Settings
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.core.message import Message, Part, PartType, Role, Source
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Model
-from compactlab.sim.replay.bill import Bill
-from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.meter import Bill, Meter
 
 QUICK = Tokenizer("chars4")
 

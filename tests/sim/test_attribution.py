@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Role, Source, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts.attribution import Attributed, attributed, declared
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."

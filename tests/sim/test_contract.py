@@ -14,8 +14,7 @@ import pytest
 from compactlab.sim.core.conversation import Rewind
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.testing.contract import RULES, check_strategy

@@ -18,7 +18,6 @@ from compactlab.api import Plan
 from compactlab.sim.experiment import code
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE
-from tests.compiled import interpreted
 
 PACKAGE = Path(compactlab.__file__).parent
 ROOT = PACKAGE.parent
@@ -36,7 +35,6 @@ def python(*words: str | Path, at: Path) -> str:
     return done.stdout
 
 
-@interpreted
 def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -> None:
     told = json.loads(python("-m", "tests.sim.executed", tmp_path, at=ROOT))
     assert told["strangers"] == []
@@ -155,7 +153,6 @@ def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
     assert after[1] != before[1]
 
 
-@interpreted
 def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.cache.lineage import Lineage
-from compactlab.sim.cache.place import Place
+from compactlab.sim.cache.lineage import Lineage, Place
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.view import View
 from compactlab.sim.metrics.run_data import dead_writes

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.cache.entries import (
+from compactlab.sim.cache.anthropic import (
     Mark,
     check_marks,
     parse_marks,

@@ -16,8 +16,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.stream import stream
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.bill import Bill
-from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.meter import Bill, Meter
 from tests.sim.drawn import QUICK, Request, billed, growing, model_under, requests, sized, text
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 

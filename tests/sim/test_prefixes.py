@@ -13,7 +13,6 @@ from compactlab.sim.cache import Request as Asked
 from compactlab.sim.cache.prefixes import Automatic, Prefixes, _most
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.view import View
-from tests.compiled import interpreted
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests, sized
 from tests.sim.reference_cache import sizes_of
 from tests.sim.reference_prefixes import ReferencePrefixes, agree
@@ -129,7 +128,6 @@ def asked(prefixes: Prefixes, prompt: Prompt, view: View, at: float = 0.0) -> in
     return Spy.asked
 
 
-@interpreted
 def test_a_call_costs_the_same_however_long_the_session_is() -> None:
     prefixes, prompt, view = Prefixes(), Spy(QUICK), START
     costs = set()
@@ -139,7 +137,6 @@ def test_a_call_costs_the_same_however_long_the_session_is() -> None:
     assert max(costs) <= 5
 
 
-@interpreted
 def test_an_edit_costs_what_follows_it() -> None:
     prefixes, prompt = Prefixes(), Spy(QUICK)
     view = START.append(*(sized(f"m{n}", 10) for n in range(1000)))
@@ -148,7 +145,6 @@ def test_an_edit_costs_what_follows_it() -> None:
     assert asked(prefixes, prompt, edited) <= 30
 
 
-@interpreted
 def test_a_prompt_larger_than_the_cache_is_not_stored_over_and_over() -> None:
     prefixes, prompt = Prefixes(capacity=100, page=16), Spy(QUICK)
     view = View().append(*(sized(f"m{n}", 16) for n in range(1000)))
@@ -158,7 +154,6 @@ def test_a_prompt_larger_than_the_cache_is_not_stored_over_and_over() -> None:
         assert asked(prefixes, prompt, view) <= 5
 
 
-@interpreted
 def test_what_expires_costs_once() -> None:
     prefixes, prompt = Prefixes(idle=10.0), Spy(QUICK)
     view = START.append(*(sized(f"m{n}", 10) for n in range(1000)))

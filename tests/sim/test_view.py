@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from compactlab.sim.core.message import Message
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
-from tests.compiled import interpreted
+from compactlab.sim.core.view import Messages, View
 from tests.sim.drawn import sized, text
 
 Pair = tuple[Messages, list[Message]]
@@ -212,7 +210,6 @@ def test_what_is_replaced_holds_the_new_and_not_the_old() -> None:
     assert [messages.holds(message) for message in POOL[:6]] == [1, 0, 1, 0, 0, 1]
 
 
-@interpreted
 def test_messages_are_immutable() -> None:
     messages = Messages(POOL[:2])
     with pytest.raises(TypeError):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Conversation, Event, Rewind
 from compactlab.sim.core.message import Call, Message, Part, Usage, verbatim
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options

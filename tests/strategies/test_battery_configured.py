@@ -10,7 +10,8 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
-from compactlab.strategies.catalogue import LINE_UP, STRATEGIES, find_strategy
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import check_strategy
 
 
@@ -66,7 +67,7 @@ def keeps_it(strategy: Strategy, conversations: int, seed: int) -> None:
 
 def in_company(strategy: Strategy) -> Strategy:
     """With those whose acts it follows, as in the line-up."""
-    for spec in LINE_UP:
+    for spec in ALL_STRATEGIES:
         parts = find_strategy(spec).parts
         if len(parts) > 1 and type(strategy) in map(type, parts):
             company = [strategy if type(p) is type(strategy) else p for p in parts]

@@ -9,8 +9,8 @@ import pytest
 from compactlab import strategies as face
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import snake_case
-from compactlab.strategies import catalogue
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 OWN = """
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def test_a_text_names_a_strategy(text, spec):
     assert find_strategy(text).spec == spec
 
 
-@pytest.mark.parametrize("text", catalogue.LINE_UP)
+@pytest.mark.parametrize("text", ALL_STRATEGIES)
 def test_a_strategy_that_travels_to_a_worker_does_there_what_it_does_here(text, tell, sent):
     strategy, conversation = find_strategy(text), tell("ucra" * 8, size=2_000)
     there = pickle.loads(pickle.dumps(strategy))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.mechanisms.estimate import approximate

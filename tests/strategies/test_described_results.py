@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.described_results import AGAIN, describe, described
 from compactlab.strategies.hermes import threshold_tokens

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from compactlab.sim.core.message import Message, Part, Usage, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import catalogue, find_model
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options

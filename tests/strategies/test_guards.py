@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import ContextGuard, Openclaw, OverflowTruncation, WriteGuard
 from compactlab.strategies.openclaw.guards import (
     CUT_NOTICE,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import SUMMARY, Message, Part, Source, Usage, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Services
 from compactlab.strategies import Hermes, MiddleSummary
 from compactlab.strategies.catalogue import find_strategy

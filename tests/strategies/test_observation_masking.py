@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.openhands import mask_last_n, mask_window, told_as_user
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Usage, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import FractionSplit, HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.qwen_code import (

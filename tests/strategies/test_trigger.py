@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import RenamedWarning, UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import find_model
@@ -357,27 +357,6 @@ def test_tool_uses_are_whole() -> None:
     with pytest.raises(UsageError, match=r"trigger must be a whole number of tool uses, not 0\.5"):
         find_strategy("clear_tool_results(trigger=0.5, trigger_type='tool_uses')")
     assert find_strategy("clear_tool_results(trigger=1, trigger_type='tool_uses')")
-
-
-@pytest.mark.parametrize(
-    ("once", "now"),
-    [
-        ("codex(limit=90000)", "codex(trigger=90000)"),
-        ("user_words(limit=90000)", "user_words(trigger=90000)"),
-        ("endpoint_compaction(limit=90000)", "endpoint_compaction(trigger=90000)"),
-        ("gemini_cli(threshold=0.7)", "gemini_cli(trigger=0.7)"),
-        ("fraction_split(threshold=0.7)", "fraction_split(trigger=0.7)"),
-        ("pair_safe_window(compression_threshold=0.7)", "pair_safe_window(trigger=0.7)"),
-    ],
-)
-def test_a_former_name_is_read_with_a_note(once: str, now: str) -> None:
-    with pytest.warns(RenamedWarning, match=r"^(limit|.*threshold) of \w+ is called trigger now$"):
-        assert find_strategy(once).label == now
-
-
-def test_a_field_by_both_of_its_names_is_refused() -> None:
-    with pytest.raises(UsageError, match="codex: limit is called trigger now: give one of them"):
-        find_strategy("codex(limit=5, trigger=6)")
 
 
 # Caps of defaults.

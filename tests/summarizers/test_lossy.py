@@ -13,9 +13,8 @@ import pytest
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer, chars4
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.extractive import SHORTEST

@@ -10,7 +10,7 @@ from compactlab.reports.audit.causes import Share, by_cause, charged, priced, sh
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.rereads import WITHIN, Rereads
 from compactlab.reports.render.text import counted, dollars, show
-from compactlab.sim.cache.entries import LIFETIMES
+from compactlab.sim.cache.anthropic import LIFETIMES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
 

@@ -11,8 +11,7 @@ from compactlab.sim.cache.causes import explain
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Model, find_model, replayable
 from compactlab.sim.replay.client import SHARING, SUGGESTION, Client
 from compactlab.sim.replay.recording import Exchange, Uncounted, exchanges

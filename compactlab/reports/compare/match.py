@@ -28,7 +28,6 @@ from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.names import other_meaning
 
 
 @dataclass(frozen=True)
@@ -256,9 +255,7 @@ def refuse_unlike(
         hint = sorted(key for key in differences if key not in despite)
         way = f" (--despite {' --despite '.join(hint)} compares them anyway)" if hint else ""
         raise UsageError(f"{clean(ours)} and {clean(theirs)} differ in {'; '.join(texts)}{way}")
-    said = [f"The stores differ in the {text}." for text in differences.values()]
-    versions = (str(each.manifest.get("compactlab", "")) for each in (a, b))
-    return [*said, f"{meaning}."] if (meaning := other_meaning(*versions)) else said
+    return [f"The stores differ in the {text}." for text in differences.values()]
 
 
 def _shown(manifest: Mapping[str, Any], key: str) -> str:

@@ -128,7 +128,7 @@ def statements_of(match: Match) -> Iterator[str]:
             f"points: {_points(recalled)}, {_verdict(recalled, ('better', 'worse'))}."
         )
     elif match.subject.figures[NEED] is not None and match.reference.figures[NEED] is not None:
-        # A store of an earlier version has no recall by lag, and in short ones nothing needs it.
+        # In short conversations nothing is needed at so long a distance.
         yield (
             f"{ours}: recall {lag_from(match.comparison.lag)} is not known of both; miss rate, all "
             f"needs: {show(match.subject.figures[NEED], 'share')} ({theirs}: "

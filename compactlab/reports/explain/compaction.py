@@ -128,7 +128,7 @@ class ViewRow:
     statements: list[str]
     states: list[str]
     missed_at: list[str]
-    missed_lag: list[str]  # none where an earlier version has written it
+    missed_lag: list[str]
 
 
 def sized(tokens: int) -> str:

@@ -32,7 +32,6 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.metric import MOST
-from compactlab.sim.metrics.names import current, other_meaning
 
 T = TypeVar("T")
 
@@ -109,18 +108,6 @@ def other_figures(before: Baseline, after: Baseline) -> Iterator[str]:
     for encoding, changed in names.items():
         number = counted(len(changed), "conversation")
         yield f"token counts ({brief(encoding)}) of {number} changed: {some(changed)}"
-
-
-def outdated(before: Baseline, after: Baseline) -> Iterator[str]:
-    """In what a baseline is behind: what its figures meant, and the headline that it lacks."""
-    versions = (str(each.provenance.get("compactlab", "")) for each in (before, after))
-    if meaning := other_meaning(*versions):
-        yield meaning
-    if NEED in before.metrics and not {*before.metrics} & {*RECALL.values()}:
-        yield (
-            f"the baseline lacks recall at a long lag ({HEADLINE}), the headline of memory now: "
-            "only what it holds can be compared; compactlab baseline writes it anew"
-        )
 
 
 def _other(before: Mapping[str, T], after: Mapping[str, T]) -> Iterator[tuple[str, T, T]]:
@@ -419,7 +406,7 @@ def parsed(content: bytes) -> Baseline:
     version = version.get("baseline") if isinstance(version, dict) else None
     if version != _VERSION or isinstance(version, bool):
         raise ValueError(f"it has version {version!r}, this compactlab reads {_VERSION}")
-    file = _renamed(msgspec.json.decode(content, type=_File))
+    file = msgspec.json.decode(content, type=_File)
     digests = _digests_of_file(file)
     one = file.provenance.get("summarizers")
     alone = str(one[0]) if isinstance(one, list) and len(one) == 1 else ""
@@ -449,15 +436,6 @@ def parsed(content: bytes) -> Baseline:
         file.models,
         {(c.scenario, c.conversation): c.counts for c in file.conversations if c.counts},
     )
-
-
-def _renamed(file: _File) -> _File:
-    """A file with today's names of metrics."""
-    names = {name: current(name) for name in file.metrics}
-    file.metrics = list(names.values())
-    for row in file.runs:
-        row.figures = {names.get(name, name): value for name, value in row.figures.items()}
-    return file
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:

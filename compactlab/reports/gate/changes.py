@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.analysis.distance import distance_of
-from compactlab.reports.gate.baseline import Baseline, outdated
+from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import Successors, other_provenance
 from compactlab.reports.gate.record import NEED, Record, Subject
 from compactlab.reports.gate.rules import same
@@ -62,14 +62,13 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
 def report(results: Results, before: Baseline) -> Document:
     """What has changed against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
-    behind = map(name, outdated(before, after))
     if other := other_provenance(before, after):
         nothing = "Nothing is compared with the baseline: its figures have another provenance."
-        return _document(nothing, (*map(name, other), *behind))
+        return _document(nothing, map(name, other))
     successors = Successors.of(before, after)
     before = successors.applied(before)
     changed = changes(after, before)
-    remarks = (*map(name, (*successors.remarks, *successors.doubts)), *behind)
+    remarks = map(name, (*successors.remarks, *successors.doubts))
     distance = distance_of(results)
     is_held = all(RECALL[distance] in side.metrics for side in (before, after))
     memory = RECALL[distance] if is_held else NEED

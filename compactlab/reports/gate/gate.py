@@ -14,7 +14,6 @@ from compactlab.reports.gate.baseline import (
     differences,
     gated,
     other_figures,
-    outdated,
 )
 from compactlab.reports.gate.judging import Judge, Side
 from compactlab.reports.gate.lost import Misses, is_memory, misses
@@ -169,7 +168,6 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
     """What is worth knowing, and decides nothing."""
     if before is None:
         return
-    yield from outdated(before, after)
     was, is_ = before.provenance, after.provenance
     if was.get(ENGINE) != is_.get(ENGINE):
         yield (

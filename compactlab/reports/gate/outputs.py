@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from compactlab.reports.gate.record import Subject, brief
 from compactlab.reports.gate.rules import ANY, Outcome, Rule, same
@@ -36,10 +37,6 @@ from compactlab.reports.render.text import (
     without_inline_commands,
 )
 from compactlab.sim.metrics import METRICS
-
-if TYPE_CHECKING:
-    from junitparser import TestCase
-
 
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
@@ -438,50 +435,56 @@ def junit(verdict: Verdict) -> bytes:
     """Write what a gate found for whatever shows the results of tests.
 
     What regressed or changed is a failure; what cannot be judged, or is inconclusive, is an error.
-    So is each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
+    So is each obstacle, with a case of its own.
     """
-    from junitparser import JUnitXml, TestSuite
-
     words = Words(verdict)
-    suite = TestSuite(_SUITE)
     cases = [
         *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
         *(_case(words, finding) for finding in verdict.findings),
     ]
-    for case in cases or [_stopped("rules", "there was nothing to judge")]:
-        suite.add_testcase(case)
-    xml = JUnitXml(_SUITE)
-    xml.add_testsuite(suite)
-    written: bytes = xml.tostring()  # type: ignore[no-untyped-call]
-    return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
+    cases = cases or [_stopped("rules", "there was nothing to judge")]
+    kinds = [result.tag for case in cases for result in case]
+    xml = Element("testsuites", name=_SUITE)
+    suite = SubElement(
+        xml,
+        "testsuite",
+        name=_SUITE,
+        tests=f"{len(cases)}",
+        errors=f"{kinds.count('error')}",
+        failures=f"{kinds.count('failure')}",
+        skipped="0",
+        time="0.0",
+    )
+    suite.extend(cases)
+    written: bytes = tostring(xml, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
 
 
-def _stopped(title: str, reason: str) -> TestCase:
-    from junitparser import Error, TestCase
+def _test(title: str, group: str) -> Element:
+    return Element("testcase", name=title, classname=group, time="0.0")
 
-    case = TestCase(title, _SUITE, 0)
-    case.result = [Error(clean(reason), Outcome.UNJUDGED.value)]
+
+def _stopped(title: str, reason: str) -> Element:
+    case = _test(title, _SUITE)
+    SubElement(case, "error", message=clean(reason), type=Outcome.UNJUDGED.value)
     return case
 
 
-def _case(words: Words, finding: Finding) -> TestCase:
-    from junitparser import Error, Failure, TestCase
-
+def _case(words: Words, finding: Finding) -> Element:
     # Of two cases of one name, whoever shows them may show one.
     where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
-    case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
+    case = _test(f"{clean(finding.name)}{where}", words.subject(finding.subject))
     text = words.text(finding)
     moves = "".join(f"\n  {words.moved(move, finding)}" for move in finding.moved)
     lost = "".join(f"\n{line}" for line in words.lost(finding))
     if finding.holds:
-        case.system_out = text
+        SubElement(case, "system-out").text = text
         return case
-    kind = Failure if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else Error
+    kind = "failure" if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else "error"
     text = ": ".join(filter(None, [_direction(finding), text]))
-    result = kind(text, finding.outcome.value)
+    result = SubElement(case, kind, message=text, type=finding.outcome.value)
     told = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
     result.text = f"{told}{lost}"
-    case.result = [result]
     return case
 
 

@@ -29,8 +29,7 @@ from compactlab.reports.score.chance import Chance
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import STATES, Ledger, inferred
 from compactlab.sim.facts.attribution import LEAST, Attributed
 from compactlab.sim.facts.evidence import Evidence, Witness

@@ -72,7 +72,6 @@ def delete_left() -> int:
     """Delete the folders of this user's servers that were killed, and count them."""
     deleted = 0
     for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
-        # One of an earlier version has no lock, and may be in use.
         with suppress(OSError):
             if _is_own(folder) and (folder / _LOCK).is_file():
                 lock_file(folder / _LOCK, seconds=0).release()

@@ -14,11 +14,25 @@ nothing is paid for what was found; here the entry therefore keeps the lifetime 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, compress, count, islice, pairwise
 from typing import Literal
 
-from compactlab.sim.cache.entries import LIFETIMES, Entries, Rules, check_marks
-from compactlab.sim.cache.policy import Cache, CachePolicy
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.cache.salt import Salt
+from compactlab.sim.core.message import Part
+
+# Seconds; Anthropic's documentation of prompt caching, 2026-08-21.
+LIFETIMES = {"5m": 300.0, "1h": 3600.0}
+PLACES = ("tools", "system", "context", "last", "auto")
+MOST = 4
+RUNS = ("tool_call", "tool_result")
+
+
+Mark = tuple[int, str]
+"""A marked block, and the lifetime of the entry that ends there."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +79,7 @@ class Anthropic(CachePolicy):
 
     def open(self) -> Cache:
         """Start an empty cache."""
-        lives = {ttl: self.lifetime(ttl) for ttl in LIFETIMES}
-        rules = (self.minimum, self.ttl, self.marks, self.lookback, self.runs_are_one, lives)
-        return Entries(Rules(*rules))
+        return Entries(self)
 
     def lifetime(self, ttl: str = "") -> float:
         """Seconds that an entry lives unread."""
@@ -76,3 +88,350 @@ class Anthropic(CachePolicy):
     def shortened(self, share: float) -> Anthropic:
         """The same rules with lifetimes of such a share."""
         return replace(self, share=self.share * share)
+
+
+# Where a client marks a prompt for Anthropic's cache, and how a read walks back from a mark.
+#
+# Anthropic's page on prompt caching (copy of 2026-08-21): at most four marks; entries of one hour
+# stand before those of five minutes; thinking blocks and empty texts cannot be marked.
+
+
+def check_marks(marks: Sequence[str], ttl: str) -> None:
+    """Refuse what the provider refuses with an HTTP 400."""
+    if not 1 <= len(marks) <= MOST:
+        raise ValueError(f"marks: a request has 1 to {MOST} of them, not {len(marks)}")
+    for mark in marks:
+        place, _, own = mark.partition(":")
+        if place not in PLACES or (own and own not in LIFETIMES):
+            raise ValueError(
+                f"marks: {mark!r} is no mark: name {', '.join(PLACES)}, with :5m or :1h behind it"
+            )
+    for one, next in pairwise(marks):
+        places = [PLACES.index(mark.partition(":")[0]) for mark in (one, next)]
+        if places[0] >= places[1]:
+            raise ValueError(f"marks: {next} comes before {one} in a prompt, or is the same")
+        lives = [LIFETIMES[mark.partition(":")[2] or ttl] for mark in (one, next)]
+        if places == [PLACES.index("last"), PLACES.index("auto")] and lives[0] != lives[1]:
+            raise ValueError(f"marks: {one} and {next} are the same block with two lifetimes")
+        if lives[0] < lives[1]:
+            raise ValueError(f"marks: {one} stands before {next}, but a mark of 1h must come first")
+
+
+def parse_marks(marks: Sequence[str], ttl: str) -> list[tuple[str, str]]:
+    """Each mark's place, and its own lifetime or the one given."""
+    return [(place, own or ttl) for place, _, own in (mark.partition(":") for mark in marks)]
+
+
+def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int = 0) -> list[Mark]:
+    """Mark a prompt: blocks in ascending order, none twice; of two on one block the first stays.
+
+    The end of so many leading messages is marked, too, if a mark is left and the last block has
+    one, of whose lifetime it is.
+    """
+    marks: list[Mark] = []
+    before = -1
+    own = end_of(prompt, messages) if messages and len(places) < MOST else -1
+    for place, ttl in places:
+        if place == "tools":
+            block = _markable_system(prompt, prompt.tools)
+        elif place == "system":
+            block = _markable_system(prompt, prompt.front)
+        elif place == "context":
+            block = _markable_system(prompt, len(prompt.view.system))
+        else:
+            block = _last_markable(prompt)
+            if before < own < block:
+                marks.append((own, ttl))
+        if block > before:
+            marks.append((block, ttl))
+            before = block
+    return marks
+
+
+def end_of(prompt: Prompt, messages: int) -> int:
+    """The last block of so many leading messages; -1 if it cannot be marked, or is the last."""
+    if not 0 < messages < len(prompt.starts):
+        return -1
+    parts = prompt.view.messages[messages - 1].parts
+    return prompt.starts[messages] - 1 if parts and _markable(parts[-1]) else -1
+
+
+def _markable(part: Part) -> bool:
+    """Whether a block can be marked: all but thinking and empty texts."""
+    if part.type == "text":
+        return bool(part.text or part.size)
+    return part.type != "thinking"
+
+
+def _markable_system(prompt: Prompt, blocks: int) -> int:
+    """Of the first so many system blocks, the last that can be marked; -1 if none can."""
+    system = prompt.view.system
+    while blocks and not _markable(system[blocks - 1]):
+        blocks -= 1
+    return blocks - 1
+
+
+def _last_markable(prompt: Prompt) -> int:
+    """The last block of all that can be marked; -1 if none can."""
+    block, messages = len(prompt.totals), prompt.view.messages
+    parts = messages[-1].parts if messages else ()
+    if parts and _markable(parts[-1]):
+        return block - 1  # nearly always, and no turn comes after it that drops its thinking
+    for part in chain(_backwards(prompt), reversed(prompt.view.system)):
+        block -= 1
+        if _markable(part):
+            return block
+    return -1
+
+
+def walk(mark: int, most: int) -> Iterable[int]:
+    """Blocks from a mark backwards, as far as so many positions reach if every block is one."""
+    return range(mark, max(mark - most, -1), -1)
+
+
+def walk_further(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
+    """The blocks behind those that the same positions reach: a run of calls, or results, is one."""
+    if not prompt.starts or mark < prompt.starts[0]:
+        return ()  # no runs among the blocks of the system prompt
+    return islice(_runs(prompt, mark, most), most, None)
+
+
+def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
+    block, left, kind = mark, most, ""
+    for part in islice(_backwards(prompt), len(prompt.totals) - 1 - mark, None):
+        if part.type != kind or kind not in RUNS:
+            kind = part.type
+            left -= 1
+            if left < 0:
+                return
+        yield block
+        block -= 1
+    yield from walk(block, left)
+
+
+def _backwards(prompt: Prompt) -> Iterator[Part]:
+    """The parts of the messages of a prompt, the last one first; a model may drop thinking."""
+    end = len(prompt.totals)
+    both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
+    for start, message in both:
+        parts = message.parts
+        if end - start < len(parts):
+            parts = tuple(part for part in parts if part.type != "thinking")
+        yield from reversed(parts)
+        end = start
+
+
+# Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
+_TAIL = 3
+# So many blocks at the end are looked through at every request: that is where prompts are edited.
+_REVISED = 64
+
+
+class _Entry:
+    """A prefix that was sent, stored or not; then with the cause for which it was not."""
+
+    __slots__ = ("lifetime", "touched", "unstored", "visible")
+
+    def __init__(self, touched: float, lifetime: float, visible: float, unstored: str = "") -> None:
+        self.touched, self.lifetime, self.visible = touched, lifetime, visible
+        self.unstored = unstored
+
+    def why_not(self, at: float) -> str:
+        """The cause for which it cannot be read; "" if it can."""
+        if self.unstored:
+            return self.unstored
+        if at - self.touched > self.lifetime:
+            return "ttl_expired"
+        return "concurrent_cold" if self.visible > at else ""
+
+
+class Entries(Cache):
+    """Prefixes by key: those that are stored, and why others are not."""
+
+    def __init__(self, policy: Anthropic) -> None:
+        self._policy = policy
+        self._places: dict[str, list[tuple[str, str]]] = {}
+        self._entries: dict[int, _Entry] = {}
+        # Of the entries, by their tokens, at which blocks they end.
+        self._ends: dict[int, set[int]] = {}
+        self._salt = Salt()
+        self._named: Callable[[int], int] = int  # of the prompt looked up, a block's key
+        # Blocks from one to another at which no entry ends, if that is the name of the last.
+        self._bare = 0, -1, 0
+        # Of the prompt looked up, blocks from one to another at which none does.
+        self._empty = 0, -1
+
+    def request(self, request: Request) -> Lookup:
+        """Look up, then store."""
+        prompt, lost, policy = request.prompt, request.lost, self._policy
+        totals = prompt.totals
+        marks = set_marks(self._marks(request.ttl or policy.ttl), prompt, request.mark)
+        if not totals:
+            return Lookup()
+        self._salt.take(request.settings, prompt)
+        self._named, self._empty = self._salt.names(prompt), (0, -1)
+        missed: dict[str, int] = {}
+        blocks = [-1, *[block for block, _ in marks]]
+        hits = [self._find(request, *pair, missed) for pair in pairwise(blocks)]
+        hit, last = max(hits, default=-1), blocks[-1]
+        if last < len(totals) - 1 or hit < last - policy.lookback:
+            self._look_beyond(request, last, hit, missed)
+        causes = _ascending(missed, hit, totals) if missed else ()
+        read = totals[hit] if hit >= 0 else 0
+        if lost and read:
+            causes, read = (("eviction", read), *causes), 0
+        hour = five = read
+        for mark, hit_block in zip(marks, hits, strict=True):
+            block, ttl = mark
+            if (hit_block == block and not lost) or self._store(request, mark):
+                five = max(five, totals[block])
+                hour = five if ttl == "1h" else hour
+        if last < len(totals) - 1:
+            self._note(prompt, len(totals) - 1, "no_cache")
+        return Lookup(read, five - hour, hour - read, causes)
+
+    def _marks(self, ttl: str) -> list[tuple[str, str]]:
+        """The marked places, each with its lifetime, if the client asks for this one."""
+        places = self._places.get(ttl)
+        if places is None:
+            check_marks(self._policy.marks, ttl)
+            places = self._places[ttl] = parse_marks(self._policy.marks, ttl)
+        return places
+
+    def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
+        """Where the longest entry ends that is found from a mark, but from none before; or -1."""
+        lookback = self._policy.lookback
+        entry = self._first(request, walk(mark, lookback), missed)
+        if (
+            entry < 0
+            and self._policy.runs_are_one
+            and any(self._known(request.prompt, before + 1, mark - lookback))
+        ):
+            further = walk_further(request.prompt, mark, lookback)
+            entry = self._first(request, further, missed)
+        return entry
+
+    def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
+        """The first of the blocks where an entry ends that can be read, -1 if none; touch it.
+
+        Of the others that are walked over, keep where the longest ends, by the cause for which
+        it could not be read.
+        """
+        at, totals = request.at, request.prompt.totals
+        ends, entries, named = self._ends, self._entries, self._named
+        for block in blocks:
+            here = ends.get(totals[block])
+            if here is None or block not in here:  # of most blocks that is all there is to know
+                continue
+            entry = entries.get(named(block))
+            if entry is None:
+                continue
+            why = entry.why_not(at)
+            if not why:
+                if not request.lost:
+                    entry.touched = at
+                return block
+            _furthest(missed, why, block)
+        return -1
+
+    def _look_beyond(self, request: Request, last: int, hit: int, missed: dict[str, int]) -> None:
+        """Add why entries were not read that no walk came to: behind the last mark, or too far.
+
+        An entry that was walked over does not end behind the last block that was seen.
+        """
+        prompt, at = request.prompt, request.at
+        end, far = len(prompt.totals) - 1, last - self._policy.lookback
+        seen = max(hit, *missed.values()) if missed else hit
+        for block, entry in self._known(prompt, last + 1, end):
+            _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+            break
+        for block, entry in self._known(prompt, seen + 1, far):
+            why = entry.why_not(at) or "lookback_miss"
+            if why == "ttl_expired" and block < prompt.agreed - _TAIL:
+                continue  # alive, it would have been too far: what was changed is to blame
+            _furthest(missed, why, block)
+            if not entry.unstored:
+                break
+
+    def _known(self, prompt: Prompt, first: int, last: int) -> Iterable[tuple[int, _Entry]]:
+        """Where entries end from one block to another, the last one first, and the entries."""
+        start, end = self._empty
+        if first > last or (start <= first and last <= end):
+            return ()
+        return self._look(prompt, first, last)
+
+    def _look(self, prompt: Prompt, first: int, last: int) -> Iterator[tuple[int, _Entry]]:
+        """Look for entries where it is not known that there are none.
+
+        Mostly none ends for a long way, and the next prompt is the same up to near its end: then
+        nobody looks there again.
+        """
+        behind, upto, none = first, last - _REVISED, True
+        start, end, name = self._bare
+        if first <= end <= last and self._named(end) == name:
+            behind, upto = end + 1, upto if upto > end + _REVISED else end
+        likely = self._likely(prompt, behind, last)
+        if behind > first:
+            likely = chain(likely, self._likely(prompt, first, start - 1))
+        for block in likely:
+            entry = self._entries.get(self._named(block))
+            if entry is not None:
+                self._keep(prompt, block + 1, upto)
+                upto, none = -1, False
+                yield block, entry
+        if none:
+            self._empty = first, last
+        self._keep(prompt, first, upto)
+
+    def _likely(self, prompt: Prompt, first: int, last: int) -> Iterator[int]:
+        """Of the blocks from one to another, the last one first, those where an entry may end."""
+        totals, ends = prompt.totals, self._ends
+        for high in range(last, first - 1, -_REVISED):
+            low = max(high - _REVISED + 1, first)
+            likely = [*compress(count(low), map(ends.__contains__, totals[low : high + 1]))]
+            yield from (block for block in reversed(likely) if block in ends[totals[block]])
+
+    def _keep(self, prompt: Prompt, first: int, last: int) -> None:
+        """Keep in mind that between two blocks no entry ends, if that is worth it."""
+        if last - first > _REVISED:
+            self._bare = first, last, self._named(last)
+
+    def _store(self, request: Request, mark: Mark) -> bool:
+        """Write what ends at a mark and has not been found; whether it is long enough."""
+        prompt, at = request.prompt, request.at
+        block, ttl = mark
+        if prompt.totals[block] < self._policy.minimum:
+            self._note(prompt, block, "below_minimum")
+            return False
+        key = self._named(block)
+        entry = _Entry(at, self._policy.lifetime(ttl), at + request.latency)
+        known = self._entries.get(key)
+        if known and known.why_not(at) in ("", "concurrent_cold"):
+            # Written a second time while the first one lives: nobody can tell the two apart.
+            entry.visible = min(known.visible, entry.visible)
+            if known.touched + known.lifetime >= at + entry.lifetime:
+                entry.touched, entry.lifetime = known.touched, known.lifetime
+        self._put(prompt, block, key, entry)
+        return True
+
+    def _note(self, prompt: Prompt, block: int, cause: str) -> None:
+        """Remember that a prefix was sent and, for this cause, not stored."""
+        key = self._named(block)
+        if key not in self._entries:
+            self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
+
+    def _put(self, prompt: Prompt, block: int, key: int, entry: _Entry) -> None:
+        self._entries[key] = entry
+        self._ends.setdefault(prompt.totals[block], set()).add(block)
+        if self._bare[0] <= block <= self._bare[1]:
+            self._bare = 0, -1, 0
+
+
+def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
+    missed[cause] = max(missed.get(cause, -1), block)
+
+
+def _ascending(missed: dict[str, int], hit: int, totals: list[int]) -> tuple[tuple[str, int], ...]:
+    """The causes with their tokens, as far as they reach beyond what was found."""
+    causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
+    return tuple(sorted(causes, key=lambda pair: pair[1]))

@@ -9,7 +9,7 @@ from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, asc
 from compactlab.sim.cache.prefixes import Automatic
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 
 # Gemini's implicit cache: on by default, free to write, and promised to nobody.
 #

@@ -15,9 +15,8 @@ from operator import mul
 
 from compactlab.sim.core.blocks import PRIME, Blocks, Group, blocks_of
 from compactlab.sim.core.message import Part
-from compactlab.sim.core.messages import Edit
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Edit, View
 
 # Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
 # a million blocks two different prefixes collide with a probability below 1e-12.

@@ -59,10 +59,6 @@ class UsageError(CompactlabError):
     """A name, a spec or an option is wrong; the text names the nearest right ones."""
 
 
-class RenamedWarning(FutureWarning):
-    """Something is asked for by a name that it had in an earlier version."""
-
-
 class UnverifiedWarning(UserWarning):
     """Whether what is read was damaged cannot be told: nothing was written to compare it with."""
 

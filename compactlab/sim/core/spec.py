@@ -9,13 +9,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import warnings
-from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from compactlab.sim.core.errors import RenamedWarning, UsageError, unknown
+from compactlab.sim.core.errors import UsageError, unknown
 
 T = TypeVar("T")
 
@@ -109,12 +107,8 @@ def _value(text: str, name: str, value: ast.expr) -> Any:
 
 
 def build(cls: type[T], arguments: dict[str, Any]) -> T:
-    """Build a dataclass from a spec's arguments, with errors that name field and type.
-
-    A class may have a mapping ``former``, of fields by the names that they once had.
-    """
+    """Build a dataclass from a spec's arguments, with errors that name field and type."""
     name = snake_case(cls.__name__)
-    arguments = _current(name, arguments, getattr(cls, "former", {}))
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints = _hints(cls)  # type: ignore[arg-type]
     for key, value in arguments.items():
@@ -126,17 +120,6 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
         return cls(**arguments)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name}: {error}") from None
-
-
-def _current(name: str, arguments: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments by the names of today, with a note where one is given by a former name."""
-    for once in former.keys() & arguments.keys():
-        now = former[once]
-        if now in arguments:
-            raise UsageError(f"{name}: {once} is called {now} now: give one of them")
-        message = f"{once} of {name} is called {now} now"
-        warnings.warn(message, RenamedWarning, stacklevel=3)
-    return {former.get(key, key): value for key, value in arguments.items()}
 
 
 @cache

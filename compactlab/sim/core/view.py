@@ -1,14 +1,321 @@
-"""What the model would be sent now, and the moments at which a strategy is asked for it."""
+"""What the model would be sent: a view, its messages, and when a strategy is asked for one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise, repeat
+from operator import indexOf, is_, is_not
+from typing import overload
 
 import msgspec
 
-from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.message import Message, Part, Weight
+
+# What sequences of messages are stored in, and how they are compared.
+#
+# A list that only ever grows at its end, with sums over it that are extended and never made anew.
+
+Edit = tuple[int, int, int]
+"""How one sequence of messages became another: *same*, *gone* and *come*.
+
+Whatever is edited in place, left out or cut off in front leaves most of what stands behind it as it
+was: nobody need look at that again. The first *same* messages are the same. From there on the one
+sequence was changed up to the index *gone*; what came instead stands in the other up to the index
+*come*. Behind it follow the messages that stood behind *gone*, all of them, and then what is new.
+"""
+
+
+def first_true(found: Iterable[bool], otherwise: int) -> int:
+    """Place of the first that is true."""
+    try:
+        return indexOf(found, True)
+    except ValueError:
+        return otherwise
+
+
+def without(some: list[Message], others: list[Message]) -> list[Message]:
+    """Those that are left of some when others are taken away, each as often as it is there."""
+    gone = set(map(id, others))
+    if gone.isdisjoint(map(id, some)):
+        return some
+    ids = list(map(id, some))
+    if len(set(ids)) == len(ids):  # nearly always, and cheaper
+        return [message for message, id in zip(some, ids, strict=True) if id not in gone]
+    taken = dict(Counter(map(id, others)))
+    left = []
+    for message in some:
+        if taken.get(id(message)):
+            taken[id(message)] -= 1
+        else:
+            left.append(message)
+    return left
+
+
+class Buffer:
+    """A list that grows at its end, and running sums over it by weight."""
+
+    __slots__ = ("items", "mark", "stem", "sums")
+
+    def __init__(
+        self,
+        items: list[Message],
+        sums: dict[Weight, list[int]] | None = None,
+        stem: tuple[object, int] = (None, 0),
+    ) -> None:
+        # The mark of the buffer it was made from, and how many leading items both have.
+        self.items, self.stem = items, stem
+        self.sums = {} if sums is None else sums  # by weight: of the first 0, 1, 2, ... items
+        self.mark = object()
+
+    def running(self, weight: Weight) -> list[int]:
+        """Sums of the first 0, 1, 2, ... items."""
+        sums = self.sums.get(weight)
+        if sums is None:
+            sums = self.sums[weight] = [0]
+        if len(sums) <= len(self.items):
+            total = sums[-1]
+            for item in self.items[len(sums) - 1 :]:  # mostly one or two
+                total += weight(item)
+                sums.append(total)
+        return sums
+
+    def branch(self, length: int, items: Iterable[Message]) -> Buffer:
+        """The first so many items and then others; what was summed before is kept."""
+        sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
+        return Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
+
+    def edited(self, stop: int, changes: Mapping[int, Message]) -> Buffer:
+        """The items before an index, others in the place of some; sums go on from what is known."""
+        edited = self.branch(stop, ())
+        edited.stem = self.mark, min(changes)
+        items, places = edited.items, sorted(changes)
+        for place in places:
+            items[place] = changes[place]
+        for weight, sums in edited.sums.items():
+            before, more = self.sums[weight], 0
+            for place, following in pairwise([*places, stop]):
+                if place + 1 < len(sums):
+                    more += weight(items[place]) - (before[place + 1] - before[place])
+                    if more:
+                        span = slice(place + 1, following + 1)
+                        sums[span] = [known + more for known in sums[span]]
+        return edited
+
+    def common(self, other: Buffer) -> int:
+        """How many leading items are known to be the same in both."""
+        if other.stem[0] is self.mark:
+            return other.stem[1]
+        return self.stem[1] if self.stem[0] is other.mark else 0
+
+
+# Messages in order, so kept that a replay can afford thousands of such sequences.
+#
+# A replay of a long session makes thousands of views, each of which differs from the last by a
+# message or two. So the messages of a view are a window on a list that only ever grows at its
+# end: appending, cutting off the front, and finding what two views share cost nothing that grows
+# with the session, and sums over messages are kept beside the list and extended, never made anew.
+
+
+class Messages(Sequence[Message]):
+    """An immutable sequence of messages that shares its storage with those it was made from.
+
+    Parameters
+    ----------
+    items
+        The messages.
+
+    Examples
+    --------
+    >>> hello, bye = (Message(i, "user", ()) for i in ("hello", "bye"))
+    >>> one = Messages([hello])
+    >>> two = one.append(bye)
+    >>> len(one), len(two), one.shared(two), two[1:].shared(two)
+    (1, 2, 1, 0)
+    """
+
+    __slots__ = ("_buffer", "_start", "_stop")
+
+    def __init__(self, items: Iterable[Message] = ()) -> None:
+        self._buffer = Buffer(list(items))
+        self._start, self._stop = 0, len(self._buffer.items)
+
+    def _window(self, start: int, stop: int) -> Messages:
+        window = Messages.__new__(Messages)
+        window._buffer, window._start = self._buffer, start
+        window._stop = stop if stop > start else start
+        return window
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._buffer.items[self._start : self._stop])
+
+    def __reversed__(self) -> Iterator[Message]:
+        return map(self._buffer.items.__getitem__, range(self._stop - 1, self._start - 1, -1))
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Messages: ...
+    def __getitem__(self, index: int | slice) -> Message | Messages:
+        if isinstance(index, slice):
+            if not index.start and index.stop is None and index.step is None:
+                return self
+            start, stop, step = index.indices(self._stop - self._start)
+            if step != 1:
+                raise ValueError("messages are sliced in order")
+            return self._window(self._start + start, self._start + stop)
+        place = index + (self._start if index >= 0 else self._stop)
+        if not self._start <= place < self._stop:
+            raise IndexError("no such message")
+        return self._buffer.items[place]
+
+    def between(self, first: int, stop: int | None = None) -> list[Message]:
+        """The messages from an index on, up to another one, as a list of their own."""
+        start, last = self._start, self._stop
+        end = last if stop is None or start + stop > last else start + stop
+        return self._buffer.items[start + first : end]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Messages) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[type[Messages], tuple[list[Message]]]:
+        return Messages, (list(self),)  # not what else is stored with them
+
+    def __repr__(self) -> str:
+        return f"Messages({[message.id for message in self]})"
+
+    def append(self, *messages: Message) -> Messages:
+        """These messages and then those."""
+        items, stop = self._buffer.items, self._stop
+        if stop == len(items):
+            items.extend(messages)
+        elif any(map(is_not, messages, [*items[stop : stop + len(messages)], None])):
+            # Somebody else has gone on from here with other messages.
+            return self.branch(len(self), messages)
+        return self._window(self._start, stop + len(messages))
+
+    def branch(self, index: int, messages: Iterable[Message]) -> Messages:
+        """The messages before an index, and then others.
+
+        What is known of the former is not found out anew, so that replacing messages near the end
+        of a long history is cheap.
+        """
+        if not 0 <= index <= len(self):
+            raise IndexError("no such message")
+        branch = Messages.__new__(Messages)
+        branch._buffer = self._buffer.branch(self._start + index, messages)
+        branch._start, branch._stop = self._start, len(branch._buffer.items)
+        return branch
+
+    def replace(self, changes: Mapping[int, Message]) -> Messages:
+        """These messages, with others in the place of some; themselves, if there are none.
+
+        What is known of those behind is not found out anew, either.
+        """
+        if not changes:
+            return self
+        if min(changes) < 0 or max(changes) >= len(self):
+            raise IndexError("no such message")
+        edited = Messages.__new__(Messages)
+        places = {self._start + index: message for index, message in changes.items()}
+        edited._buffer = self._buffer.edited(self._stop, places)
+        edited._start, edited._stop = self._start, self._stop
+        return edited
+
+    def shared(self, other: Messages) -> int:
+        """How many leading messages are the same objects in both."""
+        start, its_start = self._start, other._start
+        shorter = min(self._stop - start, other._stop - its_start)
+        known = 0
+        if start == its_start:
+            if self._buffer is other._buffer:
+                return shorter
+            known = max(0, min(self._buffer.common(other._buffer) - start, shorter))
+        mine, its = self._buffer.items, other._buffer.items
+        if known == shorter or mine[start + known] is not its[its_start + known]:
+            return known
+        differ = map(is_not, self._walk(known), other._walk(known))
+        return known + first_true(differ, shorter - known)
+
+    def _walk(self, index: int) -> Iterator[Message]:
+        return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
+
+    def ahead_of(self, other: Messages) -> int:
+        """How many messages to cut off in front so that the other begins with the rest; 0 if none.
+
+        Only where both are windows on the same list.
+        """
+        if self._buffer is other._buffer and self._start < other._start < self._stop <= other._stop:
+            return other._start - self._start
+        return 0
+
+    def edit(self, other: Messages) -> Edit:
+        """How this sequence became the other: same, gone and come.
+
+        Examples
+        --------
+        >>> one, two, three, four = (Message(i, "user", ()) for i in "1234")
+        >>> Messages([one, two, three]).edit(Messages([one, three, four]))
+        (1, 2, 1)
+        """
+        ahead = self.ahead_of(other)
+        if ahead:
+            return 0, ahead, 0
+        same = self.shared(other)
+        if same == self._stop - self._start:
+            return same, same, same
+        mine = self._buffer.items[self._start + same : self._stop]
+        its = other._buffer.items[other._start + same : other._stop]
+        # What is new is little: from the end it is not far to the last one that was there before.
+        new = first_true(map(is_, reversed(its), repeat(mine[-1])), len(its))
+        its = its[: len(its) - new]
+        moved = first_true(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
+        come = same + (len(its) - moved if moved else len(its) + new)
+        return same, len(self) - moved, come
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message is among these, that very object."""
+        return any(map(is_, self, repeat(message)))
+
+    def stored_with(self, other: Messages) -> bool:
+        """Whether both are windows on the same list."""
+        return self._buffer is other._buffer
+
+    def difference(self, other: Messages) -> tuple[list[Message], list[Message]]:
+        """What must leave this sequence, and what must come to it, to make the other."""
+        mine, its = self._buffer.items, other._buffer.items
+        if self.ahead_of(other):
+            return mine[self._start : other._start], its[self._stop : other._stop]
+        same, gone, come = self.edit(other)
+        left = mine[self._start + same : self._start + gone]
+        new = its[other._start + same : other._start + come]
+        new += its[other._start + come + len(self) - gone : other._stop]
+        return without(left, new), without(new, left)
+
+    def total(self, weight: Weight) -> int:
+        """Sum of a weight over all messages; what was summed before is not summed again."""
+        sums = self._buffer.running(weight)
+        return sums[self._stop] - sums[self._start]
+
+    def tail_from(self, weight: Weight, budget: int) -> int:
+        """Index of the first message from which on they weigh no more than a budget."""
+        sums = self._buffer.running(weight)
+        first = bisect_left(sums, sums[self._stop] - budget, self._start, self._stop)
+        return first - self._start
+
+    def last_holding(self, weight: Weight, amount: int) -> int | None:
+        """Index of the last message from which on they weigh at least so much; None if none is."""
+        sums = self._buffer.running(weight)
+        last = bisect_right(sums, sums[self._stop] - amount, self._start, self._stop) - 1
+        return last - self._start if last >= self._start else None
 
 
 class View(msgspec.Struct, frozen=True):
@@ -31,8 +338,7 @@ class View(msgspec.Struct, frozen=True):
 
     def with_messages(self, messages: Iterable[Message]) -> View:
         """This view with other messages; itself, if they are the same ones."""
-        # Compiled, a class answers for all who are registered with its abstract one: lists, too.
-        if type(messages) is not Messages:
+        if not isinstance(messages, Messages):
             messages = Messages(messages)
         mine = self.messages
         if messages is mine or len(messages) == len(mine) == messages.shared(mine):

@@ -18,11 +18,9 @@ from compactlab.sim.experiment.digests import digest_of_manifest
 from compactlab.sim.experiment.run import Used
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.names import RENAMED
 from compactlab.sim.replay.client import Churn
 
 FORMAT = 6
-EARLIER = 5  # compactlab 0.1: columns have other names, see sim/metrics/renamed.toml
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Seed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -118,31 +116,13 @@ def read_manifest(content: bytes) -> dict[str, Any]:
     return manifest
 
 
-def read_earlier(content: bytes) -> dict[str, Any]:
-    """A manifest of the version before, with the names of today."""
-    manifest = parse(content)
-    metrics = manifest.get("metrics")
-    if isinstance(metrics, list):
-        columns = RENAMED["columns"]
-        manifest["metrics"] = [columns.get(name, name) for name in map(str, metrics)]
-    return read_manifest(json.dumps({**manifest, "store": FORMAT}).encode())
-
-
-def is_earlier(content: bytes) -> bool:
-    """Whether the content of a file is a manifest of the version before."""
-    manifest = parse(content)
-    return isinstance(manifest, dict) and manifest.get("store") == EARLIER
-
-
 class VersionError(ValueError):
     """A manifest of another version."""
 
     def __init__(self, version: object) -> None:
-        way = "run the experiment again, into another folder"
-        if version == EARLIER:
-            way = f"compactlab merge OLD --out NEW makes one of version {FORMAT} of it"
         super().__init__(
-            f"a store of another version ({str(version)[:20]}, this one reads {FORMAT}); {way}"
+            f"a store of another version ({str(version)[:20]}, this one reads {FORMAT}); run the "
+            "experiment again, into another folder"
         )
 
 

@@ -58,9 +58,6 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
 
 def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> str:
     """Make the view of the runs, and say how rows of other tables are chosen."""
-    # What an earlier version has written has no bounds, and no column for them.
-    described = connection.execute("DESCRIBE SELECT * FROM all_runs").fetchall()
-    bound = "coalesce(bound, false)" if "bound" in {name for name, *_ in described} else "false"
     chosen = "true"
     if "conditions" in manifest:
         for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
@@ -70,9 +67,9 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
             f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
             for name in ("source_key", "condition")
         )
-    rows = f"SELECT * FROM all_runs WHERE ({chosen}) AND {bound}"  # noqa: S608
+    rows = f"SELECT * FROM all_runs WHERE ({chosen}) AND bound"  # noqa: S608
     connection.execute(f"CREATE TEMP VIEW bounds AS {rows}")
-    chosen = f"({chosen}) AND NOT {bound}"
+    chosen = f"({chosen}) AND NOT bound"
     sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
     whole = connection.execute(sql).fetchall() == [(0,)]
     # What need not be chosen is not looked at, so that questions are answered at once.
@@ -267,7 +264,8 @@ class _Stored(Summed):
                 values = values + self._known[column]
             sums = np.add.reduceat(values, self._ends[first])
             expected = self._metrics[metric][first]
-            wrong = np.flatnonzero(np.abs(sums - expected) > _ROUNDING * np.abs(expected) + _TINY)
+            agree = np.isclose(sums, expected, rtol=_ROUNDING, atol=_TINY) | np.isnan(expected)
+            wrong = np.flatnonzero(~agree)
             if len(wrong):
                 fault = f"the sum of {' and '.join(columns)} is not the run's {metric}"
                 row = int(self._ends[first[wrong[0]]])

@@ -112,7 +112,7 @@ class Store:
         if self._is_begun:
             raise self._fault("no store of results: it was not saved to its end")
         try:
-            return self.read_manifest(read_file(self.folder / MANIFEST))
+            return read_manifest(read_file(self.folder / MANIFEST))
         except FileNotFoundError:
             fault = f"{MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
             raise self._fault(f"no store of results: {fault}") from None
@@ -122,10 +122,6 @@ class Store:
             line = getattr(error, "line", 0)
             where = f"{MANIFEST}:{line}" if line else MANIFEST
             raise self._fault(f"no store of results ({where}: {error})") from None
-
-    def read_manifest(self, content: bytes) -> dict[str, Any]:
-        """A manifest from the content of its file."""
-        return read_manifest(content)
 
     def _fault(self, fault: str) -> InputError:
         return InputError(fault, str(self.folder))
@@ -238,7 +234,7 @@ class Store:
 
     @property
     def unverified(self) -> list[str]:
-        """The shards that have no digests: an earlier version has written them."""
+        """The shards that have no digests."""
         return sorted(self._files(RUNS).keys() - self._files(digests.FOLDER, digests.SUFFIX).keys())
 
     def _verified(self, table: str, shard: str) -> Path:

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Kind, Message, Part, Source
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
 from compactlab.sim.facts.ledger import Ledger
 

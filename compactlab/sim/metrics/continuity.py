@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.facts.needs import AHEAD, forward_needs
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric, Range
 from compactlab.sim.metrics.recency import kept_tail, moments

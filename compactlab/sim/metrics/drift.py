@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import without
+from compactlab.sim.core.view import without
 from compactlab.sim.facts.needs import identifiers
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.recency import moments

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import Message, Part, Weight
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.replay.trace import Step

@@ -18,7 +18,7 @@ from compactlab.sim.cache.causes import CAUSES, ORDINARY
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Usage
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import Charge, Sheet, prices_of

@@ -13,9 +13,8 @@ from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.stream import stream
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Model, replayable
@@ -69,8 +68,6 @@ class Caller:
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
         self.client = Client(conversation.format, options.churn, chance)
-        # Read at every call, so found here once: options are no part of what is compiled.
-        self.churns = options.churn is not None
         self.asked = 0.0  # when the last call was made
         self.as_recorded = options.model == RECORDED
         first = next((m.call for m in conversation.calls), Call())
@@ -127,7 +124,6 @@ class Caller:
 
         In the closed loop those come first that get back what the agent has forgotten.
         """
-        # No generator: compiled, it would take a strategy's StopIteration for its own end.
         call, steps = answer.call or Call(), []
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
@@ -221,7 +217,9 @@ class Caller:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
         self.meter.mark = state.marked
-        opens = self.churns and any(m.starts_turn for m in state.log[state.heard :])
+        opens = self.options.churn is not None and any(
+            m.starts_turn for m in state.log[state.heard :]
+        )
         gap = self.session.now - self.asked if self.asked else 0.0
         self.asked = self.session.now
         cause, self.meter.settings = self.client.settings(call, answer.id, opens, gap)

@@ -11,13 +11,11 @@ from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Message, Part, Usage, Weight
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Model, replayable
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.state import Compacted, Recorded, State
 from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest
-from compactlab.sim.replay.trace import Compacted, Recorded
 
 
 def _nobody(*asked: object) -> Any:

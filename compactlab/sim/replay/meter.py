@@ -6,14 +6,23 @@ import random
 from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from compactlab.sim.cache import PLAIN, Cache, Request, Settings
 from compactlab.sim.cache.causes import explain
-from compactlab.sim.cache.lineage import Lineage
+from compactlab.sim.cache.lineage import Lineage, Place
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, replayable
-from compactlab.sim.replay.bill import Bill
+
+
+class Bill(msgspec.Struct, frozen=True):
+    """One request: tokens by billing class, cache-miss tokens by cause, and its place."""
+
+    usage: Usage
+    causes: dict[str, int]
+    place: Place
 
 
 class _Line:

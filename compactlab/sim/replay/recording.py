@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.core.message import FAILED, INTERRUPTED, Call, Message, Usage
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 
 Key = tuple[str, float, Usage]
 

@@ -10,12 +10,10 @@ from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Compaction
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.state import Compacted, Recorded, State
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.sim.replay.trace import Compacted, Recorded
 
 _SHORTENED = ("truncated", "stub")
 

@@ -16,9 +16,8 @@ from compactlab.sim.core.blocks import Blocks, Group
 from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.client import SHARING
 from compactlab.sim.replay.recording import Exchange, exchanges

@@ -1,4 +1,4 @@
-"""What a session has come to: compiled, as every call of a replay reads and writes all of it."""
+"""What a session has come to."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from compactlab.sim.core.conversation import Compaction
 from compactlab.sim.core.message import Usage
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
-from compactlab.sim.replay.trace import Compacted, Recorded
+from compactlab.sim.core.view import Messages, View
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction of the session's view that has happened in this replay."""
+
+    before: int  # tokens of the view
+    after: int
+    last: str  # id of the newest message in the log at that time
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A compaction that the recorded agent made, and the newest message at that time."""
+
+    compaction: Compaction
+    last: str
 
 
 @dataclass

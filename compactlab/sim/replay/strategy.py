@@ -81,8 +81,6 @@ class Strategy(ABC):
         Rules of the contract that the system it follows breaks: rule to reason and version.
     caps
         Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
-    former
-        Its fields by the names that they once had: specs are read by these, too, with a note.
 
     Examples
     --------
@@ -102,7 +100,6 @@ class Strategy(ABC):
     sees_future: ClassVar[bool] = False
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
     caps: ClassVar[Mapping[str, int]] = MappingProxyType({})
-    former: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
         """Refuse what its fields, by their declaration, cannot be."""

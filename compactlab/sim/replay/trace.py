@@ -7,29 +7,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from compactlab.sim.cache.place import Place
-from compactlab.sim.core.conversation import Compaction
+from compactlab.sim.cache.lineage import Place
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Usage
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.models.model import Catalogue, built_in
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """A compaction of the session's view that has happened in this replay."""
-
-    before: int  # tokens of the view
-    after: int
-    last: str  # id of the newest message in the log at that time
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A compaction that the recorded agent made, and the newest message at that time."""
-
-    compaction: Compaction
-    last: str
 
 
 class SideCall(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from compactlab.sim.core.message import SUMMARY, Message, Weight
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 
 
 def after_results(messages: Messages, index: int) -> int:

@@ -8,8 +8,7 @@ import msgspec
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import SUMMARY, Message, Part, Role, Source, frame
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, current_turn

@@ -8,7 +8,7 @@ from itertools import groupby
 import msgspec
 
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.mechanisms.cut import exchanges
 from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import arguments_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.mechanisms.stub import results_of, stub
 from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
 

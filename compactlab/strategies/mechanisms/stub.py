@@ -10,8 +10,8 @@ from weakref import ReferenceType, ref
 import msgspec
 
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary

@@ -12,9 +12,9 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.state import Compacted
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
-from compactlab.sim.replay.trace import Compacted
 from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at

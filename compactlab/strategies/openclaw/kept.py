@@ -10,9 +10,8 @@ from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source, plain
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act
 from compactlab.strategies.mechanisms.estimate import estimate, role_of

@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from compactlab.sim.core.message import FAILED, Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn

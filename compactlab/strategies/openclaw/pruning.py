@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import FRAME, Message, remembered
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.joined import ending, instead, pieces_of, spans_of

@@ -9,9 +9,8 @@ from typing import Annotated, NamedTuple
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn

@@ -14,9 +14,8 @@ import msgspec
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Kind, Message, Part, Source
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn

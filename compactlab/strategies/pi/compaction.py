@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import FAILED, SUMMARY, Message, Part, compacted
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import tail

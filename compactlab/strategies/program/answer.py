@@ -14,8 +14,7 @@ from msgspec import UNSET, structs
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import Message, Part, Source, encoded
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts.attribution import attributed
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.program.plain import Draft, Key, canonical, drafts, outline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openhands import forgotten, recent
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.core.message import Message
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.agent_framework import (
     SUMMARY,
     Group,

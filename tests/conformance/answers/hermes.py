@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compactlab.sim.core.message import SUMMARY, Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.hermes import (
     budget_tokens,
     joined,

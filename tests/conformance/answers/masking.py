@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compactlab.sim.core.message import Message
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openhands import ObservationMasking, mask_last_n, mask_window
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

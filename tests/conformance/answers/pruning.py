@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.mechanisms.text import is_finite
 from compactlab.strategies.openclaw.pruning import duration_ms, is_expired, prune

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.recovery import (
     EXTRA,
     MOST,

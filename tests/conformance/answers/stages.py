@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.kept import repaired
 from compactlab.strategies.openclaw.pruning import may_prune
 from compactlab.strategies.openclaw.safeguard import (

@@ -14,7 +14,7 @@ from compactlab.reports.gate.baseline import (
     written,
 )
 from compactlab.reports.gate.gate import gate
-from compactlab.sim.core.errors import InputError, RenamedWarning, UsageError
+from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.results import Results
 
 
@@ -170,20 +170,6 @@ def test_results_that_are_not_whole_are_not_kept(two, fail, store) -> None:
         fit_to_keep(whole, ["cost_usd"], allow_failed=False)
     with pytest.raises(UsageError, match="the store holds no runs"):
         fit_to_keep(store(), [], allow_failed=True)
-
-
-def test_a_baseline_of_before_is_read_by_the_names_of_today(two) -> None:
-    baseline = Baseline.of(two(), [*GATED, "avoidable_cost_usd"])
-    text = written(baseline)
-    former = text.replace("cost_with_recovery_usd", "cost_with_rework_usd")
-    former = former.replace("avoidable_cost_usd", "premium_usd")
-    assert former != text
-    with pytest.warns(RenamedWarning) as notes:
-        assert parsed(former.encode()) == baseline
-    assert {str(note.message) for note in notes} == {
-        "premium_usd is called avoidable_cost_usd now",
-        "cost_with_rework_usd is called cost_with_recovery_usd now",
-    }
 
 
 def test_of_two_runs_over_the_same_the_one_that_went_well_counts(two, fail) -> None:

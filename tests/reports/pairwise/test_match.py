@@ -213,16 +213,6 @@ def test_a_match_leads_with_recall_at_the_distance_of_the_store(
     assert {match.subject.recall for match in matches} == {None}
 
 
-def test_of_a_store_of_an_earlier_version_its_meaning_is_said(
-    many: Callable[..., Results],
-) -> None:
-    former, today = many(), many(compactlab="0.2.0")
-    [said] = refuse_unlike(("former", former), ("today", today))
-    assert said.startswith("compactlab 0.1.0 meant something else by figures of facts, memory")
-    assert said.endswith(".")
-    assert refuse_unlike(("a", former), ("b", many())) == []
-
-
 def test_where_one_store_has_no_recall_all_needs_are_compared(many: Callable[..., Results]) -> None:
     former = many(need=0.8)
     for run in former.runs:

@@ -27,7 +27,37 @@ def test_quantiles_of_a_normal_distribution(shares: list[float]) -> None:
     assert points == pytest.approx(ndtri(shares), rel=1e-9, abs=1e-12)
 
 
-@given(freedom=st.floats(1, 1e7), share=st.sampled_from([0.8, 0.95, 0.975]))
+SHARES = (0.55, 0.8, 0.95, 0.975, 0.9995)
+
+
+@given(freedom=st.floats(1, 1e7), share=st.sampled_from(SHARES))
 def test_quantiles_of_students_t_with_any_degrees_of_freedom(freedom: float, share: float) -> None:
     (quantile,) = student_quantiles(np.array([freedom]), share)
-    assert quantile == pytest.approx(stdtrit(freedom, share), rel=1e-10)
+    assert quantile == pytest.approx(stdtrit(freedom, share), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_quantiles_of_students_t_over_a_grid(share: float) -> None:
+    """As far as scipy is right itself: within 1e-13."""
+    grid = np.concatenate([np.arange(1.0, 200.0), np.geomspace(1, 1e7, 100)])
+    assert student_quantiles(grid, share) == pytest.approx(stdtrit(grid, share), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "share", "quantile"),
+    [
+        (1.0, 0.975, 12.70620473617469331410164),
+        (3.0, 0.8, 0.9784723123633046524196651),
+        (9.0, 0.975, 2.262157162798204999202853),
+        (11.25, 0.975, 2.195032427275849157472961),
+        (29.5, 0.95, 1.69817763883800540928683),
+        (99.0, 0.8, 0.845267031953496980416237),
+        (1234.5, 0.975, 1.961887483331345218197609),
+        (1e6, 0.9995, 3.290536461248722116544334),
+    ],
+)
+def test_quantiles_of_students_t_are_the_nearest_floats(
+    freedom: float, share: float, quantile: float
+) -> None:
+    """Of values that another library computed with 50 digits."""
+    assert student_quantiles(np.array([freedom]), share).tolist() == [quantile]

@@ -15,9 +15,8 @@ from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Part, PartType, Role, Source, Usage
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Model
 
 QUICK = Tokenizer("chars4")

@@ -8,8 +8,7 @@ import pytest
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.facts.tracker import Tracker
 from tests.sim.facts.told import answer, calls, made, result, say, script, states

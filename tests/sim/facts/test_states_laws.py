@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from tests.sim.facts.drawn_facts import Sent, session
 

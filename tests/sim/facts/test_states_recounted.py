@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.facts import STATES, Tracker, ledger_of, numbers
 from tests.sim.facts.drawn_facts import script, session
 from tests.sim.facts.reference_states import World, due_at, state

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from compactlab.sim.core.conversation import Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Ledger, Tracker, ledger_of
 
 

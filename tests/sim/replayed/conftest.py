@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.core.message import Call, Message, Part, Role, Source, Usage, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record

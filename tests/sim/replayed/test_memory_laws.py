@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message
-from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import Messages
 from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.sim.replay.trace import NOWHERE, Trace

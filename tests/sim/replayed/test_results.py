@@ -51,23 +51,33 @@ def rows(count: int = 2) -> dict[str, Rows]:
                     value = 10**n
                 elif of.type == "flag":
                     value = not n
-                elif n:
+                elif n or column.endswith("_usd"):
                     value = n / 3
                 columns[column].append(value)
         filled[name] = table.filled(columns)
     return filled
 
 
+def sums(tables: dict[str, Rows]) -> dict[str, float | None]:
+    """The figures of a run that its rows add up to."""
+    return {
+        metric: float(sum(np.sum(tables[name][column]) for column in columns))
+        for name, table in TABLES.items()
+        for metric, columns in table.sums.items()
+    }
+
+
 def found(value: float = 1.0) -> Results:
     """Two runs that went well, with rows and without any, and one that failed."""
     figures: dict[str, float | None] = dict.fromkeys(METRICS, value)
     odd = {**figures, "write_spike": None, "break_even_calls": math.inf}
+    few, more = rows(), rows(3)
     return Results(
         [
-            Run("one", strategy="keep_all()", metrics=figures, rows=rows(), **HEAD),
+            Run("one", strategy="keep_all()", metrics=figures | sums(few), rows=few, **HEAD),
             Run("one", strategy="brief()", metrics=odd, **HEAD),
             Run("two", strategy="keep_all()", status="failed", error="größer", **HEAD),
-            Run("two", strategy="brief()", metrics=odd, rows=rows(3), **HEAD),
+            Run("two", strategy="brief()", metrics=odd | sums(more), rows=more, **HEAD),
         ],
         {"prices": "list", "models": ["recorded"]},
     )

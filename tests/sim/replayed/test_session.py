@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.session import loses
 
 

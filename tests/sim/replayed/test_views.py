@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.experiment.compaction_diff import (
     FATES,
     GAP,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.langchain import clauses, cutoff, last_tokens, reached, with_call
 from compactlab.strategies.mechanisms.estimate import approximate, approximate_claude
 

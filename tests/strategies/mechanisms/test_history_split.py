@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.gemini_cli import (
     curated,
     estimate,

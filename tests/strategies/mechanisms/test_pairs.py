@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.pairs import MISSING, Mender, repair
 
 # Blocks of a log in which everything may go wrong.

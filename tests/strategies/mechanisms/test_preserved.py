@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.core.message import Message, Source, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.kept import TURNS_HEADING, split_turns, turns_section
 from compactlab.strategies.pi.summary import text_of
 

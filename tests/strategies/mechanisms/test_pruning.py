@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, frame, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.mechanisms.stub import Edits
 from compactlab.strategies.openclaw.pruning import (

@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.core.message import Message, Part, frame, verbatim
-from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.recovery import (
     asked_for,
     block,

@@ -14,8 +14,7 @@ import pytest
 
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.core.messages import Messages
-from compactlab.sim.core.view import View
+from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from tests.sim.facts.pairs.pairs import HERE, Pair, read, real
 

@@ -348,7 +348,7 @@ def calibrate(summaries: Sequence[Observed], date: str = "") -> Calibration:
     facts = sum(len(summary.facts) for summary in own)
     size = f"{len(own)} summaries of {client} in {sessions} sessions, {facts:,} facts"
     return Calibration(
-        f"fitted by compactlab calibrate to {size}{'; ' if date else ''}{date}",
+        f"fitted to {size}{'; ' if date else ''}{date}",
         client,
         sessions,
         facts,
