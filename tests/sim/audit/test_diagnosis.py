@@ -1,0 +1,270 @@
+"""What was lost gets the cause that was planted, and what that stands on is said."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.reports.audit.diagnosis import (
+    Charge,
+    Finding,
+    agreed,
+    agreement,
+    by_pattern,
+    chance,
+    diagnose,
+)
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.tally import causes
+from compactlab.sim.cache import OpenaiGrid
+from compactlab.sim.core.message import Diagnosis, Message
+from tests.sim.audit.client import MAIN, Client, model_of
+
+USUAL = 28_000
+
+
+def found(client: Client) -> list[Finding]:
+    return [*diagnose(forecasts(client.log(), client.find))]
+
+
+def losses(client: Client, *leave_out: str) -> list[tuple[int, Charge]]:
+    """Which calls paid again for what had been stored, and why."""
+    return [
+        (index, charge)
+        for index, finding in enumerate(found(client))
+        for charge in finding.charges
+        if charge.cause not in ("append", "cold_start", *leave_out)
+    ]
+
+
+def usual(**habits: object) -> Client:
+    return Client(system=USUAL, **habits)  # type: ignore[arg-type]
+
+
+def test_a_session_that_only_grows_loses_nothing() -> None:
+    client = usual().turn(4).turn(4)
+    assert losses(client) == []
+    tail = client.tail
+    assert causes(found(client)) == {
+        ("cold_start", "log"): USUAL + 6_000 + 200 + tail,
+        ("append", "log"): 7 * tail + 6 * 2_300 + 500,
+    }
+
+
+def test_what_expired_during_a_pause() -> None:
+    client = usual().turn().wait(310).turn()
+    assert losses(client) == [(3, Charge("ttl_expired", 38_800, "log"))]
+
+
+def test_all_that_is_fresh_after_a_compaction_is_its_doing() -> None:
+    client = usual().turn().compact(3_000).turn()
+    assert losses(client) == [(3, Charge("compaction", 9_203, "log"))]
+
+
+def test_another_model_has_read_nothing_yet() -> None:
+    client = usual().turn()
+    client.model = "other"
+    client.turn(1)
+    client.model = MAIN
+    client.turn(1)
+    assert losses(client) == [(3, Charge("model_switch", 39_303, "log"))]
+
+
+def test_a_new_version_of_the_client() -> None:
+    client = usual().turn()
+    client.version = "1.1"
+    assert losses(client.turn()) == [(3, Charge("client_upgrade", 38_800, "log"))]
+
+
+def test_other_settings_cost_the_messages() -> None:
+    client = usual()
+    client.thinking = "low"
+    client.turn()
+    client.thinking = "high"
+    assert losses(client.turn(1)) == [(3, Charge("settings_changed", 38_800 - USUAL, "log"))]
+
+
+def test_thinking_that_the_model_drops() -> None:
+    client = usual()
+    client.model = "forgetful"
+    client.turn(thought=3_000).turn()
+    [(index, charge)] = losses(client)
+    assert (index, charge.cause, charge.ground) == (3, "thinking_strip", "log")
+
+
+def test_a_rewind_and_too_many_blocks() -> None:
+    client = usual().turn()
+    client.rewind("m3").turn(1)
+    assert [(index, c.cause) for index, c in losses(client)] == [(3, "rewind")]
+    client = usual().turn().say()
+    for _ in range(11):
+        client.result(100).say(10, meta=True)
+    assert [(i, c.cause) for i, c in losses(client.ask())] == [(3, "lookback_miss")]
+
+
+def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> None:
+    """Too many blocks cost the messages alone; at the same call the front is another one, too."""
+    client = usual().turn().say()
+    for _ in range(11):
+        client.result(100).say(10, meta=True)
+    client.churn("front").ask()
+    [(index, charge)] = losses(client)
+    foreseen = found(client)[index].forecast.causes["lookback_miss"]
+    assert 0 < 2 * foreseen < charge.tokens
+    assert (charge.cause, charge.ground) == ("unexplained", "none")
+
+
+def test_a_prefix_that_is_too_short() -> None:
+    client = Client(system=200, context=100).turn(3, tokens=50)
+    assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [
+        (1, "below_minimum", 503),
+        (2, "below_minimum", 853),
+    ]
+
+
+def test_a_tiny_prompt_is_on_no_grid() -> None:
+    client = Client(system=20, context=10).turn(2, tokens=50)
+    assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [(1, "below_minimum", 233)]
+
+
+def test_results_that_were_cleared_without_a_word() -> None:
+    client = usual().turn(6, tokens=9_000).clear("m3", "m5").turn()
+    [(index, charge)] = losses(client)
+    assert (index, charge.cause, charge.ground) == (6, "history_edit", "log")
+
+
+def test_a_grid_leaves_something_out_at_every_call() -> None:
+    client = usual(ttl="", tail=0, models={MAIN: model_of(MAIN, OpenaiGrid())}).turn(4)
+    assert [(c.cause, c.ground, c.tokens < 128) for _, c in losses(client)] == [
+        ("grid", "log", True)
+    ] * 3
+
+
+# What the log does not tell
+
+
+def test_what_was_read_tells_how_deep_the_client_changed_its_prompt() -> None:
+    client = usual().turn().churn("messages").turn().turn().churn("front").turn()
+    assert losses(client) == [
+        (3, Charge("history_edit", 10_800, "read")),
+        (9, Charge("unexplained", 49_000, "none")),
+    ]
+
+
+def test_a_change_somewhere_in_front_is_one_of_the_system_prompt() -> None:
+    """Nothing that this session had stored ends there, so another one has kept it alive."""
+    client = Client(system=9_000, context=30_000).turn().churn("messages").turn()
+    [(index, charge)] = losses(client)
+    assert (index, charge.cause, charge.ground) == (3, "system_changed", "read")
+
+
+def churning(turns: int, *, opening: bool) -> Client:
+    """A client that changes everything at every fourth turn, or in the midst of it."""
+    client = usual()
+    for turn in range(turns):
+        if turn % 4 == 3 and opening:
+            client.churn("front")
+        client.say().ask().result()
+        if turn % 4 == 3 and not opening:
+            client.churn("front")
+        client.ask().result().ask(ends=True)
+    return client
+
+
+def grounds(findings: list[Finding]) -> set[str]:
+    return {charge.ground for finding in findings for charge in finding.charges}
+
+
+def test_losses_that_keep_to_new_turns_are_no_chance() -> None:
+    findings = found(churning(40, opening=True))
+    named = by_pattern(findings)
+    assert grounds(findings) == {"log", "none"}
+    assert grounds(named) == {"log", "pattern"}
+    assert [sum(c.tokens for c in each.charges) for each in named] == [
+        e.cache_misses for e in findings
+    ]
+
+
+def test_losses_at_any_time_and_a_few_of_them_stay_unexplained() -> None:
+    for client in (churning(40, opening=False), churning(8, opening=True)):
+        findings = found(client)
+        assert by_pattern(findings) == findings
+        assert grounds(findings) == {"log", "none"}
+
+
+def test_nothing_has_no_pattern() -> None:
+    assert by_pattern([]) == []
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.fractions(0, 1, max_denominator=20))
+def test_chance_is_the_tail_of_the_binomial(hits: int, of: int, share: Fraction) -> None:
+    hits = min(hits, of)
+    exact = sum(comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(hits, of + 1))
+    assert chance(hits, of, float(share)) == pytest.approx(float(exact), abs=1e-12)
+
+
+def test_chance_knows_thousands() -> None:
+    assert chance(0, 50_000, 0.2) == pytest.approx(1.0)
+    assert chance(50_000, 50_000, 0.2) == 0.0
+    assert chance(10_001, 20_000, 0.5) == pytest.approx(0.4972, abs=1e-3)
+
+
+# What the provider says
+
+
+def diagnosed(client: Client, which: int, reason: str) -> Client:
+    """The same log, in which the provider gives a reason for a miss of one of its calls."""
+    answers = [
+        (place, event)
+        for place, event in enumerate(client.events)
+        if isinstance(event, Message) and event.call is not None
+    ]
+    place, answer = answers[which]
+    assert answer.call is not None
+    call = msgspec.structs.replace(answer.call, diagnosis=Diagnosis(reason, 9))
+    client.events[place] = msgspec.structs.replace(answer, call=call)
+    return client
+
+
+def told(client: Client, which: int) -> tuple[str, str, str]:
+    """Of one call: the cause of its loss, on what that stands, and what the rules say."""
+    finding = found(client)[which]
+    (charge,) = [c for c in finding.charges if c.cause not in ("append", "cold_start")]
+    return charge.cause, charge.ground, finding.guess
+
+
+def test_the_providers_word_is_the_cause() -> None:
+    client = diagnosed(usual().turn().churn("front").turn(), 3, "system_changed")
+    assert told(client, 3) == ("system_changed", "provider", "unexplained")
+
+
+def test_where_it_may_mean_several_causes_the_rules_choose_among_them() -> None:
+    client = diagnosed(usual().turn().compact(3_000).turn(), 3, "messages_changed")
+    assert told(client, 3) == ("compaction", "provider", "compaction")
+
+
+def test_where_rules_name_another_one_its_plainest_meaning_stands() -> None:
+    client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
+    assert told(client, 3) == ("history_edit", "provider", "ttl_expired")
+
+
+@pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "no_such_word"])
+def test_a_word_that_names_no_cause_leaves_ours(reason: str) -> None:
+    client = diagnosed(usual().turn().wait(310).turn(), 3, reason)
+    assert told(client, 3) == ("ttl_expired", "log", "ttl_expired")
+
+
+def test_rules_and_provider_are_compared_and_the_rules_have_not_seen_it() -> None:
+    plain = found(usual().turn().wait(310).turn())[3]
+    client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
+    pairs = agreement(found(client))
+    assert pairs == {("messages_changed", "ttl_expired"): 1}
+    assert agreed(pairs) == (0, 1)
+    assert found(client)[3].guess == plain.guess
+    silent = agreement(found(diagnosed(usual().turn().wait(310).turn(), 3, "unavailable")))
+    assert agreed(silent) == (0, 0)
