@@ -15,7 +15,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.claude_code import known_files
 from compactlab.strategies.gemini_cli import ACKNOWLEDGED, SYSTEM, FractionSplit
-from compactlab.strategies.mechanisms.cut import unasked
+from compactlab.strategies.mechanisms.cut import history_end, unasked
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
 from compactlab.strategies.mechanisms.stub import is_stub, results_of, with_stubs
@@ -164,14 +164,6 @@ def content_chars(message: Message) -> int:
 def content_tokens(messages: Messages) -> int:
     """Estimate messages."""
     return -(-messages.total(content_chars) // _CHARS)
-
-
-def history_end(messages: Messages) -> int:
-    """Index at which what is about to be sent begins: after the last answer."""
-    index = len(messages)
-    while index and messages[index - 1].role != "assistant":
-        index -= 1
-    return index
 
 
 @dataclass(frozen=True)
