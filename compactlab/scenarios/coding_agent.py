@@ -298,7 +298,6 @@ class _Coding(World):
         }
 
     def request(self, left: float) -> str:
-        """Ask for something to be done; see :meth:`World.request`."""
         self._last = "user"
         draw = self.rng.random()
         first = not self._tasks
@@ -338,7 +337,6 @@ class _Coding(World):
         return [act(left / (1 + twice)) for _ in range(1 + twice)]
 
     def use(self, fact: PlannedFact, left: float) -> Used:
-        """Put a fact to use where it belongs; see :meth:`World.use`."""
         value, file = fact.value, self._file()
         match fact.kind:
             case "decision" if self.rng.getrandbits(1):

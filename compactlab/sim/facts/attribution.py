@@ -9,20 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Kind, Message, Part, Source
 from compactlab.sim.core.view import Messages, View
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
-
+Numbers = NDArray[np.int64]
 
 # Words of the shortest run that says where it is from; a choice. A. Broder, "On the resemblance
 # and containment of documents", 1997, takes ten words to tell copies of documents. Set phrases
@@ -111,8 +108,6 @@ class _Texts:
     """Texts as one row of numbers: one for each word, another one at the end of each text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        import numpy as np
-
         self.texts = texts
         self.spans = [[match.span() for match in _TOKEN.finditer(text)] for text in texts]
         self.begins = [0, *accumulate(len(spans) + 1 for spans in self.spans)]
@@ -144,8 +139,6 @@ class _Suffixes:
     """
 
     def __init__(self, row: Numbers, border: int) -> None:
-        import numpy as np
-
         _, rank = np.unique(row, return_inverse=True)
         self._size = size = len(row)
         self._levels = [rank]
@@ -162,8 +155,6 @@ class _Suffixes:
 
     def _shared(self, one: Numbers, two: Numbers) -> Numbers:
         """With how many equal numbers two ends begin, for many pairs of different ends."""
-        import numpy as np
-
         total = np.zeros(len(one), dtype=np.int64)
         last = self._size - 1
         for level in range(len(self._levels) - 1, -1, -1):
@@ -176,8 +167,6 @@ class _Suffixes:
 
     def longest(self) -> list[int]:
         """Of each end from the border on, with how many numbers an end before it begins alike."""
-        import numpy as np
-
         asked = np.arange(self._border, self._size)
         here = np.searchsorted(self._old, self._rank[asked])
         best = np.zeros(len(asked), dtype=np.int64)
@@ -189,8 +178,6 @@ class _Suffixes:
 
     def places(self, first: int, length: int) -> list[int]:
         """Places before the border at which what stands at a place stands as well."""
-        import numpy as np
-
         here = int(np.searchsorted(self._old, self._rank[first]))
         near = self._order[self._old[max(0, here - MOST) : here + MOST]]
         alike = self._shared(np.full(len(near), first), near) >= length

@@ -314,7 +314,6 @@ class Calibrated(Summarizer):
         return (self.profile,) if self.profile else ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """With the facts of a conversation."""
         client = self.client or self.calibration.client
         audible = audible_at("mid")
         calibration = self.calibration
@@ -323,7 +322,6 @@ class Calibrated(Summarizer):
         )
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Refuse: without a conversation there are no facts."""
         raise UsageError("calibrated draws the fates of facts: bind it to a conversation first")
 
 
