@@ -25,7 +25,6 @@ from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.shard import Shard, Task
-from compactlab.sim.metrics import METRICS
 from compactlab.strategies.catalogue import STRATEGIES
 
 
