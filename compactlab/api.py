@@ -33,7 +33,10 @@ from compactlab.naming import (
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
 from compactlab.reports.score.score import Score, spoken
-from compactlab.reports.tune.tuned import Asked
+from compactlab.reports.tune.report import TuningResult
+from compactlab.reports.tune.search import Axis, Search, check
+from compactlab.reports.tune.tuned import Target
+from compactlab.reports.tune.tuner import METRICS, TABLES, tune_all
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
@@ -63,7 +66,6 @@ from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import forget
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
 from compactlab.strategies.summarizers.catalogue import controls
-from compactlab.tuning import Axis, Search, Tuning, planned_for, tuned_all
 
 T = TypeVar("T")
 
@@ -436,7 +438,7 @@ def tune(
     controls: bool = True,
     out: str | Path | None = None,
     timeout: float | None = None,
-) -> Tuning:
+) -> TuningResult:
     """Find the trigger of a strategy, or other fields of it, that costs least with recovery.
 
     Parameters
@@ -466,7 +468,7 @@ def tune(
 
     Returns
     -------
-    Tuning
+    TuningResult
         ``tuning.frame()`` is a pandas DataFrame with one row a setting; ``tuning.text()`` is the
         report, ``tuning.html()`` its page; ``tuning.tuned`` has the optimum, its interval and what
         to paste, of each strategy under each window.
@@ -483,18 +485,19 @@ def tune(
         points=points,
         sessions=sessions,
         race=race,
-        controls=controls,
     )
-    models = [model] if model else ()
+    target = Target(recall, lag, margin)
+    named = [*map(planned_strategy, several(strategies, (Strategy, str)))]
+    check(named, search, target)
     planned = Plan(
-        conversations, "keep_all", models, summarizer, window, seeds, strict, models_file,
-        loop="closed", controls=False,
+        conversations, "keep_all", [model] if model else (), summarizer, window, seeds, strict,
+        models_file, loop="closed", metrics=METRICS, tables=TABLES, controls=controls,
     ).experiment()  # fmt: skip
-    return tuned_all(
-        planned_for(planned),
-        several(strategies, (Strategy, str)),
+    return tune_all(
+        planned,
+        named,
         search,
-        Asked(recall, lag, margin),
+        target,
         out,
         narrowed=window,
         workers=Workers(jobs, "", warnings.warn),

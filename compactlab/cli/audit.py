@@ -28,7 +28,13 @@ from compactlab.cli.options import (
     strict_option,
 )
 from compactlab.sim.core.conversation import added
-from compactlab.sim.core.errors import CompactlabError, InputError, UsageError, unknown
+from compactlab.sim.core.errors import (
+    CompactlabError,
+    InputError,
+    NoCallsError,
+    UsageError,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
@@ -170,7 +176,6 @@ class Auditor:
     def _of_source(self, source: Source, explain: Callable[[Conversation], None]) -> list[Session]:
         """The sessions of a file; what is wrong with it costs itself alone."""
         from compactlab.reports.bill.spent import session_of
-        from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
         from compactlab.sim.core.tokens import forget_counts

@@ -91,7 +91,7 @@ def explain(
     were lost. JSON has all requests and figures, and that as `view`; CSV has one row per request.
     """
     from compactlab import api
-    from compactlab.reports.explain.explanation import entries_as_csv, explanation, one_call
+    from compactlab.reports.explain.explanation import explanation, one_call, requests_as_csv
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
     from compactlab.sim.core.memory import Folder
@@ -114,7 +114,7 @@ def explain(
         Folder(folder).update(shown(files))
         say(f"wrote {counted(len(files), 'file')} into {folder}", err=True)
     if form == "csv":
-        click.echo(entries_as_csv(account, call), nl=False)
+        click.echo(requests_as_csv(account, call), nl=False)
         return
     if call is not None:
         document = one_call(account, call)

@@ -87,16 +87,17 @@ def _sources(paths: Sequence[str], strict: bool) -> tuple[list[Source], int, lis
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:
-    import msgspec
+    from compactlab.reports.bill.sums import SPENT
+    from compactlab.reports.render.fields import as_data, data_of
 
-    from compactlab.reports.bill.spent import data_of
-
-    purposes = [{"purpose": name, **data_of(each)} for name, each in figures.purposes.items()]
+    purposes = [
+        {"purpose": name, **data_of(SPENT, each)} for name, each in figures.purposes.items()
+    ]
     own = ("spent", "purposes", "passed_over")
     return {
         **{name: value for name, value in asdict(figures).items() if name not in own},
-        "passed_over": msgspec.to_builtins(figures.passed_over),
-        "spent": {**data_of(figures.spent), "by_purpose": purposes},
+        "passed_over": as_data(figures.passed_over),
+        "spent": {**data_of(SPENT, figures.spent), "by_purpose": purposes},
     }
 
 

@@ -223,10 +223,10 @@ def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]
     left_out = shown(probing.left_out)
     if options["what"] == "next-action":
         document = actions_report.report(outcomes, reader, left_out)
-        table = actions_report.choices_as_csv(outcomes)
+        table = actions_report.answers_as_csv(outcomes)
     else:
         document = recall_report.report(outcomes, reader, options["judge"], left_out)
-        table = recall_report.outcomes_as_csv(outcomes)
+        table = recall_report.answers_as_csv(outcomes)
     if probing.log is not None:
         document = with_scores(document, shown(probing.scored))
     return document, table

@@ -31,12 +31,12 @@ from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.cli.progress import Progress
-    from compactlab.reports.tune.found import Found
-    from compactlab.reports.tune.tuned import Asked
+    from compactlab.reports.tune.report import TuningResult
+    from compactlab.reports.tune.search import Search
+    from compactlab.reports.tune.tuned import Target
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.sweep import Experiment
     from compactlab.sim.replay.strategy import Strategy
-    from compactlab.tuning import Search
 
 PAGE, DATA = "tune.html", "tune.json"
 _CLIENT = "claude_code"
@@ -167,25 +167,26 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
     """  # noqa: D301
     from compactlab.naming import planned_strategy
-    from compactlab.reports.tune.tuned import Asked
-    from compactlab.tuning import check, tuned_all
+    from compactlab.reports.tune.search import check
+    from compactlab.reports.tune.tuned import Target
+    from compactlab.reports.tune.tuner import tune_all
 
     search, strategies = _search(options), _strategies(options["strategies"])
-    asked = Asked(options["recall"], options["lag"], options["margin"])
+    target = Target(options["recall"], options["lag"], options["margin"])
     named = [*map(planned_strategy, strategies)]
-    check(named, search, asked)
+    check(named, search, target)
     planned = _planned(paths, options)
     if options["dry_run"]:
-        _rehearse(planned, named, search, asked, options)
+        _rehearse(planned, named, search, target, options)
         return
     from compactlab.cli.progress import Bar
 
     with _stoppable(options["out"]), Bar(len(planned.sources)) as bar:
-        found = tuned_all(
+        found = tune_all(
             planned,
             named,
             search,
-            asked,
+            target,
             options["out"],
             narrowed=options["window"],
             workers=_workers(options["jobs"]),
@@ -208,7 +209,7 @@ def _stoppable(out: str) -> Iterator[None]:
 
 
 def _search(options: dict[str, Any]) -> Search:
-    from compactlab.tuning import Axis, Search
+    from compactlab.reports.tune.search import Axis, Search
 
     axes = tuple(map(Axis.parsed, options["over"])) or Search().over
     since = options["since"]
@@ -220,7 +221,6 @@ def _search(options: dict[str, Any]) -> Search:
         options["sessions"],
         since.replace(tzinfo=UTC).timestamp() if isinstance(since, datetime) else 0.0,
         options["project"],
-        options["controls"],
     )
 
 
@@ -241,7 +241,7 @@ def _strategies(given: Sequence[str]) -> list[str]:
 
 def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
     from compactlab.api import Plan
-    from compactlab.tuning import planned_for
+    from compactlab.reports.tune.tuner import METRICS, TABLES
 
     named = named_or_usual(paths, options["client"])
     planned = Plan(
@@ -254,11 +254,14 @@ def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
         options["strict"],
         options["models_file"],
         loop="closed",
-        controls=False,
+        metrics=METRICS,
+        tables=TABLES,
+        controls=options["controls"],
+        redact=redactor() is not None,
     ).experiment()
     if not planned.sources:
         raise UsageError(f"there is nothing to tune: {nothing_found(named, planned.skipped)}")
-    return planned_for(planned, redact=redactor() is not None)
+    return planned
 
 
 def _workers(jobs: int | None) -> Any:
@@ -278,37 +281,38 @@ def _rehearse(
     planned: Experiment,
     strategies: Sequence[Strategy],
     search: Search,
-    asked: Asked,
+    target: Target,
     options: dict[str, Any],
 ) -> None:
     """Say what the first round under each window would run, and how long that would take."""
     from compactlab.cli.rehearsal import rehearse
+    from compactlab.reports.tune.search import AT_ONCE
+    from compactlab.reports.tune.survey import selections, survey
+    from compactlab.reports.tune.tuner import Tuner
     from compactlab.sim.experiment.store import Store
-    from compactlab.tuning import AT_ONCE, Tuner, picks, survey
 
     surveyed, _failures = survey(planned, search, options["window"], lambda number: None)
-    for pick in picks(surveyed, search):
-        folder = Path(options["out"]) / str(pick.window)
-        tuner = Tuner(planned, strategies, pick, search, asked, folder)
+    for selection in selections(surveyed, search):
+        folder = Path(options["out"]) / str(selection.window)
+        tuner = Tuner(planned, strategies, selection, search, target, folder)
         jobs = options["jobs"] or os.cpu_count() or 1
         rehearse(tuner.first(), Store(folder), jobs, options["timeout"])
         more = 0 if search.named else search.points - AT_ONCE
-        runs = more * len(strategies) * len(pick.chosen)
+        runs = more * len(strategies) * len(selection.chosen)
         if more:
             say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
 
 
-def _finish(found: Found, out: Path, *, as_json: bool) -> None:
+def _finish(found: TuningResult, out: Path, *, as_json: bool) -> None:
     """Print, write the page and the figures, and name what could not be read."""
     from compactlab.reports.charts.palette import COLOURS
     from compactlab.reports.render import html, json, terminal
     from compactlab.reports.render.document import Document
-    from compactlab.reports.tune.data import data
     from compactlab.reports.tune.report import SCRIPTS, page, report
 
     # What is rendered, and not what was found: that holds arrays, in which there is no text.
     document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
-    figures = json.write(Document((), data=partial(shown, data(found))), indent=1)
+    figures = json.write(Document((), data=partial(shown, found.data())), indent=1)
     write_file(out / DATA, figures)
     write_file(out / PAGE, html.write(drawn, COLOURS, SCRIPTS).encode())
     if as_json:

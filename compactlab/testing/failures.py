@@ -10,9 +10,11 @@ from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.lost import LISTED, misses
-from compactlab.reports.gate.outputs import Words, number
+from compactlab.reports.gate.outputs import moved_of, number, text_of
+from compactlab.reports.gate.record import brief
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
+from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.sweep import Experiment
@@ -96,21 +98,18 @@ class Trial:
         return f"{clean(label)}{under} does not hold over {over}:"
 
     def _broken(self) -> Iterator[str]:
-        words = Words(self._verdict)
         for finding in self._verdict.failed:
             marked = "" if finding.outcome is Outcome.REGRESSED else f" ({finding.outcome.value})"
-            figures = [words.figures(finding), *words.details(finding)]
-            yield f"{clean(finding.name)}{marked}: {'; '.join(filter(None, figures))}"
+            yield f"{clean(finding.name)}{marked}: {with_names(text_of(finding))}"
             if finding.moved and len(self.results.runs) > 1:
-                moved = (words.moved(move, finding) for move in finding.moved)
-                yield f"  most: {'; '.join(moved)}"
+                yield f"  most: {with_names('; '.join(moved_of(finding)))}"
         for obstacle in self._verdict.obstacles:
             yield f"cannot judge: {clean(obstacle)}"
         for remark in self._verdict.remarks:
             yield f"note: {clean(remark)}"
         failed = self.results.failed or (self.reference.failed if self.reference else [])
         for run in failed[:LISTED]:
-            yield f"  {words.name(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
+            yield f"  {brief(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
         if held := [finding for finding in self._verdict.findings if finding.holds]:
             yield f"holds: {', '.join(clean(finding.name) for finding in held)}"
 

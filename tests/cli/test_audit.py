@@ -7,7 +7,9 @@ import os
 import re
 import time
 import zoneinfo
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,27 +30,42 @@ def logs(tmp_path) -> Path:
     return tmp_path / "logs"
 
 
-def test_the_first_line_says_why_it_cost_this(compactlab, tmp_path):
-    done = compactlab("audit", claude_code(tmp_path / "idle.jsonl"))
-    assert (done.code, done.err) == (0, "")
-    first, second, *_ = done.out.splitlines()
-    assert first == (
-        "$0.51 of input in 6 calls: unexplained rebuilds 31 %, rebuilds after cache expiry 30 %, "
-        "cold starts 29 %, cache reads 7 % and new text 2 %."
-    )
-    assert second.startswith("Avoidable cache cost: $0.29, ")
+@pytest.fixture
+def told(compactlab) -> Callable[..., dict[str, Any]]:
+    """What the audit of some paths says as JSON."""
+    return lambda *more: json.loads(compactlab("audit", "--json", *more).out)
 
 
-def test_questions_are_kept_apart(compactlab, logs):
-    out = compactlab("audit", logs).out
-    asked = [line for line in out.splitlines() if line.endswith("?")]
-    assert asked == [
-        "What was spent?",
-        "Why did tokens miss the cache?",
-        "What could be avoided?",
-        "What did the cache model predict?",
-        "Churn: how often does a client change its prompt unasked?",
-    ]
+REFUSED = {
+    "empty": "there is nothing to audit",
+    "empty gone": "gone: there is no such file or folder",
+    "notes": "1 file of unknown format",
+    "logs --html gone/file": "there is no such folder",
+    "logs --churn-out gone/file": "there is no such folder",
+    "logs --client pi": "not both",
+    "logs --sums --html file": "--sums explains nothing",
+    "logs --sums --churn-out file": "--sums explains nothing",
+    "priced.jsonl --churn-out file": "no churn was measured",
+    "logs --tz Asia/Tokio": "unknown time zone 'Asia/Tokio'; did you mean Asia/Tokyo",
+    "logs --tz Europe": "unknown time zone",
+    "logs --tz ../../etc/passwd": "unknown time zone",
+    "logs --tz \x1b[31m": "unknown time zone",
+}
+
+
+@pytest.mark.parametrize("asked", REFUSED)
+def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
+    compactlab, tmp_path, logs, monkeypatch, asked
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    written(tmp_path / "notes" / "notes.txt", ["no transcript"])
+    claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
+    done = compactlab("audit", *asked.split(" "))
+    assert (done.code, REFUSED[asked] in " ".join(done.err.split())) == (2, True), done.err
+    assert done.out == "" or asked.startswith("priced")
+    assert "\x1b" not in done.err
+    assert not (tmp_path / "file").exists()
 
 
 def test_a_folder_is_searched_and_all_clients_are_told_apart(compactlab, logs):
@@ -80,30 +97,6 @@ def test_figures_are_those_on_paper(compactlab, tmp_path):
     assert paid == pytest.approx(BILL)
 
 
-def test_the_worst_call_says_what_was_expected_and_what_was_there(compactlab, tmp_path):
-    file = claude_code(tmp_path / "idle.jsonl")
-    lines = compactlab("audit", file, "--worst", 1).out.splitlines()
-    at = lines.index("Largest errors: 1 call")
-    assert [line.strip() for line in lines[at + 2 : at + 7]] == [
-        "1  $0.15 more; tokens read: 42,400 fewer than expected, prompt 42,800 (claude-sonnet-4-5)",
-        "expected: read 42,400; append 400",
-        "recorded: read 0; unexplained 42,400, append 400",
-        "2026-03-01 11:02:00 UTC, call 6, answer idle-5",
-        str(file),
-    ]
-    assert "Largest errors" not in compactlab("audit", file, "--worst", 0).out
-
-
-@pytest.mark.parametrize("content", [None, "no transcript"])
-def test_a_folder_of_nothing_ends_with_2(compactlab, tmp_path, content):
-    if content:
-        (tmp_path / "notes.txt").write_text(content)
-    done = compactlab("audit", tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert "there is nothing to audit" in done.err
-    assert ("1 file of unknown format" in done.err) == bool(content)
-
-
 def test_a_path_that_is_not_there_ends_with_2(compactlab, tmp_path, logs):
     assert compactlab("audit", tmp_path / "gone").code == 2
     done = compactlab("audit", logs, tmp_path / "gone")
@@ -122,7 +115,7 @@ def test_a_log_without_usage_is_passed_over_and_alone_ends_with_2(compactlab, lo
     assert "Skipped: 1 session without recorded usage." in done.out
 
 
-def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp_path):
+def test_an_unknown_model_is_named_and_may_be_written_down(told, compactlab, logs, tmp_path):
     file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
     done = compactlab("audit", logs, file)
     assert done.code == 0
@@ -130,9 +123,9 @@ def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp
     assert "Billed, but not explained, as it is not known how their models cache: made-up-1 (6" in (
         done.out
     )
-    told = json.loads(compactlab("audit", "--json", logs, file).out)
-    assert told["calls_not_explained"] == told["models_without_price"] == {"made-up-1": 6}
-    assert told["spent"]["calls"] == told["all"]["recorded_sizes"]["calls"] + 6
+    audit = told(logs, file)
+    assert audit["calls_not_explained"] == audit["models_without_price"] == {"made-up-1": 6}
+    assert audit["spent"]["calls"] == audit["all"]["recorded_sizes"]["calls"] + 6
     models = tmp_path / "models.toml"
     models.write_text(
         '[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n'
@@ -143,7 +136,7 @@ def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp
     assert known.out.startswith("$0.51 of input in 6 calls")
 
 
-def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp_path):
+def test_a_model_without_a_price_has_tokens_and_no_dollars(told, compactlab, logs, tmp_path):
     models = tmp_path / "models.toml"
     models.write_text('[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n')
     file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
@@ -154,9 +147,9 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp
     assert "--models" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("new "))
     assert row.split()[8:11] == [NONE] * 3
-    told = json.loads(compactlab("audit", "--json", logs, file, "--models", models).out)
-    assert told["models_without_price"] == {"made-up-1": 6}
-    assert told["all"]["sessions_without_price"] == 1
+    audit = told(logs, file, "--models", models)
+    assert audit["models_without_price"] == {"made-up-1": 6}
+    assert audit["all"]["sessions_without_price"] == 1
 
 
 def torn(file: Path) -> Path:
@@ -166,14 +159,14 @@ def torn(file: Path) -> Path:
     return file
 
 
-def test_of_a_truncated_file_what_is_whole_is_audited(compactlab, logs):
+def test_of_a_truncated_file_what_is_whole_is_audited(told, compactlab, logs):
     torn(logs / "torn.jsonl")
     for more in ((), ("--lenient",)):
         done = compactlab("audit", *more, logs)
         assert (done.code, done.err) == (0, "")
         assert "of input in 4 sessions" in done.out
         assert "Not understood and passed over: 1 x line that is not JSON (" in done.out
-    (passed,) = json.loads(compactlab("audit", "--json", logs).out)["not_understood"]
+    (passed,) = told(logs)["not_understood"]
     assert (passed["kind"], passed["count"]) == ("line that is not JSON", 1)
 
 
@@ -187,12 +180,12 @@ def test_strictly_a_truncated_file_costs_itself_alone(compactlab, logs):
 
 
 def test_what_counts_tokens_and_is_not_understood_makes_the_bill_a_lower_bound(
-    compactlab, tmp_path
+    told, compactlab, tmp_path
 ):
     file = claude_code(tmp_path / "idle.jsonl")
     record = {"type": "dream", "uuid": "d", "parentUuid": None, "usage": {"input_tokens": 70}}
     file.write_text(json.dumps(record) + "\n" + file.read_text("utf-8"))
-    spent = json.loads(compactlab("audit", "--json", file).out)["spent"]
+    spent = told(file)["spent"]
     assert (spent["at_least"], spent["tokens_passed_over"], spent["unpriced_calls"]) == (
         True,
         70,
@@ -203,7 +196,7 @@ def test_what_counts_tokens_and_is_not_understood_makes_the_bill_a_lower_bound(
     assert "The bill lacks the 70 tokens that it counts." in done.out
 
 
-def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
+def test_a_resumed_session_counts_its_calls_once(told, compactlab, tmp_path):
     first = claude_code(tmp_path / "first.jsonl", CALM)
     lines = first.read_text("utf-8") + claude_code(tmp_path / "more.jsonl", CALM).read_text("utf-8")
     resumed = [json.loads(line) for line in lines.splitlines()]
@@ -213,11 +206,11 @@ def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
         record["parentUuid"] = record["parentUuid"] and f"{record['parentUuid']}-again"
     resumed[6]["parentUuid"] = "a2"
     written(tmp_path / "more.jsonl", resumed)
-    told = json.loads(compactlab("audit", "--json", tmp_path).out)
-    counts = [each["calls_counted_elsewhere"] for each in told["sessions"]]
+    audit = told(tmp_path)
+    counts = [each["calls_counted_elsewhere"] for each in audit["sessions"]]
     assert counts == [0, 3]
-    assert told["all"]["recorded_sizes"]["calls"] == 6
-    assert told["spent"]["calls"] == 6
+    assert audit["all"]["recorded_sizes"]["calls"] == 6
+    assert audit["spent"]["calls"] == 6
     written(tmp_path / "same.jsonl", resumed)
     again = compactlab("audit", tmp_path).out
     assert "Skipped: 1 session whose calls are all in other files." in again
@@ -236,11 +229,11 @@ def session(path: Path, *calls: tuple[str, float, bool]) -> Path:
     return written(path, said)
 
 
-def test_a_call_counts_once_in_its_original_and_on_its_day(compactlab, tmp_path):
+def test_a_call_counts_once_in_its_original_and_on_its_day(told, compactlab, tmp_path):
     """A fork repeats a call of the first of March on the second, and is read first."""
     fork = session(tmp_path / "a-fork.jsonl", ("msg_1", 90_000, True), ("msg_2", 90_060, False))
     session(tmp_path / "z-parent.jsonl", ("msg_1", 0, False))
-    spent = json.loads(compactlab("audit", "--json", tmp_path).out)["spent"]
+    spent = told(tmp_path)["spent"]
     assert {each["day"]: each["calls"] for each in spent["by_day"]} == {
         "2026-03-01": 1,
         "2026-03-02": 1,
@@ -250,7 +243,7 @@ def test_a_call_counts_once_in_its_original_and_on_its_day(compactlab, tmp_path)
         "z-parent": 1,
     }
     assert spent["inherited_calls"] == 0
-    alone = json.loads(compactlab("audit", "--json", fork).out)["spent"]
+    alone = told(fork)["spent"]
     assert {each["day"]: each["calls"] for each in alone["by_day"]} == {
         "undated": 1,
         "2026-03-02": 1,
@@ -303,25 +296,18 @@ def test_a_page_is_written_beside_the_table(compactlab, tmp_path, logs):
     assert "Why did these sessions cost this much?" in file.read_text("utf-8")
 
 
-@pytest.mark.parametrize("option", ["--html", "--churn-out"])
-def test_what_cannot_be_written_is_said_before_the_work(compactlab, tmp_path, logs, option):
-    done = compactlab("audit", logs, option, tmp_path / "gone" / "file")
-    assert (done.code, done.out) == (2, "")
-    assert "there is no such folder" in done.err
-
-
 def test_what_a_log_names_has_no_power_over_the_terminal(compactlab, tmp_path, logs):
     file = claude_code(tmp_path / "bad.jsonl", model="\x1b[31mred")
     assert "\x1b" not in compactlab("audit", logs, file).said
     assert "\x1b" not in compactlab("audit", file).said
 
 
-def test_every_key_of_the_json_is_told(compactlab, root, logs):
-    told = set(re.findall(r"`(\w+)`", (root / "docs" / "audit.md").read_text("utf-8")))
+def test_every_key_of_the_json_is_told(told, compactlab, root, logs):
+    audit = set(re.findall(r"`(\w+)`", (root / "docs" / "audit.md").read_text("utf-8")))
     for more in ((), ("--sums",)):
-        assert keys(json.loads(compactlab("audit", "--json", *more, logs).out)) <= told
+        assert keys(told(*more, logs)) <= audit
     figures = json.loads(compactlab("inspect", "--json", logs).out)
-    assert keys([each["spent"] for each in figures]) <= told
+    assert keys([each["spent"] for each in figures]) <= audit
 
 
 def keys(value: object, skip: bool = False) -> set[str]:
@@ -401,24 +387,17 @@ def test_without_a_path_and_without_any_folder_it_says_where_it_looked(
         assert "CODEX_HOME" in done.err
 
 
-def test_a_client_picks_no_path(compactlab, logs):
-    done = compactlab("audit", logs, "--client", "pi")
-    assert (done.code, done.out) == (2, "")
-    assert "not both" in done.err
-
-
-def test_since_a_day_only_calls_of_that_day_on_are_counted(compactlab, tmp_path):
+def test_since_a_day_only_calls_of_that_day_on_are_counted(told, compactlab, tmp_path):
     calls = [(0, 0, 40_000, True), (90_000, 0, 41_000, True), (90_030, 41_000, 500, False)]
     file = claude_code(tmp_path / "long.jsonl", calls)
     (whole, later) = (
-        json.loads(compactlab("audit", "--json", file, *more).out)["sessions"][0]["calls"]
-        for more in ((), ("--since", "2026-03-02"))
+        told(file, *more)["sessions"][0]["calls"] for more in ((), ("--since", "2026-03-02"))
     )
     assert len(whole) == 3
     assert later == whole[1:]  # and what came before is still known: the cache had expired
-    told = json.loads(compactlab("audit", "--json", file, "--since", "2026-03-02").out)
-    assert told["sessions"][0]["calls_counted_elsewhere"] == 0  # too old is no copy
-    assert told["spent"]["calls"] == 2
+    audit = told(file, "--since", "2026-03-02")
+    assert audit["sessions"][0]["calls_counted_elsewhere"] == 0  # too old is no copy
+    assert audit["spent"]["calls"] == 2
     none = compactlab("audit", file, "--since", "2026-03-03")
     assert (none.code, none.out) == (2, "")
     assert "from before the day that was named" in none.err
@@ -432,8 +411,8 @@ def placed(file: Path, folder: str, **more: object) -> Path:
     return written(file, records)
 
 
-def test_sums_are_those_of_the_audit(compactlab, logs):
-    whole = json.loads(compactlab("audit", "--json", logs).out)["spent"]
+def test_sums_are_those_of_the_audit(told, compactlab, logs):
+    whole = told(logs)["spent"]
     done = compactlab("audit", "--sums", "--json", logs)
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out)["spent"] == whole
@@ -442,47 +421,39 @@ def test_sums_are_those_of_the_audit(compactlab, logs):
     assert "Why did tokens miss" not in out
 
 
-def test_sums_explain_nothing(compactlab, logs, tmp_path):
-    for option in ("--html", "--churn-out"):
-        done = compactlab("audit", "--sums", logs, option, tmp_path / "file")
-        assert done.code == 2
-        assert "--sums explains nothing" in done.err
-        assert not (tmp_path / "file").exists()
-
-
-def test_a_bill_is_told_by_project_and_one_can_be_picked(compactlab, tmp_path):
+def test_a_bill_is_told_by_project_and_one_can_be_picked(told, compactlab, tmp_path):
     folder = tmp_path / "logs"
     placed(claude_code(folder / "idle.jsonl"), "/home/u/work/site")
     placed(claude_code(folder / "calm.jsonl", CALM), "C:\\work\\tool")
-    projects = json.loads(compactlab("audit", "--json", folder).out)["spent"]["by_project"]
+    projects = told(folder)["spent"]["by_project"]
     assert [each["project"] for each in projects] == ["/home/u/work/site", "C:\\work\\tool"]
     for name, calls in (("site", 6), ("/home/u/work/site/", 6), ("tool", 3), ("work/tool", 3)):
-        told = json.loads(compactlab("audit", "--json", folder, "--project", name).out)
-        assert told["spent"]["calls"] == calls
-        assert told["passed_over"] == {"other_project": 1}
+        audit = told(folder, "--project", name)
+        assert audit["spent"]["calls"] == calls
+        assert audit["passed_over"] == {"other_project": 1}
     none = compactlab("audit", folder, "--project", "ool")
     assert none.code == 2
     assert "2 sessions of other projects" in none.err
 
 
-def test_sub_agents_are_counted_apart(compactlab, tmp_path):
+def test_sub_agents_are_counted_apart(told, compactlab, tmp_path):
     claude_code(tmp_path / "main.jsonl")
     more = {"isSidechain": True, "agentId": "a1"}
     placed(claude_code(tmp_path / "agent-a1.jsonl", CALM), "/work", **more)
-    agents = json.loads(compactlab("audit", "--json", tmp_path).out)["spent"]["by_agent"]
+    agents = told(tmp_path)["spent"]["by_agent"]
     assert {each["agent"]: each["calls"] for each in agents} == {"main agents": 6, "sub-agents": 3}
     assert "sub-agents" in compactlab("audit", tmp_path).out
 
 
-def test_codex_tells_who_asked_for_an_agent(compactlab, tmp_path):
+def test_codex_tells_who_asked_for_an_agent(told, tmp_path):
     file = codex(tmp_path / "rollout.jsonl")
     text = file.read_text().replace(
         '"id": "s"', '"id": "s", "cwd": "/w/x", "source": {"subagent": "review"}'
     )
     file.write_text(text)
-    told = json.loads(compactlab("audit", "--json", file).out)
-    assert told["sessions"][0]["subagent"] is True
-    assert told["sessions"][0]["project"] == "/w/x"
+    audit = told(file)
+    assert audit["sessions"][0]["subagent"] is True
+    assert audit["sessions"][0]["project"] == "/w/x"
 
 
 def test_sums_count_tokens_of_models_that_nobody_knows(compactlab, tmp_path):
@@ -511,20 +482,20 @@ def test_sums_count_each_call_once_and_from_a_day_on(compactlab, tmp_path):
 PRICED = "mistral-large-latest"  # stands in the price list; how it caches is not known
 
 
-def test_what_has_a_price_and_no_policy_is_billed_and_named(compactlab, logs, tmp_path):
+def test_what_has_a_price_and_no_policy_is_billed_and_named(told, logs, tmp_path):
     file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
-    told = json.loads(compactlab("audit", "--json", logs, file).out)
-    (name,) = told["calls_not_explained"]
+    audit = told(logs, file)
+    (name,) = audit["calls_not_explained"]
     assert "mistral" in name
-    assert told["calls_not_explained"] == {name: 3}
-    assert told["models_without_price"] == {}
-    (row,) = [each for each in told["spent"]["by_model"] if each["model"] == name]
+    assert audit["calls_not_explained"] == {name: 3}
+    assert audit["models_without_price"] == {}
+    (row,) = [each for each in audit["spent"]["by_model"] if each["model"] == name]
     assert (row["calls"], row["unpriced_calls"]) == (3, 0)
     assert row["total_usd"] > 0
-    assert told["all"]["recorded_sizes"]["calls"] == 12  # those of the other sessions
+    assert audit["all"]["recorded_sizes"]["calls"] == 12  # those of the other sessions
 
 
-def test_where_nothing_can_be_explained_an_audit_says_what_was_spent(compactlab, tmp_path):
+def test_where_nothing_can_be_explained_an_audit_says_what_was_spent(told, compactlab, tmp_path):
     file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
     done = compactlab("audit", file, "--html", tmp_path / "page.html")
     assert (done.code, done.err) == (0, f"wrote {tmp_path / 'page.html'}\n")
@@ -534,20 +505,10 @@ def test_where_nothing_can_be_explained_an_audit_says_what_was_spent(compactlab,
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "What did these sessions cost?" in page
     assert "Billed, but not explained" in page
-    told, sums = (
-        json.loads(compactlab("audit", "--json", *more, file).out) for more in ((), ("--sums",))
-    )
-    assert told["spent"] == sums["spent"]
-    assert [*told["calls_not_explained"].values()] == [3]
+    audit, sums = (told(*more, file) for more in ((), ("--sums",)))
+    assert audit["spent"] == sums["spent"]
+    assert [*audit["calls_not_explained"].values()] == [3]
     assert sums["calls_not_explained"] == {}  # nothing was to be explained
-
-
-def test_where_nothing_can_be_explained_no_churn_is_written(compactlab, tmp_path):
-    file = claude_code(tmp_path / "priced.jsonl", CALM, model=PRICED)
-    done = compactlab("audit", file, "--churn-out", tmp_path / "churn.json")
-    assert done.code == 2
-    assert "no churn was measured" in done.err
-    assert not (tmp_path / "churn.json").exists()
 
 
 # Time zones
@@ -597,15 +558,6 @@ def test_since_is_of_the_same_zone(compactlab, tmp_path):
     since = ("audit", "--sums", "--json", "--since", "2026-03-02", file)
     assert compactlab(*since).code == 2
     assert days(compactlab(*since, "--tz", "Europe/Berlin")) == {"2026-03-02": 1}
-
-
-@pytest.mark.parametrize("zone", ["Asia/Tokio", "Europe", "../../etc/passwd", "", "\x1b[31m"])
-def test_a_zone_that_is_none_is_refused(compactlab, tmp_path, zone):
-    done = compactlab("audit", "--tz", zone, claude_code(tmp_path / "idle.jsonl"))
-    assert (done.code, done.out) == (2, "")
-    assert "unknown time zone" in done.err
-    assert ("did you mean Asia/Tokyo" in done.err) == (zone == "Asia/Tokio")
-    assert "\x1b" not in done.err
 
 
 def test_where_no_zones_are_known_the_error_says_what_to_install(compactlab, tmp_path, monkeypatch):

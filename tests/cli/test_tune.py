@@ -152,6 +152,6 @@ def test_in_python_one_gets_a_frame(tuned):
     assert frame["setting"].str.contains("trigger=20000").sum() == 1
     assert frame["best"].sum() <= 1
     assert "codex, window 60,000 tokens" in found.text()
-    assert found.work.runs == 0
+    assert found.runs == 0
     with pytest.raises(UsageError, match="points at least 2"):
         package.tune(TALKS, points=1)

@@ -153,7 +153,7 @@ def test_it_is_as_agreed(compaction):
 """
 
 
-def test_a_baseline_without_a_figure_cannot_be_judged_by_it(
+def test_a_figure_that_a_baseline_lacks_cannot_be_judged_by_it(
     agent: Agent, pytester: pytest.Pytester, stored: Path
 ) -> None:
     found = api.run(pytester.path / "sessions", "keep_all", ["claude-sonnet-4-5"])

@@ -31,8 +31,8 @@ def results() -> Results:
 
 def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
     found = misses(results(), most=2)
-    assert (found.needs, found.missed, found.facts) == (8, 5, 3)
-    assert [(miss.fact, miss.message, miss.call, miss.times) for miss in found.first] == [
+    assert (found.needs, found.missed, found.count) == (8, 5, 3)
+    assert [(miss.fact, miss.message, miss.call, miss.times) for miss in found.facts] == [
         ("branch: main", "12 (m4)", 4, 3),
         ("once", "m2", 7, 1),
     ]
@@ -40,8 +40,8 @@ def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
 
 def test_of_one_type_of_fact_others_are_not_counted() -> None:
     found = misses(results(), "goal")
-    assert (found.needs, found.missed, found.facts) == (5, 2, 2)
-    assert [miss.fact for miss in found.first] == ["once", "once more"]
+    assert (found.needs, found.missed, found.count) == (5, 2, 2)
+    assert [miss.fact for miss in found.facts] == ["once", "once more"]
 
 
 def test_what_was_missed_at_the_lag_that_fell_is_told_before_what_was_missed_more() -> None:
@@ -49,7 +49,7 @@ def test_what_was_missed_at_the_lag_that_fell_is_told_before_what_was_missed_mor
     arrays = {name: np.array(values, object) for name, values in columns.items()}
     run = Run("talk", "", "keep_none()", "", 0, 0, rows={"facts": Rows(arrays, 0, 5)})
     found = misses(Results([run]), metric="recall_20k")
-    assert [miss.fact for miss in found.first] == ["once", "once more", "branch: main"]
+    assert [miss.fact for miss in found.facts] == ["once", "once more", "branch: main"]
 
 
 def test_the_command_to_look_runs_as_it_stands() -> None:

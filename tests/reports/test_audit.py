@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
 from compactlab.reports.audit.charts import largest_error, timeline
-from compactlab.reports.audit.data import worst
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, merge
-from compactlab.reports.audit.report import moment, page, report, signed
+from compactlab.reports.audit.report import moment, page, report
+from compactlab.reports.audit.tables import signed, worst
 from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, terminal

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.reports.audit.avoidable import advice, avoidable, helps, longer
+from compactlab.reports.audit.avoidable import AVOIDABLE, advice, avoidable, longer
 from compactlab.reports.audit.ledger import AuditedFile
+from compactlab.reports.render.fields import data_of
 from compactlab.sim.cache.causes import CAUSES
 from tests.recordings import CALM, IDLE, Recorded, claude_code, codex
 from tests.reports import audited
@@ -29,8 +30,8 @@ def test_the_dearest_cause_comes_first_and_sums_are_those_on_paper(tmp_path: Pat
     assert [*costs] == ["unexplained", "ttl_expired"]
     assert costs["unexplained"] == pytest.approx(42_400 * (WRITE - READ))
     assert costs["ttl_expired"] == pytest.approx(41_500 * (WRITE - READ))
-    assert "compact" in helps("ttl_expired")
-    assert helps("unexplained") == ""
+    told = {each.cause: data_of(AVOIDABLE, each)["helps"] for each in found}
+    assert ("compact" in told["ttl_expired"], told["unexplained"]) == (True, "")
 
 
 def test_where_nothing_was_lost_nothing_is_avoidable(tmp_path: Path) -> None:

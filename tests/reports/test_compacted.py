@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.compacted import Logged, compactions_of
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.audit.report import report
-from compactlab.reports.audit.rereads import Rereads
-from compactlab.reports.audit.thrash import SMALL, Thrash, compacted, thrash_of
+from compactlab.reports.audit.thrash import SMALL, THRASH, Thrash, compacted, thrash_of
 from compactlab.reports.render.document import Table
+from compactlab.reports.render.fields import data_of
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.metrics import thrash
@@ -147,7 +147,7 @@ def test_sessions_count_alike_whatever_they_compacted() -> None:
 
 def test_who_never_compacts_has_no_figures() -> None:
     found = thrash_of([Log().calls(100, 200).entry()])
-    data = found.data()
+    data = data_of(THRASH, found)
     assert (data.pop("compactions"), data.pop("sessions"), data.pop("per_100_calls")) == (0, 0, 0)
     assert data.pop("followed_by_rereads") == 0
     assert set(data.values()) == {None}

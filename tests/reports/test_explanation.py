@@ -12,7 +12,7 @@ from itertools import accumulate
 import pytest
 
 from compactlab.reports.explain import explanation as explain
-from compactlab.reports.explain.explanation import CALL, MOST, Account, RequestRow, entries_as_csv
+from compactlab.reports.explain.explanation import CALL, MOST, Account, RequestRow, requests_as_csv
 from compactlab.reports.explain.explanation import data as data_of
 from compactlab.reports.render import json as as_json
 from compactlab.reports.render import terminal
@@ -184,7 +184,7 @@ def test_the_machines_are_told_everything() -> None:
     cut = data["requests"][3]
     assert (cut["prompt"], cut["causes"]) == (4_500, {"compaction": 3_000, "append": 500})
     assert (cut["removed"], cut["break_even_calls"]) == (8_000, pytest.approx(3.0))
-    rows = list(csv.DictReader(StringIO(entries_as_csv(account(*SESSION)))))
+    rows = list(csv.DictReader(StringIO(requests_as_csv(account(*SESSION)))))
     assert [row["kind"] for row in rows] == [CALL, CALL, "summary", CALL, CALL, CALL]
     assert (rows[3]["cache_miss_compaction"], rows[3]["cache_miss_append"]) == ("3000", "500")
     assert rows[1]["cache_miss_compaction"] == ""
@@ -192,7 +192,7 @@ def test_the_machines_are_told_everything() -> None:
 
 def test_the_machines_are_told_of_one_call() -> None:
     assert len(json.loads(account_as_json(account(*SESSION), 3))["requests"]) == 2
-    assert len(entries_as_csv(account(*SESSION), 3).splitlines()) == 3
+    assert len(requests_as_csv(account(*SESSION), 3).splitlines()) == 3
 
 
 def test_what_never_pays_is_null_for_machines() -> None:

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from compactlab.reports.audit.avoidable import read_again
-from compactlab.reports.audit.compacted import compactions_of
-from compactlab.reports.audit.rereads import WITHIN, Rereads
+from compactlab.reports.audit.compactions import WITHIN, Rereads, compactions_of
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim

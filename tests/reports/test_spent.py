@@ -18,16 +18,16 @@ from compactlab.reports.bill.spent import (
     Session,
     Spending,
     Spent,
-    data_of,
     day_of,
     each_once,
     session_of,
     spent,
 )
-from compactlab.reports.bill.sums import Sums, page, sums
+from compactlab.reports.bill.sums import SPENT, Sums, page, spending_data, sums
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, terminal
 from compactlab.reports.render.document import with_names
+from compactlab.reports.render.fields import data_of
 from compactlab.sim.core.conversation import Conversation, PassedOver, SideRequest
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from tests.recordings import CALM, IDLE, START, claude_code
@@ -87,7 +87,7 @@ def added(parts: Iterable[Spent]) -> Any:
 
 def figures(each: Spent) -> list[float]:
     """All figures of a sum but what is passed over, which no request has."""
-    data = data_of(each)
+    data = data_of(SPENT, each)
     left_out = ("at_least", "tokens_passed_over")
     return [float(value or 0) for name, value in data.items() if name not in left_out]
 
@@ -184,7 +184,7 @@ def test_a_day_is_that_of_its_zone() -> None:
     assert [*ahead.by_day()] == ["2026-03-02"]
     assert (found.zone_name, Spending(found.sessions, None).zone_name) == ("UTC", "local")
     assert "day (UTC+14:00)" in terminal.write(sums(Sums(ahead, {}, ())))
-    assert ahead.data()["time_zone"] == "UTC+14:00"
+    assert spending_data(ahead)["time_zone"] == "UTC+14:00"
 
 
 def test_a_call_without_a_time_stands_under_no_day(tmp_path: Path) -> None:

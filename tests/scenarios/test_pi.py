@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from compactlab.reports.audit.compacted import compactions_of
+from compactlab.reports.audit.compactions import compactions_of
 from compactlab.reports.explain.anatomy import anatomy
 from compactlab.scenarios.readers import native
 from compactlab.scenarios.readers import transcript as transcripts

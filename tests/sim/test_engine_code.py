@@ -108,8 +108,8 @@ def numbered(text: str) -> str:
         ("sim/cache/anthropic.py", redocumented),
         ("sim/metrics/recency.py", redocumented),
         ("sim/models/models.toml", commented),
-        ("reports/audit/inquest.py", commented),
-        ("reports/audit/inquest.py", numbered),
+        ("reports/audit/diagnosis.py", commented),
+        ("reports/audit/diagnosis.py", numbered),
         ("testing/contract.py", numbered),
         ("sim/experiment/results.py", extended),
         ("sim/experiment/store.py", extended),
@@ -180,7 +180,7 @@ def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_p
         change(name, commented)
         change(name, redocumented)
     for name in (
-        "reports/audit/inquest.py",
+        "reports/audit/diagnosis.py",
         "reports/charts/setbacks.py",
         "scenarios/readers/pi.py",
     ):

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.churning import Session
-from compactlab.reports.audit.compacted import Logged, compactions_of
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of
+from compactlab.reports.audit.diagnosis import by_pattern, diagnose
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import by_pattern, inquest
-from compactlab.reports.audit.rereads import Rereads
 from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
@@ -69,7 +68,7 @@ class Audited:
 
 def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
     """Compare the model with one recording; None if nothing of it can be forecast."""
-    findings = list(inquest(forecasts(conversation, find)))
+    findings = list(diagnose(forecasts(conversation, find)))
     if not findings:
         return None
     sums = tally(conversation.id, conversation.format, findings)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import fsum
 
 from compactlab.reports.audit.causes import Share, by_cause, charged, priced, shares
+from compactlab.reports.audit.compactions import WITHIN, Rereads
 from compactlab.reports.audit.ledger import AuditedFile
-from compactlab.reports.audit.rereads import WITHIN, Rereads
-from compactlab.reports.render.text import counted, dollars, show
+from compactlab.reports.render.fields import Field
+from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.cache.anthropic import LIFETIMES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
@@ -30,9 +31,18 @@ _HELPS = {
 }
 
 
-def helps(cause: str) -> str:
-    """What a user can do against a cause; "" if nothing."""
-    return _HELPS.get(cause, "")
+AVOIDABLE = (
+    Field("cause", write=str, words=True),
+    Field("calls", label="rebuilds"),
+    Field("cost_usd", "avoidable_cost", "avoidable, $", "USD"),
+    Field(
+        "helps",
+        lambda share: _HELPS.get(share.cause, ""),
+        "what helps",
+        write=lambda helps: helps or NONE,
+        words=True,
+    ),
+)
 
 
 def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:
@@ -43,18 +53,10 @@ def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:
 
 @dataclass(frozen=True)
 class Longer:
-    """What entries of an hour would have cost and saved, where entries of five minutes were asked.
+    """What entries of an hour would have cost and saved, where five minutes were asked."""
 
-    Parameters
-    ----------
-    cost
-        Dollars that the same writes cost more.
-    saved
-        Dollars of rebuilds after gaps of up to an hour, above reading.
-    """
-
-    cost: float
-    saved: float
+    cost: float  # dollars that the same writes cost more
+    saved: float  # dollars of rebuilds after gaps of up to an hour, above reading
 
 
 def longer(entries: Iterable[AuditedFile]) -> Longer | None:

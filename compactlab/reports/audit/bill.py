@@ -26,28 +26,14 @@ _LOW, _HIGH = 0.05, 0.95
 
 @dataclass(frozen=True)
 class BillForecast:
-    """Dollars of a session's input.
+    """Dollars of a session's input."""
 
-    Parameters
-    ----------
-    recorded
-        By the usage in the log.
-    rules
-        By the rules alone.
-    expected
-        By the rules and, on the average, by chance.
-    low, high
-        Interval of 90 % for what is recorded.
-    tokens
-        Cache-miss tokens to be expected.
-    """
-
-    recorded: float
-    rules: float
-    expected: float
-    low: float
+    recorded: float  # by the usage in the log
+    rules: float  # by the rules alone
+    expected: float  # by the rules and, on the average, by chance
+    low: float  # where 90 % of what is recorded lies
     high: float
-    tokens: float
+    tokens: float  # cache-miss tokens to be expected
 
     @property
     def held(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from compactlab.reports.audit.inquest import Charge, Finding
+from compactlab.reports.audit.diagnosis import Charge, Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.bill.caveats import not_understood, of_models, skipped
 from compactlab.reports.charts.palette import PATTERNS, cause_colours

@@ -14,7 +14,7 @@ from statistics import pstdev
 
 import msgspec
 
-from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.diagnosis import Finding
 from compactlab.reports.audit.tally import input_costs
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage

@@ -12,8 +12,8 @@ from typing import Any
 from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
 from compactlab.reports.audit.bill import BillForecast, forecast_bill
 from compactlab.reports.audit.churning import churn_of, losses_of
-from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.rereads import Rereads
+from compactlab.reports.audit.compactions import Rereads
+from compactlab.reports.audit.diagnosis import Finding
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
 from compactlab.reports.bill.spent import Spending
 from compactlab.reports.bill.sums import Sums
@@ -58,27 +58,14 @@ class AuditedFile:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was audited.
+    """All that was audited."""
 
-    Parameters
-    ----------
-    entries
-        The sessions of which something could be explained.
-    spending
-        What was spent in all sessions that were read.
-    passed_over
-        What was left out, how many of it, by a key of REASONS.
-    failures
-        What could not be read, in words.
-    not_understood
-        What of the files was not understood, by kind.
-    """
-
-    entries: tuple[AuditedFile, ...]
-    spending: Spending
+    entries: tuple[AuditedFile, ...]  # the sessions of which something could be explained
+    spending: Spending  # what was spent in all sessions that were read
+    # What was left out, how many of it, by a key of REASONS.
     passed_over: dict[str, int] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
-    not_understood: tuple[PassedOver, ...] = ()
+    failures: tuple[str, ...] = ()  # what could not be read, in words
+    not_understood: tuple[PassedOver, ...] = ()  # what of the files was not understood, by kind
 
     @classmethod
     def of(cls, entries: Sequence[AuditedFile], spending: Spending, **more: Any) -> Ledger:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
-from math import fsum
 
-from compactlab.reports.audit.avoidable import advice, avoidable, helps, read_again
-from compactlab.reports.audit.bill import BillForecast
-from compactlab.reports.audit.causes import (
-    GROUNDS,
-    READ,
-    Share,
-    headline,
-    look,
-    read_cost,
-    remarks,
-    shares,
-)
-from compactlab.reports.audit.data import Miss, data, worst
-from compactlab.reports.audit.inquest import agreed, agreement
-from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
-from compactlab.reports.audit.tally import Pair, Tally
+from compactlab.reports.audit.avoidable import AVOIDABLE, advice, avoidable, read_again
+from compactlab.reports.audit.causes import headline, remarks
+from compactlab.reports.audit.data import data
+from compactlab.reports.audit.diagnosis import agreed, agreement
+from compactlab.reports.audit.ledger import Ledger, client_name
+from compactlab.reports.audit.tables import Miss, causes, predicted, worst
 from compactlab.reports.audit.thrash import compacted
 from compactlab.reports.bill.sums import DAYS, PROJECTS, bill_of
 from compactlab.reports.render.document import (
@@ -32,24 +20,21 @@ from compactlab.reports.render.document import (
     Document,
     Heading,
     Items,
-    Key,
     Sentence,
     Sentences,
     Table,
-    TableRow,
     name,
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, counted, dollars, shorten, show
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.reports.render.fields import table_of
+from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.replay.client import Rate
 
 # The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
 _OF_PAGE = 100
 _DAYS = 14  # that a page shows
-_NAME = 32
 
 _MEANING = (
     "Cost is the cost of the input. Missed tokens were not read from the cache: they were written "
@@ -80,7 +65,7 @@ def report(ledger: Ledger, most: int) -> Document:
         *_headline(ledger),
         *bill_of(ledger.spending, DAYS, PROJECTS),
         Heading("Why did tokens miss the cache?", level=2),
-        _causes(ledger.entries),
+        causes(ledger.entries),
         sentences([*_evidence(ledger)]),
         sentences([_WHY_MEANING], "quiet"),
         *_avoidable(ledger),
@@ -133,134 +118,15 @@ def _scope(ledger: Ledger) -> str:
     return "; ".join(parts)
 
 
-# What would have been predicted: a row a session, a client, and all.
-
-
-@dataclass(frozen=True)
-class _TallyRow:
-    """A session, or several together."""
-
-    label: str
-    recorded: Tally
-    bill: BillForecast | None = None
-    total: bool = False
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """A column: its cells, when it goes where there is no room, and its group."""
-
-    title: str
-    cell: Callable[[_TallyRow], str]
-    rank: int = 0
-    group: str = ""
-
-
-def signed(error: float | None) -> str:
-    """By what share a figure is off, with its sign.
-
-    Examples
-    --------
-    >>> signed(-0.1234), signed(0.0), signed(2.5)
-    ('-12.3%', '0.0%', '+250%')
-    """
-    if error is None:
-        return NONE
-    if abs(error) >= 1:
-        return f"{100 * error:+,.0f}%"
-    text = f"{100 * error:+.1f}%"
-    return text[1:] if text[1:] == "0.0%" else text
-
-
-def _pair(
-    title: str, pick: Callable[[_TallyRow], Pair | None], write: Callable[[float], str], rank: int
-) -> tuple[_Measure, ...]:
-    def of(part: Callable[[Pair], str]) -> Callable[[_TallyRow], str]:
-        return lambda line: part(pair) if (pair := pick(line)) is not None else NONE
-
-    return (
-        _Measure("expected", of(lambda pair: write(pair.expected)), rank + 1, title),
-        _Measure("recorded", of(lambda pair: write(pair.recorded)), rank, title),
-        _Measure("error", of(lambda pair: signed(pair.error)), rank, title),
-    )
-
-
-def _chance(bill: BillForecast | None) -> str:
-    """A bill with the losses that others of the client had, and where 90 % of such bills are."""
-    if bill is None:
-        return NONE
-    return f"{dollars(bill.expected)} ({dollars(bill.low)} to {dollars(bill.high)})"
-
-
-def _tokens(value: float) -> str:
-    return show(value, "tokens")
-
-
-def _of_rebuilds(name: str) -> Callable[[_TallyRow], str]:
-    return lambda line: f"{getattr(line.recorded.rebuilds, name):,}"
-
-
-_SIZES = (
-    _Measure("calls", lambda line: f"{line.recorded.calls:,}"),
-    *_pair("read", lambda line: line.recorded.read, _tokens, 5),
-    *_pair("missed", lambda line: line.recorded.written, _tokens, 3),
-    *_pair("cost, $", lambda line: line.recorded.cost, dollars, 0),
-    _Measure("with chance", lambda line: _chance(line.bill), 4, "cost, $"),
-    _Measure("exact", lambda line: show(line.recorded.exact, "share"), 7, "calls"),
-    _Measure("within 5%", lambda line: show(line.recorded.near, "share"), 2, "calls"),
-)
-
-_REBUILDS = (
-    _Measure("recorded", _of_rebuilds("recorded"), group="rebuilds"),
-    _Measure("in log", _of_rebuilds("follow"), group="rebuilds"),
-    _Measure("predicted", _of_rebuilds("found"), group="rebuilds"),
-    _Measure("false alarms", _of_rebuilds("invented"), group="rebuilds"),
-)
-
-
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
-    shown = [
-        _TallyRow(entry.name, entry.audited.recorded, ledger.bill(entry))
-        for entry in ledger.by_cost[:most]
-    ]
-    # Of a long table, what it comes to stands first.
-    lines = [*_totals(ledger), *shown] if whole else [*shown, *_totals(ledger)]
-    for measures in (_SIZES, _REBUILDS):
-        heads = [Column(each.title, rank=each.rank, group=each.group) for each in measures]
-        cells = [
-            TableRow(
-                (
-                    name(line.label if whole else shorten(line.label, _NAME)),
-                    *(each.cell(line) for each in measures),
-                ),
-                "strong" if line.total else "",
-            )
-            for line in lines
-        ]
-        yield Table((Column("session", words=True), *heads), tuple(cells))
-    more = len(ledger.entries) - len(shown)
+    yield from predicted(ledger, most, whole=whole)
+    more = len(ledger.entries) - most
     left = (
         f"These are the {most} most expensive sessions; --json has {counted(more, 'session')} more."
-        if more
+        if more > 0
         else ""
     )
     yield Sentences(sentences([left]).lines + sentences(_MEANING, "quiet").lines)
-
-
-def _totals(ledger: Ledger) -> list[_TallyRow]:
-    """Each client, and all sessions where there are several clients."""
-    several = len(ledger.clients) > 1
-    lines = [
-        _total(client_name(client), ledger.of_client(client))
-        for client in ledger.clients
-        if len(ledger.of_client(client)) > 1 or several
-    ]
-    return lines + ([_total("all", ledger.entries)] if several else [])
-
-
-def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
-    recorded = merge(title, [entry.audited.recorded for entry in entries])
-    return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, total=True)
 
 
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
@@ -295,41 +161,14 @@ def moment(time: float) -> str:
         return "undated"
 
 
-# Why it happened: a row a cause and what it stands on.
-
-_CAUSES = (
-    Column("cause", words=True),
-    Column("tokens"),
-    Column("of missed", rank=3),
-    Column("cost, $"),
-    Column("of input", rank=1),
-    Column("avoidable,\n$", rank=2),
-    Column("evidence", words=True),
-)
-
-
-def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
-    """The causes of some sessions, most tokens first, and what was read where that is asked for."""
-    totals = shares(entries)
-    cache_misses = sum(share.tokens for share in totals)
-    whole = read_cost(entries) + fsum(share.dollars or 0.0 for share in totals)
-    lines = [_cause(share, cache_misses, whole) for share in totals]
-    return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
-
-
 def _avoidable(ledger: Ledger) -> Iterator[Block]:
     """What could be avoided, the dearest first, and what helps."""
     found, again = avoidable(ledger.entries), [*read_again(ledger.rereads)]
     if not found and not again:
         return
     yield Heading("What could be avoided?", level=2)
-    columns = (Column("cause", words=True), Column("rebuilds"), Column("avoidable, $"))
-    cells = [
-        (each.cause, f"{each.calls:,}", show(each.avoidable_cost, "USD"), helps(each.cause) or NONE)
-        for each in found
-    ]
-    if cells:
-        yield Table((*columns, Column("what helps", words=True)), rows(cells))
+    if found:
+        yield table_of(AVOIDABLE, found)
     yield sentences([*advice(ledger.entries), *again])
 
 
@@ -349,54 +188,36 @@ def _evidence(ledger: Ledger) -> Iterator[str]:
         )
 
 
-def _cause(share: Share, cache_misses: int, whole: float) -> TableRow:
-    cells = (
-        share.cause,
-        show(share.tokens, "tokens"),
-        show(share.tokens / cache_misses, "share") if cache_misses else NONE,
-        show(share.dollars, "USD"),
-        show(share.dollars / whole, "share") if share.dollars is not None and whole else NONE,
-        show(share.avoidable_cost, "USD"),
-        GROUNDS[share.ground],
-    )
-    return TableRow(cells, key=Key(*look(share.cause), CAUSES.get(share.cause, "")))
-
-
-def _reading(entries: Sequence[AuditedFile]) -> TableRow:
-    read = show(sum(entry.audited.recorded.read.recorded for entry in entries), "tokens")
-    priced = any(entry.audited.recorded.cost is not None for entry in entries)
-    cost = show(read_cost(entries), "USD") if priced else ""
-    return TableRow((READ, read, "", cost, "", "", ""), key=Key(look(READ)[0]))
-
-
 def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
     """The table of causes over all, and of each client where there are several."""
     several = len(ledger.clients) > 1
     if several:
         yield Heading("All sessions")
-    yield _causes(ledger.entries, read=True)
+    yield causes(ledger.entries, read=True)
     for client in ledger.clients if several else ():
         yield Heading(name(client_name(client)))
-        yield _causes(ledger.of_client(client), read=True)
+        yield causes(ledger.of_client(client), read=True)
+
+
+_CHURN = (
+    Column("client", words=True),
+    Column("at", words=True),
+    Column("calls"),
+    Column("all lost", rank=2),
+    Column("messages lost", rank=1),
+    Column("share lost"),
+    Column("95% interval"),
+)
 
 
 def _churn(ledger: Ledger) -> Iterator[Block]:
     yield Heading("Churn: how often does a client change its prompt unasked?", level=2)
-    columns = (
-        Column("client", words=True),
-        Column("at", words=True),
-        Column("calls"),
-        Column("all lost", rank=2),
-        Column("messages lost", rank=1),
-        Column("share lost"),
-        Column("95% interval"),
-    )
     lines = [
         (name(client_name(client)), at, *_lost(rate))
         for client, churn in ledger.churns.items()
         for at, rate in (("first call of a turn", churn.turn), ("other calls", churn.call))
     ]
-    yield Table(columns, rows(lines))
+    yield Table(_CHURN, rows(lines))
     yield sentences([_CHURN_MEANING], "quiet")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.audit.diagnosis import Finding
 from compactlab.reports.audit.forecast import Forecast
-from compactlab.reports.audit.inquest import Finding
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of

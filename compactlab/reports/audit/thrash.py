@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compactlab.reports.audit.churning import wilson
+from compactlab.reports.audit.compactions import WITHIN
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name
-from compactlab.reports.audit.rereads import WITHIN
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -19,10 +19,11 @@ from compactlab.reports.render.document import (
     name,
     sentences,
 )
-from compactlab.reports.render.text import NONE, plain, show
+from compactlab.reports.render.fields import Field, cells_of, heads_of, hidden
+from compactlab.reports.render.text import NONE, show
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit.compacted import Logged
+    from compactlab.reports.audit.compactions import Logged
 
 # As for replays; the audit does without importing all metrics for it.
 SMALL = 0.10
@@ -30,18 +31,10 @@ SMALL = 0.10
 
 @dataclass(frozen=True)
 class Thrash:
-    """The compactions of some sessions.
+    """The compactions of some sessions."""
 
-    Parameters
-    ----------
-    calls
-        Calls of the sessions, those without compactions included.
-    sessions
-        The compactions of each session that has any.
-    """
-
-    calls: int
-    sessions: tuple[tuple[Logged, ...], ...]
+    calls: int  # calls of the sessions, those without compactions included
+    sessions: tuple[tuple[Logged, ...], ...]  # the compactions of each session that has any
 
     @property
     def compactions(self) -> list[Logged]:
@@ -107,23 +100,10 @@ class Thrash:
         """Seconds of each wait, ascending."""
         return sorted(each.wait for each in self.compactions if each.wait is not None)
 
-    def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
-        waits, ends = self.waits, self.interval_of_share
-        return {
-            "compactions": len(self.compactions),
-            "sessions": len(self.sessions),
-            "per_100_calls": plain(self.often),
-            "shortest_interval_calls": self.interval,
-            "gain_median": plain(self.gain),
-            "small_gains": plain(self.small),
-            "followed_by_rereads": self.followed,
-            "followed_share": plain(self.share),
-            "preceded_share": plain(self.usual),
-            "followed_interval": None if ends is None else [plain(end) for end in ends],
-            "wait_s_median": plain(_middle(waits)) if waits else None,
-            "wait_s_max": plain(waits[-1]) if waits else None,
-        }
+    @property
+    def wait(self) -> float | None:
+        """The middle one of these."""
+        return _middle(self.waits) if self.waits else None
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -146,17 +126,28 @@ def thrash_of(entries: Sequence[AuditedFile]) -> Thrash:
     )
 
 
-_COLUMNS = (
-    Column("client", words=True),
-    Column("compactions"),
-    Column("per 100 calls"),
-    Column("shortest\ninterval, calls", rank=3),
-    Column("gain, median", rank=2),
-    Column("gain\nunder 10%", rank=4),
-    Column("followed by\nre-reads"),
-    Column("95% interval", rank=1),
-    Column("preceded\nby them", rank=5),
-    Column("wait, s", rank=1),
+def _seconds(wait: float | None) -> str:
+    return NONE if wait is None else f"{wait:,.0f}"
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return NONE if ends is None else " to ".join(show(end, "share") for end in ends)
+
+
+# Of a client, or of all: ``docs/audit.md`` says what the keys mean.
+THRASH = (
+    Field("compactions", lambda thrash: len(thrash.compactions)),
+    *hidden(sessions=lambda thrash: len(thrash.sessions)),
+    Field("per_100_calls", "often", "per 100 calls", "ratio"),
+    Field("shortest_interval_calls", "interval", "shortest\ninterval, calls", rank=3),
+    Field("gain_median", "gain", "gain, median", "share", rank=2),
+    Field("small_gains", "small", "gain\nunder 10%", "share", rank=4),
+    *hidden(followed_by_rereads="followed"),
+    Field("followed_share", "share", "followed by\nre-reads", "share"),
+    Field("followed_interval", "interval_of_share", "95% interval", write=_interval, rank=1),
+    Field("preceded_share", "usual", "preceded\nby them", "share", rank=5),
+    Field("wait_s_median", "wait", "wait, s", write=_seconds, rank=1),
+    *hidden(wait_s_max=lambda thrash: max(thrash.waits, default=None)),
 )
 _MEANING = (
     "Gain: by what share the context became smaller. Followed by re-reads: a file was read within "
@@ -173,24 +164,10 @@ def compacted(ledger: Ledger) -> Iterator[Block]:
     found = [(client, each) for client, each in found if each.sessions]
     if not found:
         return
-    lines = [TableRow((name(client), *_cells(each))) for client, each in found]
+    lines = [TableRow((name(client), *cells_of(THRASH, each))) for client, each in found]
     if len(found) > 1:
-        lines.append(TableRow((name("all"), *_cells(thrash_of(ledger.entries))), "strong"))
+        cells = cells_of(THRASH, thrash_of(ledger.entries))
+        lines.append(TableRow((name("all"), *cells), "strong"))
     yield Heading("Compaction after compaction?", level=2)
-    yield Table(_COLUMNS, tuple(lines))
+    yield Table((Column("client", words=True), *heads_of(THRASH)), tuple(lines))
     yield sentences([_MEANING], "quiet")
-
-
-def _cells(each: Thrash) -> tuple[str, ...]:
-    waits, ends = each.waits, each.interval_of_share
-    return (
-        f"{len(each.compactions):,}",
-        NONE if each.often is None else f"{each.often:.2f}",
-        NONE if each.interval is None else f"{each.interval:,}",
-        show(each.gain, "share"),
-        show(each.small, "share"),
-        show(each.share, "share"),
-        NONE if ends is None else " to ".join(show(end, "share") for end in ends),
-        show(each.usual, "share"),
-        f"{_middle(waits):,.0f}" if waits else NONE,
-    )

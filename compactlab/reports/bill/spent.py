@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from compactlab.reports.render.text import plain
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
@@ -37,26 +36,14 @@ class Billed(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """The requests of one session, and what is known of where they were made.
+    """The requests of one session, and what is known of where they were made."""
 
-    Parameters
-    ----------
-    name, file
-        Its id, and the file that it was read from.
-    project, subagent
-        The folder that the agent worked in; whether another agent gave it its task.
-    calls
-        Its requests.
-    missing
-        Tokens that the log counts in records that were not understood.
-    """
-
-    name: str
-    file: str
-    project: str
-    subagent: bool
+    name: str  # its id
+    file: str  # that it was read from
+    project: str  # the folder that the agent worked in
+    subagent: bool  # whether another agent gave it its task
     calls: Sequence[Billed]
-    missing: int = 0
+    missing: int = 0  # tokens that the log counts in records that were not understood
 
 
 def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Session:
@@ -91,39 +78,20 @@ def each_once(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True)
 class Spent:
-    """What some requests came to.
-
-    Parameters
-    ----------
-    calls
-        How many they were.
-    usage
-        Their tokens by billing class.
-    bill
-        Dollars by class, of the calls whose prices are known; None if that is none of them.
-    unpriced
-        Calls whose prices are not known.
-    searches, searched
-        Web searches, and their dollars.
-    estimated, estimated_output
-        Tokens of output that are counted by the answers' texts, and their dollars.
-    inherited, inherited_total
-        Calls that a fork repeats from its parent and that stand in no other file; their dollars.
-    missing
-        Tokens of records that were not understood.
-    """
+    """What some requests came to."""
 
     calls: int
     usage: Usage
+    # Dollars by class, of the calls whose prices are known; None if that is none of them.
     bill: Bill | None
-    unpriced: int = 0
-    searches: int = 0
-    searched: float = 0.0
-    estimated: int = 0
-    estimated_output: float = 0.0
-    inherited: int = 0
-    inherited_total: float = 0.0
-    missing: int = 0
+    unpriced: int = 0  # calls whose prices are not known
+    searches: int = 0  # of the web
+    searched: float = 0.0  # dollars
+    estimated: int = 0  # tokens of output that are counted by the answers' texts
+    estimated_output: float = 0.0  # dollars
+    inherited: int = 0  # calls that a fork repeats from its parent, and that no other file has
+    inherited_total: float = 0.0  # dollars
+    missing: int = 0  # tokens of records that were not understood
 
     @property
     def input(self) -> float | None:
@@ -194,18 +162,10 @@ def day_of(time: float, zone: tzinfo | None = UTC) -> str:
 
 @dataclass(frozen=True)
 class Spending:
-    """What was spent in some sessions.
-
-    Parameters
-    ----------
-    sessions
-        The sessions.
-    zone
-        The time zone of days; None for that of the machine.
-    """
+    """What was spent in some sessions."""
 
     sessions: Sequence[Session]
-    zone: tzinfo | None = UTC
+    zone: tzinfo | None = UTC  # of days; None for that of the machine
 
     @property
     def whole(self) -> Spent:
@@ -262,28 +222,6 @@ class Spending:
         pairs = [(each, self._of([each])) for each in self.sessions]
         return sorted(pairs, key=lambda pair: (-(pair[1].total or 0.0), pair[0].name))
 
-    def data(self) -> dict[str, Any]:
-        """All of it for programs: ``docs/audit.md`` says what the keys mean."""
-        groups = {
-            "purpose": self.by_purpose(),
-            "day": self.by_day(),
-            "model": self.by_model(),
-            "project": self.by_project(),
-            "agent": self.by_agent(),
-        }
-        return {
-            **data_of(self.whole),
-            "time_zone": self.zone_name,
-            **{
-                f"by_{title}": [{title: name, **data_of(each)} for name, each in group.items()]
-                for title, group in groups.items()
-            },
-            "by_session": [
-                {"session": session.name, "file": session.file, **data_of(each)}
-                for session, each in self.by_session()
-            ],
-        }
-
     def _groups(self, name: Callable[[Session], str]) -> dict[str, Spent]:
         groups: dict[str, list[Session]] = {}
         for session in self.sessions:
@@ -313,28 +251,3 @@ def _by(named: Iterable[tuple[str, Billed]]) -> dict[str, Spent]:
 
 def _dearest(groups: Mapping[str, Spent]) -> dict[str, Spent]:
     return dict(sorted(groups.items(), key=lambda pair: -(pair[1].total or 0.0)))
-
-
-def data_of(each: Spent) -> dict[str, Any]:
-    """What some requests came to, for programs."""
-    usage = each.usage
-    return {
-        "calls": each.calls,
-        "uncached_tokens": usage.uncached,
-        "write_5m_tokens": usage.cache_write_5m,
-        "write_1h_tokens": usage.cache_write_1h,
-        "read_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-        "unpriced_calls": each.unpriced,
-        "input_usd": plain(each.input),
-        "output_usd": plain(each.output),
-        "searches": each.searches,
-        "searches_usd": plain(each.searched),
-        "total_usd": plain(each.total),
-        "at_least": each.at_least,
-        "tokens_passed_over": each.missing,
-        "estimated_output_tokens": each.estimated,
-        "estimated_output_usd": plain(each.estimated_output),
-        "inherited_calls": each.inherited,
-        "inherited_usd": plain(each.inherited_total),
-    }

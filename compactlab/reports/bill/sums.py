@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any
-
-import msgspec
 
 from compactlab.reports.bill.caveats import estimates, not_understood, of_models, skipped
 from compactlab.reports.bill.spent import AGENTS, UNPLACED, Session, Spending, Spent
@@ -23,6 +21,7 @@ from compactlab.reports.render.document import (
     sentences,
     with_names,
 )
+from compactlab.reports.render.fields import Field, as_data, cells_of, data_of, heads_of, hidden
 from compactlab.reports.render.text import counted, dollars, shorten, show
 from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.replay.recorded_bill import ANSWER
@@ -34,20 +33,13 @@ _NAME = 40
 
 @dataclass(frozen=True)
 class Sums:
-    """What was spent, and what could not be read; no forecasts and no causes.
+    """What was spent, and what could not be read; no forecasts and no causes."""
 
-    Parameters
-    ----------
-    spending, passed_over, failures, not_understood
-        As in a :class:`~compactlab.reports.audit.ledger.Ledger`.
-    unexplained
-        Calls that were to be explained and could not be, by model.
-    """
-
-    spending: Spending
+    spending: Spending  # as in a :class:`~compactlab.reports.audit.ledger.Ledger`
     passed_over: Mapping[str, int]
     failures: tuple[str, ...]
     not_understood: tuple[PassedOver, ...] = ()
+    # Calls that were to be explained and could not be, by model.
     unexplained: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -63,11 +55,11 @@ class Sums:
         """All of it for programs."""
         return {
             "remarks": [with_names(remark) for remark in self.remarks],
-            "spent": self.spending.data(),
+            "spent": spending_data(self.spending),
             "calls_not_explained": dict(self.unexplained),
             "models_without_price": self.spending.unpriced,
             "passed_over": dict(self.passed_over),
-            "not_understood": [msgspec.to_builtins(each) for each in self.not_understood],
+            "not_understood": as_data(self.not_understood),
             "failures": list(self.failures),
         }
 
@@ -96,16 +88,61 @@ def page(found: Sums) -> Document:
     return Document((title, failures, *sums(found).blocks))
 
 
-_SPENT = (
-    Column("calls"),
-    Column("plain", rank=4, group="tokens"),
-    Column("written", rank=3, group="tokens"),
-    Column("read", rank=2, group="tokens"),
-    Column("output", rank=1, group="tokens"),
-    Column("input, $"),
-    Column("output, $"),
-    Column("total, $"),
+def _least(part: str) -> Callable[[Spent], str]:
+    """Dollars; at least so many, where prices or tokens are not known."""
+
+    def text(each: Spent) -> str:
+        dollars = getattr(each, part)
+        more = "\N{GREATER-THAN OR EQUAL TO}" if each.at_least and dollars is not None else ""
+        return f"{more}{show(dollars, 'USD')}"
+
+    return text
+
+
+SPENT = (
+    Field("calls"),
+    Field("uncached_tokens", "usage.uncached", "plain", "tokens", rank=4, group="tokens"),
+    Field("", "usage.cache_write", "written", "tokens", rank=3, group="tokens"),
+    *hidden(write_5m_tokens="usage.cache_write_5m", write_1h_tokens="usage.cache_write_1h"),
+    Field("read_tokens", "usage.cache_read", "read", "tokens", rank=2, group="tokens"),
+    Field("output_tokens", "usage.output", "output", "tokens", rank=1, group="tokens"),
+    *hidden(unpriced_calls="unpriced"),
+    Field("input_usd", "input", "input, $", text=_least("input")),
+    Field("output_usd", "output", "output, $", text=_least("output")),
+    *hidden("searches", searches_usd="searched"),
+    Field("total_usd", "total", "total, $", text=_least("total")),
+    *hidden(
+        "at_least",
+        tokens_passed_over="missing",
+        estimated_output_tokens="estimated",
+        estimated_output_usd="estimated_output",
+        inherited_calls="inherited",
+        inherited_usd="inherited_total",
+    ),
 )
+
+
+def spending_data(spending: Spending) -> dict[str, Any]:
+    """All that was spent, for programs: ``docs/audit.md`` says what the keys mean."""
+    groups = {
+        "purpose": spending.by_purpose(),
+        "day": spending.by_day(),
+        "model": spending.by_model(),
+        "project": spending.by_project(),
+        "agent": spending.by_agent(),
+    }
+    return {
+        **data_of(SPENT, spending.whole),
+        "time_zone": spending.zone_name,
+        **{
+            f"by_{title}": [{title: name, **data_of(SPENT, each)} for name, each in group.items()]
+            for title, group in groups.items()
+        },
+        "by_session": [
+            {"session": session.name, "file": session.file, **data_of(SPENT, each)}
+            for session, each in spending.by_session()
+        ],
+    }
 
 
 def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> Iterator[Block]:
@@ -113,7 +150,7 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
     yield Heading("What was spent?", level=2)
     lines = [TableRow(_cells(model, each)) for model, each in spending.by_model().items()]
     lines.append(TableRow(_cells("all", spending.whole), "strong"))
-    yield Table((Column("model", words=True), *_SPENT), tuple(lines))
+    yield Table((Column("model", words=True), *heads_of(SPENT)), tuple(lines))
     yield sentences([*estimates(spending.whole)])
     purposes = spending.by_purpose()
     if purposes.keys() != {ANSWER}:
@@ -136,9 +173,8 @@ def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> 
 
 
 def _table(title: str, groups: list[tuple[str, Spent]]) -> Table:
-    return Table(
-        (Column(title, words=True), *_SPENT), rows(_cells(each, sum) for each, sum in groups)
-    )
+    columns = (Column(title, words=True), *heads_of(SPENT))
+    return Table(columns, rows(_cells(each, sum) for each, sum in groups))
 
 
 def _purpose(purpose: str, spent: Spent) -> str:
@@ -162,17 +198,4 @@ def _called(session: Session) -> str:
 
 
 def _cells(title: str, each: Spent) -> tuple[str, ...]:
-    usage = each.usage
-    tokens = (usage.uncached, usage.cache_write, usage.cache_read, usage.output)
-    return (
-        name(title),
-        f"{each.calls:,}",
-        *(show(part, "tokens") for part in tokens),
-        *(_least(part, each) for part in (each.input, each.output, each.total)),
-    )
-
-
-def _least(dollars: float | None, each: Spent) -> str:
-    """Dollars; at least so many, where prices or tokens are not known."""
-    more = "\N{GREATER-THAN OR EQUAL TO}" if each.at_least and dollars is not None else ""
-    return f"{more}{show(dollars, 'USD')}"
+    return name(title), *cells_of(SPENT, each)

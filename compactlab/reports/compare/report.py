@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -26,6 +25,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
+from compactlab.reports.render.fields import as_data
 from compactlab.reports.render.text import (
     NONE,
     capitalised,
@@ -233,7 +233,7 @@ def _match(match: Match) -> dict[str, Any]:
         "reference": match.reference.spec,
         "contrasts": [
             {
-                **{key: _strict(value) for key, value in asdict(contrast).items()},
+                **as_data(contrast),
                 "determined": contrast.determined,
                 "before": plain(match.reference.figures[metric]),
                 "after": plain(match.subject.figures[metric]),
@@ -241,8 +241,3 @@ def _match(match: Match) -> dict[str, Any]:
             for metric, contrast in match.contrasts.items()
         ],
     }
-
-
-def _strict(value: object) -> object:
-    """A value without what JSON does not know."""
-    return plain(value) if isinstance(value, float) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -11,7 +11,6 @@ from typing import Any
 
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.explain.compaction import in_lines, view_of
-from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Column,
     Document,
@@ -22,7 +21,16 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, counted, dollars, lag_from, plain, show
+from compactlab.reports.render.fields import (
+    Field,
+    as_data,
+    cells_of,
+    csv_of,
+    data_of,
+    heads_of,
+    hidden,
+)
+from compactlab.reports.render.text import NONE, counted, dollars, lag_from, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.compaction_diff import diff_of
@@ -123,17 +131,6 @@ def _gap(last: Step, step: Step) -> float | None:
     return step.time - last.time if last.time and step.time else None
 
 
-def entries_as_csv(account: Account, call: int | None = None) -> str:
-    """A row a request, with everything at full precision: of all calls, or of one."""
-    heads = [*_ACCOUNT_HEADS, *(f"cache_miss_{cause}" for cause in CAUSES)]
-    lines: list[Iterable[object]] = [heads]
-    for row in map(_plain, _of(account, call)):
-        misses = {f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()}
-        cells = row | misses
-        lines.append([cells.get(head) for head in heads])
-    return csv.write(lines)
-
-
 def data(account: Account, call: int | None = None) -> dict[str, Any]:
     """All of an account, or of one call: what its JSON holds."""
     header = account.header
@@ -145,8 +142,8 @@ def data(account: Account, call: int | None = None) -> dict[str, Any]:
         "model": header.model,
         "window": header.window,
         "seed": header.seed,
-        "figures": {name: plain(value) for name, value in account.figures.items()},
-        "requests": [*map(_plain, _of(account, call))],
+        "figures": as_data(account.figures),
+        "requests": [data_of((*_REQUEST, Field("causes")), each) for each in _of(account, call)],
         "view": _view(account),
     }
 
@@ -166,45 +163,69 @@ def _of(account: Account, call: int | None) -> list[RequestRow]:
     return [entry for entry in account.entries if call in (None, entry.call)]
 
 
-_OF_REQUEST = ("call", "kind", "answer", "model", "time", "gap")
-_OF_USAGE = ("prompt", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "output")
-_OF_STEP = ("rewrite", "compaction", "overflow")
+def requests_as_csv(account: Account, call: int | None = None) -> str:
+    """A row a request, with everything at full precision: of all calls, or of one."""
 
+    def tokens(cause: str) -> Callable[[RequestRow], int | None]:
+        return lambda entry: entry.causes.get(cause)
 
-def _plain(entry: RequestRow) -> dict[str, Any]:
-    back = entry.payback
-    return {
-        **{name: getattr(entry, name) for name in _OF_REQUEST},
-        **{name: getattr(entry.usage, name) for name in _OF_USAGE},
-        "cost_usd": entry.cost,
-        "total_usd": entry.total,
-        "avoidable_cost_usd": entry.avoidable_cost,
-        "dead_writes": entry.dead,
-        "causes": dict(entry.causes),
-        **{name: getattr(entry, name) for name in _OF_STEP},
-        "removed": back.removed if back else None,
-        "spike_avoidable_cost_usd": back.avoidable_cost if back else None,
-        "summary_cost_usd": back.summary if back else None,
-        "saved_usd": back.saved if back else None,
-        "break_even_calls": plain(back.break_even) if back else None,
-        "calls_to_next": back.calls if back else None,
-    }
-
-
-_NOTHING = RequestRow(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
-_ACCOUNT_HEADS = [name for name in _plain(_NOTHING) if name != "causes"]
+    causes = (Field(f"cache_miss_{cause}", tokens(cause)) for cause in CAUSES)
+    return csv_of((*_REQUEST, *causes), _of(account, call))
 
 
 MOST = 60
 _LAGS = (20_000, 10_000, 40_000)  # the headline's, and those beside it
-_HEADS = ("call", "gap", "prompt", "read", "written", "uncached", "USD", "total")
-_COLUMNS = (
-    *map(Column, _HEADS),
-    Column("what the strategy did; cache misses by cause", words=True),
-)
 _OF_CAUSES = (Column("cause", words=True), Column("tokens"), Column("meaning", words=True))
 _WIDTH = 116
+
+
 _SECONDS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def _tokens(tokens: int) -> str:
+    return show(tokens, "tokens") if tokens else NONE
+
+
+def _ago(seconds: float | None) -> str:
+    if seconds is None or seconds < 0:
+        return ""
+    size, unit = next(((s, u) for s, u in _SECONDS if seconds >= s), (1, "s"))
+    return f"{seconds / size:.0f} {unit}"
+
+
+def _named(entry: RequestRow) -> str:
+    return f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
+
+
+def _remark(entry: RequestRow) -> str:
+    causes = ", ".join(f"{cause} {show(n, 'tokens')}" for cause, n in entry.causes.items())
+    return "; ".join([*_deeds(entry), *([causes] if causes else [])])
+
+
+_OF_STEP = ("rewrite", "compaction", "overflow")
+_REQUEST = (
+    Field("call", text=_named),
+    *hidden("kind", "answer", "model", "time"),
+    Field("gap", write=_ago),
+    Field("prompt", "usage.prompt", write=_tokens),
+    Field("cache_read", "usage.cache_read", "read", write=_tokens),
+    Field("", "usage.cache_write", "written", write=_tokens),
+    *hidden("cache_write_5m", "cache_write_1h", of="usage"),
+    Field("uncached", "usage.uncached", write=_tokens),
+    *hidden("output", of="usage"),
+    Field("cost_usd", "cost", "USD", "USD"),
+    Field("total_usd", "total", "total", "USD"),
+    *hidden(*_OF_STEP, avoidable_cost_usd="avoidable_cost", dead_writes="dead"),
+    *hidden(
+        removed="payback.removed",
+        spike_avoidable_cost_usd="payback.avoidable_cost",
+        summary_cost_usd="payback.summary",
+        saved_usd="payback.saved",
+        break_even_calls="payback.break_even",
+        calls_to_next="payback.calls",
+    ),
+    Field("", label="what the strategy did; cache misses by cause", text=_remark, words=True),
+)
 
 
 def explanation(account: Account, *, everything: bool = False) -> Document:
@@ -219,13 +240,13 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
     for here, group in groupby(range(len(entries)), shown.__contains__):
         numbers = list(group)
         if here or len(numbers) == 1:
-            lines += (_row(entries[number]) for number in numbers)
+            lines += (cells_of(_REQUEST, entries[number]) for number in numbers)
         else:
             lines.append(_folded([entries[number] for number in numbers]))
     causes = sentences(["cache-miss tokens by cause, side calls included:"], bullets=False)
     blocks = (
         sentences(_about(account), bullets=False),
-        Table(_COLUMNS, rows(lines)),
+        Table(heads_of(_REQUEST), rows(lines)),
         sentences(_totals(account)),
         causes,
         Table(_OF_CAUSES, rows(_causes(account))),
@@ -254,23 +275,6 @@ def _about(account: Account) -> list[str]:
     ]
 
 
-def _row(entry: RequestRow) -> Sequence[str]:
-    usage = entry.usage
-    tokens = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached)
-    what = f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
-    remark = "; ".join([*_deeds(entry), *([_why(entry)] if entry.causes else [])])
-    costs = (dollars(entry.cost), dollars(entry.total))
-    return [what, _ago(entry.gap), *map(_tokens, tokens), *costs, remark]
-
-
-def _tokens(tokens: int) -> str:
-    return show(tokens, "tokens") if tokens else NONE
-
-
-def _why(entry: RequestRow) -> str:
-    return ", ".join(f"{cause} {show(n, 'tokens')}" for cause, n in entry.causes.items())
-
-
 def _deeds(entry: RequestRow) -> Iterator[str]:
     if entry.overflow:
         yield "EXCEEDS THE CONTEXT WINDOW"
@@ -291,13 +295,6 @@ def _break_even(entry: RequestRow) -> str:
         return f"{left}, no break-even: it saves nothing"
     after = f"{back.break_even:,.1f} calls"
     return f"{left}, {'break-even after' if back.paid else 'no break-even yet: it takes'} {after}"
-
-
-def _ago(seconds: float | None) -> str:
-    if seconds is None or seconds < 0:
-        return ""
-    size, unit = next(((s, u) for s, u in _SECONDS if seconds >= s), (1, "s"))
-    return f"{seconds / size:.0f} {unit}"
 
 
 def _folded(entries: Sequence[RequestRow]) -> Sequence[str]:
@@ -384,7 +381,7 @@ def one_call(account: Account, call: int) -> Document:
 
 def _block(entry: RequestRow) -> Iterator[str]:
     usage = entry.usage
-    what = f"call {entry.call:,}" if entry.kind == CALL else name(entry.kind)
+    what = f"call {_named(entry)}" if entry.kind == CALL else _named(entry)
     answered = f", answered by {name(entry.answer)}" if entry.answer else ""
     after = f", {_ago(entry.gap)} after the previous call" if _ago(entry.gap) else ""
     yield f"{what}, {name(entry.model)}{answered}{after}"

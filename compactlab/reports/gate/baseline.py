@@ -350,26 +350,19 @@ def written(baseline: Baseline) -> str:
 
 
 def _row(baseline: Baseline, subject: Subject, record: Record, several: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "conversation": record.conversation,
-        "model": subject.model,
-        "scenario": record.scenario,
-        "seed": record.seed,
-        "strategy": subject.label,
-    }
-    if several:
-        row["summarizer"] = subject.summarizer
-    if record.failed:
-        return row | {"failed": record.failed}
-    row["figures"] = {n: _number(v) for n, v in record.figures.items() if v is not None}
-    if baseline.typed:
-        row["needs"] = {type: list(pair) for type, pair in record.needs.items()}
-    if REUSE in baseline.metrics:
-        row["prompt"] = list(record.prompt)
+    run = _Run(
+        subject.label, subject.model, record.scenario, record.conversation, record.seed,
+        subject.summarizer if several else "",
+        {name: _number(value) for name, value in record.figures.items() if value is not None},
+        dict(record.needs) if baseline.typed else {},
+        record.prompt if REUSE in baseline.metrics else (0, 0),
+        record.failed,
+    )  # fmt: skip
+    row: dict[str, Any] = msgspec.to_builtins(run)
     return row
 
 
-def _number(value: float) -> float | str:
+def _number(value: float) -> float | Infinite:
     return value if math.isfinite(value) else "inf" if value > 0 else "-inf"
 
 

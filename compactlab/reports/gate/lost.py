@@ -49,8 +49,8 @@ class Misses:
 
     needs: int  # how often calls needed a fact
     missed: int  # how often in vain
-    facts: int  # how many were missed
-    first: tuple[Miss, ...]  # some of them, the most often missed first
+    count: int  # how many facts were missed
+    facts: tuple[Miss, ...]  # some of them, the most often missed first
     explain: str = ""  # the command that shows a run of the first one, call by call
 
     def lines(self, *, several: bool) -> Iterator[str]:
@@ -59,12 +59,12 @@ class Misses:
             return
         yield (
             f"forgotten: {counted(self.missed, 'need')} of {self.needs:,}, "
-            f"of {counted(self.facts, 'fact')}{':' if self.first else ''}"
+            f"of {counted(self.count, 'fact')}{':' if self.facts else ''}"
         )
-        for miss in self.first:
+        for miss in self.facts:
             yield f"  {miss.line(several=several)}"
-        if self.facts > len(self.first):
-            yield f"  and {counted(self.facts - len(self.first), 'fact')} more"
+        if self.count > len(self.facts):
+            yield f"  and {counted(self.count - len(self.facts), 'fact')} more"
 
 
 def is_memory(metric: str) -> bool:

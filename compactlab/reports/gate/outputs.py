@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from compactlab.reports.gate.record import Subject, brief
+from compactlab.reports.gate.lost import Misses
+from compactlab.reports.gate.record import brief
 from compactlab.reports.gate.rules import ANY, Outcome, Rule, same
 from compactlab.reports.gate.verdict import Finding, Move, Span, Verdict, in_order
 from compactlab.reports.render.document import (
     Block,
     Code,
-    Column,
     Document,
     Folded,
     Heading,
     Items,
     Sentence,
-    Table,
     Tone,
     name,
-    rows,
     sentences,
+    with_names,
 )
+from compactlab.reports.render.fields import Field, data_of, hidden, table_of
 from compactlab.reports.render.text import (
     capitalised,
     clean,
@@ -43,131 +43,131 @@ _NONE = "no value"
 _DIGITS = 6
 _NAMED = 8
 
-Quote = Callable[[str], str]
+# What a gate found in words; names that come from outside are marked, as in a document.
 
 
-@dataclass(frozen=True)
-class Words:
-    """Says what a gate found."""
+def headline(verdict: Verdict) -> str:
+    """The outcome, how many rules it is of, and which metrics it says nothing of."""
+    findings = verdict.findings
+    if not findings:
+        return f"gate: {verdict.word}"
+    changed = [f.direction for f in findings if f.outcome is Outcome.CHANGED]
+    ways = [f"{changed.count(way):,} {way}" for way in ("worse", "better") if way in changed]
+    counts = [
+        f"{verdict.count(outcome):,} {word}"
+        for outcome, word in (
+            (Outcome.REGRESSED, "regressed"),
+            (Outcome.CHANGED, f"changed ({', '.join(ways)})" if ways else "changed"),
+            (Outcome.UNJUDGED, "cannot be judged"),
+            (Outcome.INCONCLUSIVE, "inconclusive"),
+        )
+        if verdict.count(outcome)
+    ]
+    checks = counted(len(findings), "check")
+    text = f"{listed(counts)} of {checks}" if counts else f"{checks} passed"
+    if verdict.obstacles and not verdict.count(Outcome.UNJUDGED):
+        text += "; not everything can be judged"
+    if verdict.valueless:
+        text += f"; no value in any run: {enumerated([*verdict.valueless], _NAMED)}"
+    if verdict.absent:
+        text += f"; not in the baseline: {enumerated([*verdict.absent], _NAMED)}"
+    return f"gate: {verdict.word}: {text}"
 
-    verdict: Verdict
-    quote: Quote = clean
 
-    @property
-    def headline(self) -> str:
-        """The outcome, how many rules it is of, and which metrics it says nothing of."""
-        findings = self.verdict.findings
-        counts = [
-            f"{self.verdict.count(outcome):,} {word}"
-            for outcome, word in (
-                (Outcome.REGRESSED, "regressed"),
-                (Outcome.CHANGED, f"changed{self._directions}"),
-                (Outcome.UNJUDGED, "cannot be judged"),
-                (Outcome.INCONCLUSIVE, "inconclusive"),
-            )
-            if self.verdict.count(outcome)
-        ]
-        of = f"of {counted(len(findings), 'check')}"
-        text = f"{listed(counts)} {of}" if counts else f"{counted(len(findings), 'check')} passed"
-        if self.verdict.obstacles and not self.verdict.count(Outcome.UNJUDGED):
-            text += "; not everything can be judged" if findings else ""
-        if self.verdict.valueless:
-            text += f"; no value in any run: {enumerated([*self.verdict.valueless], _NAMED)}"
-        if self.verdict.absent:
-            text += f"; not in the baseline: {enumerated([*self.verdict.absent], _NAMED)}"
-        return f"gate: {self.verdict.word}: {text}" if findings else f"gate: {self.verdict.word}"
+def subject_of(finding: Finding, verdict: Verdict) -> str:
+    """A strategy with its model, and with its summariser where there are several."""
+    subject = finding.subject
+    if subject is None:
+        return "nothing"
+    text = f"{_brief(subject.label)} under {_brief(subject.model)}"
+    return f"{text} with {_brief(subject.summarizer)}" if verdict.summarizers > 1 else text
 
-    @property
-    def _directions(self) -> str:
-        """How many of the changes are worse, and how many better."""
-        every = [f.direction for f in self.verdict.findings if f.outcome is Outcome.CHANGED]
-        known = [f"{every.count(way):,} {way}" for way in ("worse", "better") if way in every]
-        return f" ({', '.join(known)})" if known else ""
 
-    def subject(self, subject: Subject | None) -> str:
-        """A strategy with its model, and with its summariser where there are several."""
-        if subject is None:
-            return "nothing"
-        text = f"{self.name(subject.label)} under {self.name(subject.model)}"
-        return f"{text} with {self.name(subject.summarizer)}" if self._several else text
+def _brief(text: str) -> str:
+    """A name, not longer than helps."""
+    return name(brief(text))
 
-    @cached_property
-    def _several(self) -> bool:
-        """Whether there are several summarisers."""
-        return len({f.subject.summarizer for f in self.verdict.findings if f.subject}) > 1
 
-    def group(self, findings: Sequence[Finding]) -> str:
-        """How many findings follow from the same, and from what."""
-        first = findings[0]
-        of = f" of {self.subject(first.subject)}" if first.follows == "strategy" else ""
-        return f"{counted(len(findings), 'check')}{of}: {self.quote(first.reason)}"
+def _group(findings: Sequence[Finding], verdict: Verdict) -> str:
+    """How many findings follow from the same, and from what."""
+    first = findings[0]
+    of = f" of {subject_of(first, verdict)}" if first.follows == "strategy" else ""
+    return f"{counted(len(findings), 'check')}{of}: {name(first.reason)}"
 
-    def name(self, name: str) -> str:
-        """A name, made harmless and not longer than helps."""
-        return self.quote(brief(name))
 
-    def figures(self, finding: Finding) -> str:
-        """What was and what is; "" where there is neither."""
-        if finding.before is None and finding.after is None:
-            return ""
-        share = METRICS[finding.demand.rule.metric].unit == "share"
-        unit = "" if share else f" {METRICS[finding.demand.rule.metric].unit}"
-        was, is_ = apart(finding.before, finding.after, share=share)
-        if finding.before is None:
-            return f"{is_}{unit}"
-        if finding.after is None:
-            return f"{was}{unit} {_ARROW} {is_}"
-        if same(finding.before, finding.after):
-            return f"{is_}{unit}, as before"
-        moved = [_difference(finding.demand.rule, finding.before, finding.after), _allowed(finding)]
-        told = "; ".join(filter(None, moved))
-        return f"{was} {_ARROW} {is_}{unit}{f' ({told})' if told else ''}"
+def _causes(verdict: Verdict) -> list[str]:
+    """Why something cannot be judged."""
+    return [*map(name, verdict.obstacles), *(_group(each, verdict) for each in verdict.folded)]
 
-    def details(self, finding: Finding) -> Iterator[str]:
-        """Details of a finding, a sentence each."""
-        if finding.reason:
-            yield self.quote(finding.reason)
-        if finding.span:
-            yield from _of_span(finding.span, finding.demand.rule.metric)
-        if where := self.scenarios(finding):
-            yield where
 
-    def text(self, finding: Finding) -> str:
-        """Its figures and details in a line."""
-        return "; ".join(filter(None, [self.figures(finding), *self.details(finding)]))
+def figures_of(finding: Finding) -> str:
+    """What was and what is; "" where there is neither."""
+    if finding.before is None and finding.after is None:
+        return ""
+    share = METRICS[finding.demand.rule.metric].unit == "share"
+    unit = "" if share else f" {METRICS[finding.demand.rule.metric].unit}"
+    was, is_ = apart(finding.before, finding.after, share=share)
+    if finding.before is None:
+        return f"{is_}{unit}"
+    if finding.after is None:
+        return f"{was}{unit} {_ARROW} {is_}"
+    if same(finding.before, finding.after):
+        return f"{is_}{unit}, as before"
+    moved = [_difference(finding.demand.rule, finding.before, finding.after), _allowed(finding)]
+    told = "; ".join(filter(None, moved))
+    return f"{was} {_ARROW} {is_}{unit}{f' ({told})' if told else ''}"
 
-    def moves(self, finding: Finding) -> str:
-        """The conversations that changed most, or are worst where none has changed."""
-        if not finding.moved:
-            return ""
-        told = "; ".join(self.moved(move, finding) for move in finding.moved)
-        return f"{self.kind_of_moves(finding)}: {told}"
 
-    def kind_of_moves(self, finding: Finding) -> str:
-        """Why its conversations are named."""
-        changed = (m.before is not None and not same(m.before, m.after) for m in finding.moved)
-        return "changed most" if finding.demand.rule.relative or any(changed) else "worst"
+def details_of(finding: Finding) -> Iterator[str]:
+    """Details of a finding, a sentence each."""
+    if finding.reason:
+        yield name(finding.reason)
+    if finding.span:
+        yield from _of_span(finding.span, finding.demand.rule.metric)
+    if where := _scenarios(finding):
+        yield where
 
-    def scenarios(self, finding: Finding) -> str:
-        """Over which scenarios it was asked; "" for all."""
-        if finding.demand.scenario == ANY:
-            return ""
-        return f"over scenarios {listed([*map(self.name, finding.demand.scenario)])}"
 
-    def lost(self, finding: Finding) -> Iterator[str]:
-        """The facts that were lost with a figure, a line each, and the command that shows how."""
-        if finding.lost is not None:
-            several = len({miss.conversation for miss in finding.lost.first}) > 1
-            yield from map(self.quote, finding.lost.lines(several=several))
-            if finding.lost.explain:
-                yield self.quote(f"look: {finding.lost.explain}")
+def text_of(finding: Finding) -> str:
+    """Its figures and details in a line."""
+    return "; ".join(filter(None, [figures_of(finding), *details_of(finding)]))
 
-    def moved(self, move: Move, finding: Finding) -> str:
-        """A conversation and what became of its figure."""
+
+def moves_of(finding: Finding) -> str:
+    """The conversations that changed most, or are worst where none has changed."""
+    moves = "; ".join(moved_of(finding))
+    return f"{_kind_of_moves(finding)}: {moves}" if moves else ""
+
+
+def _kind_of_moves(finding: Finding) -> str:
+    """Why its conversations are named."""
+    changed = (m.before is not None and not same(m.before, m.after) for m in finding.moved)
+    return "changed most" if finding.demand.rule.relative or any(changed) else "worst"
+
+
+def moved_of(finding: Finding) -> Iterator[str]:
+    """Conversations and what became of their figures."""
+    for move in finding.moved:
         share = METRICS[finding.demand.rule.metric].unit == "share"
         was, is_ = apart(move.before, move.after, share=share)
         text = is_ if move.before is None or was == is_ else f"{was} {_ARROW} {is_}"
-        return f"{self.name(move.conversation)} {text}"
+        yield f"{_brief(move.conversation)} {text}"
+
+
+def _scenarios(finding: Finding) -> str:
+    """Over which scenarios it was asked; "" for all."""
+    if finding.demand.scenario == ANY:
+        return ""
+    return f"over scenarios {listed([*map(_brief, finding.demand.scenario)])}"
+
+
+def lost_of(finding: Finding) -> Iterator[str]:
+    """The facts that were lost with a figure, a line each, and the command that shows how."""
+    if finding.lost is not None:
+        several = len({miss.conversation for miss in finding.lost.facts}) > 1
+        yield from map(name, finding.lost.lines(several=several))
+        if finding.lost.explain:
+            yield name(f"look: {finding.lost.explain}")
 
 
 def _of_span(span: Span, metric: str) -> Iterator[str]:
@@ -266,24 +266,18 @@ _IN_FULL = "--markdown, --json and --junit show all"
 
 def in_short(verdict: Verdict) -> Document:
     """What a gate found, for a terminal: of what only follows from a cause, how many."""
-    words = Words(verdict, name)
     failed = verdict.shown
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
-        *(_cannot_judge(reason) for reason in map(name, verdict.obstacles)),
-        *(_cannot_judge(reason) for reason in map(words.group, verdict.folded)),
-        *(_finding(words, finding) for finding in failed[:_MOST]),
+        *((Sentence(f"CANNOT JUDGE  {cause}", "doubtful"),) for cause in _causes(verdict)),
+        *(_finding(finding, verdict) for finding in failed[:_MOST]),
         *_more(len(failed), "failed check", "more"),
-        *(_finding(words, finding) for finding in spans[:_MOST]),
+        *(_finding(finding, verdict) for finding in spans[:_MOST]),
         *_more(len(spans), "check", "more passed by interval"),
         *((Sentence(f"note: {name(remark)}", "quiet"),) for remark in verdict.remarks),
-        (Sentence(words.headline, _TONES[verdict.code]),),
+        (Sentence(headline(verdict), _TONES[verdict.code]),),
     ]
     return Document((Items(tuple(lines)),))
-
-
-def _cannot_judge(reason: str) -> tuple[Sentence]:
-    return (Sentence(f"CANNOT JUDGE  {reason}", "doubtful"),)
 
 
 def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
@@ -292,15 +286,15 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
         yield (Sentence(f"and {left.replace(' ', f' {more} ', 1)}: {_IN_FULL}", "quiet"),)
 
 
-def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
+def _finding(finding: Finding, verdict: Verdict) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     if way := _direction(finding):
         mark, tone = f"{mark} {way}", "good" if way == "better" else "bad"
-    title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
+    title = f"{mark}  {name(finding.name)}, {subject_of(finding, verdict)}"
     lines = (
-        Sentence(words.text(finding)),
-        Sentence(words.moves(finding), "quiet"),
-        *map(Sentence, words.lost(finding)),
+        Sentence(text_of(finding)),
+        Sentence(moves_of(finding), "quiet"),
+        *map(Sentence, lost_of(finding)),
     )
     return Sentence(title, tone), *(line for line in lines if line.text)
 
@@ -320,45 +314,42 @@ _SIGNS = {
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
-_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "conversations")
 
 
 def report(verdict: Verdict) -> Document:
     """What a gate found: what failed in a table, the rest folded up."""
-    words = Words(verdict, name)
-    causes = (*map(name, verdict.obstacles), *map(words.group, verdict.folded))
     blocks: list[Block] = [
-        Heading(capitalised(words.headline)),
-        sentences([*(f"cannot judge: {each}" for each in causes), *map(name, verdict.remarks)]),
+        Heading(capitalised(headline(verdict))),
+        sentences(
+            [*(f"cannot judge: {each}" for each in _causes(verdict)), *map(name, verdict.remarks)]
+        ),
     ]
+    fields = (
+        Field("", text=lambda f: f"{_SIGNS[f.outcome]} {_direction(f)}".strip(), words=True),
+        Field("", "name", "rule", words=True),
+        Field(
+            "",
+            text=lambda f: subject_of(f, verdict) if f.subject else "",
+            label="strategy",
+            words=True,
+        ),
+        Field("", text=figures_of, label=f"before {_ARROW} after", words=True),
+        Field("", text=lambda f: "; ".join(details_of(f)), label="why", words=True),
+        Field("", text=moves_of, label="conversations", words=True),
+    )
     if verdict.shown:
-        blocks.append(_table(words, verdict.shown))
-        blocks += [each for f in verdict.shown if f.lost for each in _lost(words, f)]
+        blocks.append(table_of(fields, verdict.shown))
+        blocks += [each for f in verdict.shown if f.lost for each in _lost(f, f.lost, verdict)]
     if held := [finding for finding in in_order(verdict.findings) if finding.holds]:
-        blocks.append(Folded(f"{counted(len(held), 'check')} passed", (_table(words, held),)))
+        blocks.append(Folded(f"{counted(len(held), 'check')} passed", (table_of(fields, held),)))
     return Document(tuple(blocks), data=partial(_findings, verdict))
 
 
-def _lost(words: Words, finding: Finding) -> Iterator[Block]:
-    lines = [*words.lost(replace(finding, lost=finding.lost and replace(finding.lost, explain="")))]
-    yield sentences([f"{name(finding.name)}, {words.subject(finding.subject)}:", *lines])
-    if finding.lost and finding.lost.explain:
-        yield Code((finding.lost.explain,))
-
-
-def _table(words: Words, findings: Iterable[Finding]) -> Table:
-    lines = [
-        (
-            " ".join(filter(None, [_SIGNS[finding.outcome], _direction(finding)])),
-            name(finding.name),
-            words.subject(finding.subject) if finding.subject else "",
-            words.figures(finding),
-            "; ".join(words.details(finding)),
-            words.moves(finding),
-        )
-        for finding in findings
-    ]
-    return Table(tuple(Column(head, words=True) for head in _HEADS), rows(lines))
+def _lost(finding: Finding, lost: Misses, verdict: Verdict) -> Iterator[Block]:
+    lines = lost_of(replace(finding, lost=replace(lost, explain="")))
+    yield sentences([f"{name(finding.name)}, {subject_of(finding, verdict)}:", *lines])
+    if lost.explain:
+        yield Code((lost.explain,))
 
 
 def _findings(verdict: Verdict) -> dict[str, Any]:
@@ -371,48 +362,43 @@ def _findings(verdict: Verdict) -> dict[str, Any]:
         "remarks": list(verdict.remarks),
         "not_in_baseline": list(verdict.absent),
         "without_value": list(verdict.valueless),
-        "findings": [_finding_json(finding) for finding in verdict.findings],
+        "findings": [data_of(_FINDING, finding) for finding in verdict.findings],
     }
 
 
-def _finding_json(finding: Finding) -> dict[str, Any]:
-    demand, subject, span = finding.demand, finding.subject, finding.span
-    rule = demand.rule
+def _limit(finding: Finding) -> float | str | None:
+    rule = finding.demand.rule
     limited = not rule.relative or (finding.before is not None and not rule.exact)
-    entry: dict[str, Any] = {
-        "metric": rule.metric,
-        "rule": rule.text,
-        "place": demand.place or None,
-        "type": finding.type or None,
-        "scenarios": None if demand.scenario == ANY else list(demand.scenario),
-        "strategy": subject.strategy if subject else None,
-        "label": subject.label if subject else None,
-        "model": subject.model if subject else None,
-        "summarizer": subject.summarizer if subject else None,
-        "outcome": finding.outcome.value,
-        "direction": finding.direction or None,
-        "reason": finding.reason or None,
-        "before": _number(finding.before),
-        "after": _number(finding.after),
-        "limit": _number(rule.limit(finding.before)) if limited else None,
-        "moved": [_move(move) for move in finding.moved],
-    }
-    if lost := finding.lost:
-        entry["lost"] = {
-            "needs": lost.needs,
-            "missed": lost.missed,
-            "facts": [miss._asdict() for miss in lost.first],
-            "explain": lost.explain,
-        }
-    if span:
-        entry["interval"] = {
-            "low": _number(span.low),
-            "high": _number(span.high),
-            "method": span.method or None,
-            "conversations": span.conversations,
-            "detectable": _number(span.detectable),
-        }
-    return entry
+    return _number(rule.limit(finding.before)) if limited else None
+
+
+_SPAN = hidden(
+    low=lambda span: _number(span.low),
+    high=lambda span: _number(span.high),
+    method=lambda span: span.method or None,
+    conversations="conversations",
+    detectable=lambda span: _number(span.detectable),
+)
+_FINDING = hidden(
+    metric="demand.rule.metric",
+    rule="demand.rule.text",
+    place=lambda finding: finding.demand.place or None,
+    type=lambda finding: finding.type or None,
+    scenarios=lambda finding: None if finding.demand.scenario == ANY else finding.demand.scenario,
+    strategy="subject.strategy",
+    label="subject.label",
+    model="subject.model",
+    summarizer="subject.summarizer",
+    outcome="outcome",
+    direction=lambda finding: finding.direction or None,
+    reason=lambda finding: finding.reason or None,
+    before=lambda finding: _number(finding.before),
+    after=lambda finding: _number(finding.after),
+    limit=_limit,
+    moved=lambda finding: [*map(_move, finding.moved)],
+    lost="lost",
+    interval=lambda finding: finding.span and data_of(_SPAN, finding.span),
+)
 
 
 def _move(move: Move) -> dict[str, Any]:
@@ -437,10 +423,9 @@ def junit(verdict: Verdict) -> bytes:
     What regressed or changed is a failure; what cannot be judged, or is inconclusive, is an error.
     So is each obstacle, with a case of its own.
     """
-    words = Words(verdict)
     cases = [
         *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
-        *(_case(words, finding) for finding in verdict.findings),
+        *(_case(finding, verdict) for finding in verdict.findings),
     ]
     cases = cases or [_stopped("rules", "there was nothing to judge")]
     kinds = [result.tag for case in cases for result in case]
@@ -470,21 +455,21 @@ def _stopped(title: str, reason: str) -> Element:
     return case
 
 
-def _case(words: Words, finding: Finding) -> Element:
+def _case(finding: Finding, verdict: Verdict) -> Element:
     # Of two cases of one name, whoever shows them may show one.
-    where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
-    case = _test(f"{clean(finding.name)}{where}", words.subject(finding.subject))
-    text = words.text(finding)
-    moves = "".join(f"\n  {words.moved(move, finding)}" for move in finding.moved)
-    lost = "".join(f"\n{line}" for line in words.lost(finding))
+    where = f", {_scenarios(finding)}" if _scenarios(finding) else ""
+    title, subject = f"{clean(finding.name)}{where}", subject_of(finding, verdict)
+    case = _test(with_names(title), with_names(subject))
+    text = with_names(text_of(finding))
     if finding.holds:
         SubElement(case, "system-out").text = text
         return case
     kind = "failure" if finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED) else "error"
     text = ": ".join(filter(None, [_direction(finding), text]))
     result = SubElement(case, kind, message=text, type=finding.outcome.value)
-    told = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
-    result.text = f"{told}{lost}"
+    moves = [f"  {each}" for each in moved_of(finding)]
+    head = [f"{_kind_of_moves(finding)}:"] * bool(moves)
+    result.text = with_names("\n".join([text, *head, *moves, *lost_of(finding)]))
     return case
 
 
@@ -502,21 +487,19 @@ def commands(verdict: Verdict) -> list[str]:
 
     Rules that only fail for a cause that is shown anyway are one command, with their number.
     """
-    words = Words(verdict)
-    causes = (*verdict.obstacles, *map(words.group, verdict.folded))
-    messages = [("gate: cannot judge", cause) for cause in causes]
-    messages += (_annotation(words, finding) for finding in verdict.shown)
+    messages = [("gate: cannot judge", cause) for cause in _causes(verdict)]
+    messages += (_annotation(finding, verdict) for finding in verdict.shown)
     if len(messages) > _SHOWN:
         more = counted(len(messages) - _SHOWN + 1, "check")
         messages[_SHOWN - 1 :] = [("gate", f"{more} more did not pass")]
-    return [command("error", title, message) for title, message in messages]
+    return [command("error", title, with_names(message)) for title, message in messages]
 
 
-def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
-    text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
-    lines = "\n".join(filter(None, [text, words.moves(finding), *words.lost(finding)]))
+def _annotation(finding: Finding, verdict: Verdict) -> tuple[str, str]:
+    text = "; ".join(filter(None, [subject_of(finding, verdict), text_of(finding)]))
     way = f": {_direction(finding)}" if _direction(finding) else ""
-    return f"gate: {finding.name} {finding.outcome.value}{way}", lines
+    title = f"gate: {finding.name} {finding.outcome.value}{way}"
+    return title, "\n".join(filter(None, [text, moves_of(finding), *lost_of(finding)]))
 
 
 def command(kind: str, title: str, message: str) -> str:

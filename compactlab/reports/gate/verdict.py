@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from compactlab.reports.gate.lost import Misses
@@ -135,6 +136,11 @@ class Verdict:
         known = {f.demand.rule.metric for f in self.findings if not f.valueless}
         empty = dict.fromkeys(f.demand.rule.metric for f in self.findings if f.valueless)
         return tuple(name for name in empty if name not in known)
+
+    @cached_property
+    def summarizers(self) -> int:
+        """How many summarisers there are."""
+        return len({f.subject.summarizer for f in self.findings if f.subject})
 
     def count(self, outcome: Outcome) -> int:
         """How many findings have an outcome."""

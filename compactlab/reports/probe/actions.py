@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from compactlab.reports.probe.conditions import paths, replayed
-from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
+from compactlab.reports.probe.reader import Context, PromptDraws, Reader, broke_off
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.stream import stream
@@ -55,15 +55,15 @@ def action_of(text: str) -> Action | None:
     True
     """
     decoder = json.JSONDecoder()
-    place = text.find("{")
-    while place >= 0:
+    start = text.find("{")
+    while start >= 0:
         try:
-            value, _ = decoder.raw_decode(text, place)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and isinstance(value.get("tool"), str):
             return Action(value["tool"], value.get("arguments", {}))
-        place = text.find("{", place + 1)
+        start = text.find("{", start + 1)
     return None
 
 
@@ -135,7 +135,7 @@ class Probe:
     conversation: str
     strategy: str
     call: Message
-    asked: Mapping[Given, Asked]
+    asked: Mapping[Given, PromptDraws]
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -151,21 +151,11 @@ class Probe:
 
 @dataclass(frozen=True)
 class NextAction:
-    """Calls whose action is known.
+    """Calls whose action is known."""
 
-    Parameters
-    ----------
-    reader
-        Who is asked.
-    count
-        How many calls of each conversation, at most.
-    seed
-        The root of the draws by which they are chosen.
-    """
-
-    reader: Reader
-    count: int = 20
-    seed: int = 0
+    reader: Reader  # who is asked
+    count: int = 20  # how many calls of each conversation, at most
+    seed: int = 0  # the root of the draws by which they are chosen
 
     usual: ClassVar[int] = USUAL
     judge: ClassVar[Reader | None] = None  # the log judges
@@ -189,7 +179,7 @@ class NextAction:
             for id, call in calls.items():
                 prompt = seen.prompts[id]
                 given = Context.of(prompt.system, prompt.messages)
-                asked: dict[Given, Asked] = {
+                asked: dict[Given, PromptDraws] = {
                     "full": full[id],
                     "compacted": self.reader.asked(given, task, ANSWER),
                 }
@@ -203,7 +193,7 @@ class NextAction:
         acting.sort(key=lambda m: stream(self.seed, "probe", digest, m.id).random())
         return {message.id: message for message in acting[: self.count]}
 
-    def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
+    def judgements(self, probes: Sequence[Probe]) -> list[PromptDraws]:
         """Nothing."""
         return []
 

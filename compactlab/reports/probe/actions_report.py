@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from statistics import fmean
@@ -16,13 +17,12 @@ from compactlab.reports.probe.recall_report import (
     broken_off,
     cut_short,
     ends,
-    interval,
     points,
     written,
 )
-from compactlab.reports.render import csv
-from compactlab.reports.render.document import Block, Column, Document, Table, name, rows, sentences
-from compactlab.reports.render.text import counted, plain, show
+from compactlab.reports.render.document import Block, Document, name, sentences
+from compactlab.reports.render.fields import Field, csv_of, data_of, hidden, table_of
+from compactlab.reports.render.text import counted, show
 
 # What is compared, by the name of its columns.
 _MEASURES: dict[str, Callable[[Match], bool]] = {
@@ -50,9 +50,7 @@ def report(choices: Sequence[Choice], reader: str, left_out: Sequence[str] = ())
     """
     blocks: list[Block] = [sentences(_verdict(choices, reader, left_out))]
     if choices:
-        heads = [Column(each, group=kind) for kind in _MEASURES for each in (*GIVEN, "more")]
-        columns = (Column("strategy", words=True), Column("calls"), *heads)
-        blocks.append(Table(columns, rows(map(_row, by_strategy(choices).items()))))
+        blocks.append(table_of(_STRATEGY, by_strategy(choices).items()))
         blocks.append(sentences([_MEANING], "quiet"))
     blocks.append(
         sentences(
@@ -136,69 +134,71 @@ def _verdict(choices: Sequence[Choice], reader: str, left_out: Sequence[str]) ->
         )
 
 
-def _row(group: tuple[str, Sequence[Choice]]) -> Sequence[str]:
-    strategy, choices = group
-    cells = []
-    for kind in _MEASURES:
-        cells += [written(share_of(choices, kind, given)) for given in GIVEN]
-        gap = more(choices, kind)
-        cells.append(f"{'+' if gap.value > 0 else ''}{points(gap.value)}{ends(gap)}" if gap else "")
-    return name(strategy), f"{len(choices):,}", *cells
+def _gap(gap: Share | None) -> str:
+    return f"{'+' if gap.value > 0 else ''}{points(gap.value)}{ends(gap)}" if gap else ""
+
+
+def _measured(kind: str) -> Iterator[Field]:
+    """The fields of a strategy's choices: how often they are the recorded actions."""
+
+    def shared(given: Given) -> Callable[[tuple[str, Sequence[Choice]]], Share | None]:
+        return lambda group: share_of(group[1], kind, given)
+
+    for given in GIVEN:
+        yield Field(f"{kind}_{given}", shared(given), given, write=written, group=kind)
+    yield Field(f"{kind}_more", lambda group: more(group[1], kind), "more", write=_gap, group=kind)
+
+
+_STRATEGY = (
+    Field("name", lambda group: group[0], "strategy", words=True),
+    Field("calls", lambda group: len(group[1])),
+    *(field for kind in _MEASURES for field in _measured(kind)),
+)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer to what a reader was given."""
+
+    choice: Choice
+    given: Given
+    draw: int
+    answer: str
+    match: Match
+
+
+_ANSWER = (
+    *hidden("conversation", "strategy", "call", of="choice"),
+    *hidden("given", "draw"),
+    Field("cut", lambda answer: answer.given in answer.choice.cut),
+    Field("answer"),
+    Field("action", lambda answer: action_of(answer.answer) is not None),
+    *hidden(*_MEASURES, of="match"),
+    Field("sample", lambda answer: answer.choice.samples[answer.given]),
+)
+_RECORDED = hidden("conversation", "strategy", "call", "recorded")
+
+
+def _answers(choices: Iterable[Choice]) -> Iterator[_Answer]:
+    for choice in choices:
+        for given in GIVEN:
+            pairs = zip(choice.answers[given], choice.matches(given), strict=True)
+            for draw, (text, match) in enumerate(pairs):
+                yield _Answer(choice, given, draw, text, match)
+
+
+def answers_as_csv(choices: Iterable[Choice]) -> str:
+    """Write a row for each answer."""
+    return csv_of(_ANSWER, _answers(choices))
 
 
 def _data(choices: Sequence[Choice], reader: str, left_out: Sequence[str]) -> dict[str, Any]:
     return {
         "reader": reader,
         "too_weak": weak(choices),
-        "most_frequent_tool": plain(same_tool(choices)),
+        "most_frequent_tool": same_tool(choices),
         "left_out": list(left_out),
-        "by_strategy": [
-            {
-                "name": strategy,
-                "calls": len(some),
-                **{
-                    kind: {
-                        **{given: interval(share_of(some, kind, given)) for given in GIVEN},
-                        "more": interval(more(some, kind)),
-                    }
-                    for kind in _MEASURES
-                },
-            }
-            for strategy, some in by_strategy(choices).items()
-        ],
-        "choices": [_choice(choice) for choice in choices],
+        "by_strategy": [data_of(_STRATEGY, each) for each in by_strategy(choices).items()],
+        "recorded": [data_of(_RECORDED, choice) for choice in choices],
+        "answers": [data_of(_ANSWER, each) for each in _answers(choices)],
     }
-
-
-def _choice(choice: Choice) -> dict[str, Any]:
-    return {
-        "conversation": choice.conversation,
-        "strategy": choice.strategy,
-        "call": choice.call,
-        "recorded": [{"tool": a.tool, "arguments": a.arguments} for a in choice.recorded],
-        "cut": [given for given in GIVEN if given in choice.cut],
-        "answers": {given: list(choice.answers[given]) for given in GIVEN},
-        "samples": {given: choice.samples[given] for given in GIVEN},
-    }
-
-
-_FIELDS = (
-    "conversation", "strategy", "call", "given", "draw", "cut", "answer", "action", *_MEASURES,
-    "sample",
-)  # fmt: skip
-
-
-def choices_as_csv(choices: Iterable[Choice]) -> str:
-    """Write a row for each answer."""
-    return csv.write([_FIELDS, *(row for choice in choices for row in _answers(choice))])
-
-
-def _answers(choice: Choice) -> Iterator[tuple[object, ...]]:
-    given: Given
-    for given in GIVEN:
-        cut = int(given in choice.cut)
-        pairs = zip(choice.answers[given], choice.matches(given), strict=True)
-        for draw, (text, match) in enumerate(pairs):
-            about = choice.conversation, choice.strategy, choice.call, given, draw, cut, text
-            chosen = int(action_of(text) is not None)
-            yield *about, chosen, int(match.tool), int(match.arguments), choice.samples[given]

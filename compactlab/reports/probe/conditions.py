@@ -58,8 +58,8 @@ def without(fact: Fact, parts: Iterable[Part], stating: Collection[int] = ()) ->
     wanted = [normal(value) for value in values_of(fact)]
     return [
         part
-        for place, part in enumerate(parts)
-        if place not in stating
+        for index, part in enumerate(parts)
+        if index not in stating
         # Also within a longer word: a control must not give it away.
         and not any(value in normal(part.text) for value in wanted)
         and not says(part.text, values_of(fact))
@@ -174,7 +174,7 @@ def _looked_at(
     data = RunData(trace, conversation)
     every = data.states if facts and calls else ()
     began = False
-    for place, (step, messages) in enumerate(zip(trace.steps, trace.prompts(), strict=True)):
+    for index, (step, messages) in enumerate(zip(trace.steps, trace.prompts(), strict=True)):
         began = began or step.compaction
         if step.recovery:
             continue
@@ -183,7 +183,7 @@ def _looked_at(
         if step.answer in calls:
             prompts[step.answer] = View(step.system, messages)
             if every:
-                states[step.answer] = every[place]
+                states[step.answer] = every[index]
     steps = trace.steps
     tokenizer = data.model(steps[0].model).tokenizer if steps else Tokenizer()
     return Replayed(strategy.label, frozenset(after), prompts, states, tokenizer)

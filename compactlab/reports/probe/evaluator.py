@@ -19,7 +19,7 @@ from compactlab.llm.endpoint import Reply
 from compactlab.llm.recorded import Tokens
 from compactlab.llm.request import Request
 from compactlab.privacy import Redactor
-from compactlab.reports.probe.reader import Asked, Reader
+from compactlab.reports.probe.reader import PromptDraws, Reader
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -48,7 +48,7 @@ class Probed(Protocol):
         """The strategy's label."""
 
     @property
-    def asked(self) -> Mapping[Any, Asked]:
+    def asked(self) -> Mapping[Any, PromptDraws]:
         """What a reader is asked, by condition."""
 
     @property
@@ -160,21 +160,11 @@ class _Log(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Log:
-    """What Inspect's model answered, and what its scorers made of that.
+    """What Inspect's model answered, and what its scorers made of that."""
 
-    Parameters
-    ----------
-    file
-        Where it was read.
-    model
-        The model's name there, which begins with that of its provider.
-    samples
-        By id of the sample, and by draw from 0 on.
-    """
-
-    file: str
-    model: str
-    samples: Mapping[tuple[str, int], _Evaluated]
+    file: str  # where it was read
+    model: str  # the model's name there, which begins with that of its provider
+    samples: Mapping[tuple[str, int], _Evaluated]  # by id of the sample, and by draw from 0 on
 
     @classmethod
     def read(cls, path: Path) -> Log:
@@ -205,7 +195,7 @@ class Log:
                 )
         return cls(str(path), log.eval.model, samples)
 
-    def record(self, reader: Reader, asked: Iterable[Asked]) -> None:
+    def record(self, reader: Reader, asked: Iterable[PromptDraws]) -> None:
         """Add the log's answers to the recorded ones of a reader.
 
         Raises
@@ -242,7 +232,7 @@ class Log:
         for answer in new:  # once it is certain that none contradicts
             recording.add(answer)
 
-    def _matching(self, asked: Iterable[Asked]) -> Iterator[tuple[_Evaluated, Request]]:
+    def _matching(self, asked: Iterable[PromptDraws]) -> Iterator[tuple[_Evaluated, Request]]:
         for each in asked:
             for draw, request in enumerate(each.draws):
                 sample = self.samples.get((each.sample, draw))
@@ -258,7 +248,7 @@ class Log:
             for scorer, value in self._means(asked).items()
         ]
 
-    def _means(self, asked: Asked) -> dict[str, float]:
+    def _means(self, asked: PromptDraws) -> dict[str, float]:
         """By scorer, the mean over draws."""
         values: defaultdict[str, list[float]] = defaultdict(list)
         for sample, _ in self._matching([asked]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from compactlab.reports.probe.reader import Asked, Context, Reader
+from compactlab.reports.probe.reader import Context, PromptDraws, Reader
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.quantities import Token, same, tokens
@@ -40,8 +40,8 @@ def says(text: str, values: Collection[str]) -> bool:
 def _runs(said: tuple[Token, ...], wanted: tuple[Token, ...]) -> bool:
     """Whether tokens stand in others one behind the other."""
     return any(
-        all(map(same, wanted, said[place : place + len(wanted)]))
-        for place in range(len(said) - len(wanted) + 1)
+        all(map(same, wanted, said[start : start + len(wanted)]))
+        for start in range(len(said) - len(wanted) + 1)
     )
 
 
@@ -64,7 +64,7 @@ def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
     return says(answer, values_of(fact)) and not says(answer, former)
 
 
-def judgement(judge: Reader, question: str, value: str, answer: str) -> Asked:
+def judgement(judge: Reader, question: str, value: str, answer: str) -> PromptDraws:
     """What a judge is asked about an answer."""
     task = _TASK.format_map({"question": question, "value": value, "answer": answer})
     return judge.asked(Context("", ()), task, _VERDICT)

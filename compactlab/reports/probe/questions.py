@@ -31,25 +31,12 @@ _QUESTIONS: Mapping[FactType, str] = {
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a fact, at a call that needs it.
+    """A question about a fact, at a call that needs it."""
 
-    Parameters
-    ----------
-    fact
-        The fact; its value is the answer.
-    number
-        Its number in the ledger.
-    call
-        Id of the assistant message whose call needs it.
-    lag
-        Tokens of the log since it was last stated: the lower end of its step, one of ``LAGS``.
-    text
-        The question.
-    """
-
-    fact: Fact
-    number: int
-    call: str
+    fact: Fact  # its value is the answer
+    number: int  # its number in the ledger
+    call: str  # id of the assistant message whose call needs it
+    # Tokens of the log since it was last stated: the lower end of its step, one of ``LAGS``.
     lag: int
     text: str
 

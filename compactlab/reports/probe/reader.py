@@ -53,7 +53,7 @@ def _line(part: Part) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PromptDraws:
     """A request, once for each draw, and whether it was too long for its reader."""
 
     draws: tuple[Request, ...]
@@ -67,33 +67,18 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that is asked.
+    """A model that is asked."""
 
-    Parameters
-    ----------
-    model
-        Its name, as its endpoint knows it.
-    endpoint
-        Where it is asked.
-    asker
-        Who has the recorded answers, or gets them.
-    temperature
-        How much chance there is in its answers; None for what the endpoint does by itself.
-    draws
-        How many answers it gives to each request.
-    window
-        Tokens that its context has room for; 0 for that of the model, where it is known.
-    max_tokens
-        Tokens that an answer may have; 0 for what its task usually takes. A model that thinks
-        first needs more.
-    """
-
-    model: str
-    endpoint: Endpoint
-    asker: Asker
+    model: str  # its name, as its endpoint knows it
+    endpoint: Endpoint  # where it is asked
+    asker: Asker  # who has the recorded answers, or gets them
+    # How much chance there is in its answers; None for what the endpoint does by itself.
     temperature: float | None = None
-    draws: int = 1
+    draws: int = 1  # how many answers it gives to each request
+    # Tokens that its context has room for; 0 for that of the model, where it is known.
     window: int = 0
+    # Tokens that an answer may have; 0 for what its task usually takes. A model that thinks first
+    # needs more.
     max_tokens: int = 0
 
     def check(self) -> None:
@@ -113,7 +98,7 @@ class Reader:
         """Tokens of its context; 0 where nobody knows."""
         return self.window or self._known[1]
 
-    def asked(self, context: Context, task: str, most: int) -> Asked:
+    def asked(self, context: Context, task: str, most: int) -> PromptDraws:
         """Ask for something about a context; of one that is too long, the oldest is left out.
 
         Parameters
@@ -133,7 +118,7 @@ class Reader:
         turns = turns_of([*texts, ("user", task)])
         request = Request(self.model, turns, most, system, self.temperature)
         draws = (msgspec.structs.replace(request, draw=draw) for draw in range(self.draws))
-        return Asked(tuple(draws), cut)
+        return PromptDraws(tuple(draws), cut)
 
     def _fitted(self, context: Context, room: int) -> tuple[str, tuple[Text, ...]]:
         """The system prompt and the newest texts that there is room for."""
@@ -148,7 +133,7 @@ class Reader:
     def _count(self, text: str) -> int:
         return self._known[0].text(text) + _FRAME
 
-    def answers(self, asked: Asked) -> list[Answer]:
+    def answers(self, asked: PromptDraws) -> list[Answer]:
         """The answers, by draw.
 
         Raises
@@ -158,7 +143,7 @@ class Reader:
         """
         return [self.asker.answer(each, self.endpoint) for each in asked.draws]
 
-    def missing(self, asked: Iterable[Asked]) -> list[Request]:
+    def missing(self, asked: Iterable[PromptDraws]) -> list[Request]:
         """What has no recorded answer, each request once."""
         recording = self.asker.recording(self.model)
         requests = {each.key: each for every in asked for each in every.draws}

@@ -17,7 +17,7 @@ from compactlab.reports.probe.conditions import (
 )
 from compactlab.reports.probe.judging import judgement, matches, says, values_of, verdict
 from compactlab.reports.probe.questions import Question, questions
-from compactlab.reports.probe.reader import Asked, Context, Reader, broke_off
+from compactlab.reports.probe.reader import Context, PromptDraws, Reader, broke_off
 from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.message import Message
 from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
@@ -86,7 +86,7 @@ class Probe:
     question: Question
     state: str
     former: tuple[str, ...]  # values that the fact's value has replaced
-    asked: Mapping[Condition, Asked]
+    asked: Mapping[Condition, PromptDraws]
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -102,24 +102,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Recall:
-    """Questions about facts.
+    """Questions about facts."""
 
-    Parameters
-    ----------
-    reader
-        Who is asked.
-    judge
-        Who judges answers after the exact match; None for nobody.
-    count
-        How many questions each conversation has, at most.
-    seed
-        The root of the draws by which they are chosen.
-    """
-
-    reader: Reader
-    judge: Reader | None = None
-    count: int = 20
-    seed: int = 0
+    reader: Reader  # who is asked
+    judge: Reader | None = None  # who judges answers after the exact match; None for nobody
+    count: int = 20  # how many questions each conversation has, at most
+    seed: int = 0  # the root of the draws by which they are chosen
 
     usual: ClassVar[int] = USUAL
 
@@ -147,18 +135,18 @@ class Recall:
 
     def _controls(
         self, ledger: Ledger, question: Question, path: list[Message]
-    ) -> Mapping[Condition, Asked] | None:
+    ) -> Mapping[Condition, PromptDraws] | None:
         """What is asked whatever a strategy does; None where the answer could show nothing."""
         given = controls(ledger, question.fact, path)
         return self._asked(question, given) if _can_be_told(question, given["full"]) else None
 
     def _asked(
         self, question: Question, given: Mapping[Condition, Context]
-    ) -> dict[Condition, Asked]:
+    ) -> dict[Condition, PromptDraws]:
         task = _TASK.format_map({"question": question.text})
         return {name: self.reader.asked(each, task, ANSWER) for name, each in given.items()}
 
-    def judgements(self, probes: Sequence[Probe]) -> list[Asked]:
+    def judgements(self, probes: Sequence[Probe]) -> list[PromptDraws]:
         """What the judge is asked, once the reader has answered."""
         return [
             judged
@@ -168,7 +156,7 @@ class Recall:
             if (judged := self._judgement(probe, answer.text)) is not None
         ]
 
-    def _judgement(self, probe: Probe, answer: str) -> Asked | None:
+    def _judgement(self, probe: Probe, answer: str) -> PromptDraws | None:
         if self.judge is None or not answer.strip():
             return None
         question = probe.question
@@ -194,7 +182,7 @@ class Recall:
             for probe in probes
         ]
 
-    def _marks(self, probe: Probe, asked: Asked) -> Iterator[Mark]:
+    def _marks(self, probe: Probe, asked: PromptDraws) -> Iterator[Mark]:
         for answer in self.reader.answers(asked):
             exact = matches(answer.text, probe.question.fact, probe.former)
             request, judged = self._judgement(probe, answer.text), None
@@ -204,7 +192,7 @@ class Recall:
 
 
 def _probe(
-    ledger: Ledger, question: Question, seen: Replayed, asked: Mapping[Condition, Asked]
+    ledger: Ledger, question: Question, seen: Replayed, asked: Mapping[Condition, PromptDraws]
 ) -> Probe:
     former = numbers(ledger.older.get(question.number, 0))
     return Probe(

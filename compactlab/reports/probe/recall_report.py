@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.probe.analysis import SENSITIVE, Agreement, Findings, Group, agreement
 from compactlab.reports.probe.conditions import CONDITIONS, Condition
-from compactlab.reports.probe.recall import Outcome
-from compactlab.reports.render import csv
-from compactlab.reports.render.document import (
-    Block,
-    Column,
-    Document,
-    Heading,
-    Table,
-    name,
-    rows,
-    sentences,
-)
-from compactlab.reports.render.text import NONE, counted, lag_from, plain, show
+from compactlab.reports.probe.recall import Mark, Outcome
+from compactlab.reports.render.document import Block, Document, Heading, name, sentences
+from compactlab.reports.render.fields import Field, as_data, csv_of, data_of, hidden, table_of
+from compactlab.reports.render.text import NONE, counted, lag_from, show
 from compactlab.sim.facts.tracker import STATES
 
-_COLUMNS = (
-    "questions", "full", "without", "compacted", "restated", "kept", "predicted", "off", "MCC",
-)  # fmt: skip
 _MEANINGS = (
     "full, without, compacted, restated: share of answers that give the value, with the full "
     "context, without the fact, with the strategy's prompt, and with that and the fact once more.",
@@ -113,9 +102,8 @@ def ends(share: Share) -> str:
 def _tables(findings: Findings) -> Iterator[Block]:
     for title, groups in grouped(findings).items():
         if groups:
-            columns = (Column(title, words=True), *map(Column, _COLUMNS))
             yield Heading(f"By {title}")
-            yield Table(columns, rows(map(_row, groups)))
+            yield table_of((Field("name", label=title, words=True), *_GROUP), groups)
 
 
 def grouped(findings: Findings) -> dict[str, list[Group]]:
@@ -131,14 +119,6 @@ def grouped(findings: Findings) -> dict[str, list[Group]]:
     }
 
 
-def _row(group: Group) -> Sequence[str]:
-    shares = [group.recall(condition) for condition in CONDITIONS]
-    cells = [written(each) for each in (*shares, group.kept, group.predicted)]
-    off = NONE if group.off is None else f"{100 * group.off:+.0f}"
-    mcc = NONE if group.mcc is None else f"{group.mcc:.2f}"
-    return name(group.name), f"{len(group.outcomes):,}", *cells, off, mcc
-
-
 def written(share: Share | None) -> str:
     """A share with its interval, if it has one."""
     if share is None:
@@ -148,22 +128,33 @@ def written(share: Share | None) -> str:
     return f"{show(share.value, 'share')} [{points(share.low)}, {points(share.high)}]"
 
 
+def _recalled(condition: Condition) -> Field:
+    return Field(condition, lambda group: group.recall(condition), write=written)
+
+
+_GROUP = (
+    Field("questions", lambda group: len(group.outcomes)),
+    *map(_recalled, CONDITIONS),
+    Field("kept", write=written),
+    Field("predicted", write=written),
+    Field("off", write=lambda off: NONE if off is None else f"{100 * off:+.0f}"),
+    Field("mcc", label="MCC", unit="ratio"),
+)
+_AGREEMENT = hidden("answers", "share", "kappa", "matching", "accepted", "unclear")
+
+
 def _judged(judged: Agreement | None, judge: str) -> Iterator[str]:
     if judged is None:
         yield "Nobody judged: an answer recalls a value if it gives it, and no former value."
         return
     yield (
         f"{name(judge)} judged {counted(judged.answers, 'different answer')}, and agrees with "
-        f"exact match on {show(judged.share, 'share')} (kappa {_ratio(judged.kappa)}); of "
+        f"exact match on {show(judged.share, 'share')} (kappa {show(judged.kappa, 'ratio')}); of "
         f"{judged.matching:,} that match it accepts {judged.accepted:,}. An answer counts if it "
         "matches or is accepted."
     )
     if judged.unclear:
         yield f"Of {counted(judged.unclear, 'answer')} it says neither yes nor no."
-
-
-def _ratio(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}"
 
 
 def cut_short(cut: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -185,90 +176,53 @@ def broken_off(answers: Iterable[bool]) -> Iterator[str]:
         )
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """An answer to a question, in a condition."""
+
+    outcome: Outcome
+    condition: Condition
+    draw: int
+    mark: Mark
+
+
+# What was asked, what was answered, and what that is worth.
+_ANSWER = (
+    *hidden("conversation", "strategy", "call", "fact", "kind", "lag", of="outcome"),
+    *hidden("state", "question", "value", of="outcome"),
+    *hidden("condition", "draw"),
+    Field("cut", lambda answer: answer.condition in answer.outcome.cut),
+    *hidden("answer", "exact", "judged", "recalled", "broke_off", of="mark"),
+    Field("sample", lambda answer: answer.outcome.samples[answer.condition]),
+)
+
+
+def _answers(outcomes: Iterable[Outcome]) -> Iterator[_Answer]:
+    for outcome in outcomes:
+        for condition in CONDITIONS:
+            for draw, mark in enumerate(outcome.marks[condition]):
+                yield _Answer(outcome, condition, draw, mark)
+
+
+def answers_as_csv(outcomes: Iterable[Outcome]) -> str:
+    """Write a row for each answer."""
+    return csv_of(_ANSWER, _answers(outcomes))
+
+
 def _data(
     findings: Findings, reader: str, judge: str, judged: Agreement | None, left_out: Sequence[str]
 ) -> dict[str, Any]:
+    group = (Field("name"), *_GROUP)
     return {
         "reader": reader,
         "judge": judge or None,
-        "sensitivity": interval(findings.sensitivity),
+        "sensitivity": as_data(findings.sensitivity),
         "too_weak": findings.weak,
-        "agreement": judged
-        and {
-            "answers": judged.answers,
-            "share": plain(judged.share),
-            "kappa": plain(judged.kappa),
-            "matching": judged.matching,
-            "accepted": judged.accepted,
-            "unclear": judged.unclear,
-        },
+        "agreement": judged and data_of(_AGREEMENT, judged),
         "left_out": list(left_out),
         **{
-            f"by_{title}": [_group(group) for group in groups]
+            f"by_{title}": [data_of(group, each) for each in groups]
             for title, groups in grouped(findings).items()
         },
-        "outcomes": [_outcome(outcome) for outcome in findings.outcomes],
+        "answers": [data_of(_ANSWER, each) for each in _answers(findings.outcomes)],
     }
-
-
-def _group(group: Group) -> dict[str, Any]:
-    return {
-        "name": group.name,
-        "questions": len(group.outcomes),
-        **{condition: interval(group.recall(condition)) for condition in CONDITIONS},
-        "kept": interval(group.kept),
-        "predicted": interval(group.predicted),
-        "off": plain(group.off),
-        "mcc": plain(group.mcc),
-    }
-
-
-def interval(share: Share | None) -> dict[str, Any] | None:
-    """A share with its interval, as data."""
-    if share is None:
-        return None
-    return {"value": plain(share.value), "low": plain(share.low), "high": plain(share.high)}
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    about = ("conversation", "strategy", "call", "fact", "kind", "lag", "state", "question",
-             "value")  # fmt: skip
-    return {
-        **{key: getattr(outcome, key) for key in about},
-        "cut": [condition for condition in CONDITIONS if condition in outcome.cut],
-        "answers": {
-            condition: [
-                {
-                    "answer": mark.answer,
-                    "exact": mark.exact,
-                    "judged": mark.judged,
-                    "broke_off": mark.broke_off,
-                }
-                for mark in outcome.marks[condition]
-            ]
-            for condition in CONDITIONS
-        },
-        "samples": {condition: outcome.samples[condition] for condition in CONDITIONS},
-    }
-
-
-_FIELDS = (
-    "conversation", "strategy", "call", "fact", "kind", "lag", "state", "question", "value",
-    "condition", "draw", "cut", "answer", "exact", "judged", "recalled", "sample",
-)  # fmt: skip
-
-
-def outcomes_as_csv(outcomes: Iterable[Outcome]) -> str:
-    """Write a row for each answer."""
-    return csv.write([_FIELDS, *(row for outcome in outcomes for row in _answers(outcome))])
-
-
-def _answers(outcome: Outcome) -> Iterator[tuple[object, ...]]:
-    o = outcome
-    about = (o.conversation, o.strategy, o.call, o.fact, o.kind, o.lag, o.state, o.question)
-    condition: Condition
-    for condition in CONDITIONS:
-        for draw, mark in enumerate(o.marks[condition]):
-            cut, judged = int(condition in o.cut), mark.judged
-            worth = int(mark.exact), None if judged is None else int(judged), int(mark.recalled)
-            yield *about, o.value, condition, draw, cut, mark.answer, *worth, o.samples[condition]

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -24,7 +23,8 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, enumerated, plain, show
+from compactlab.reports.render.fields import as_data, csv_of, hidden
+from compactlab.reports.render.text import counted, enumerated, show
 from compactlab.reports.score.chance import Chance
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -219,8 +219,8 @@ def spoken(conversation: Conversation) -> list[Message]:
     messages: list[Message] = []
     for event in conversation.events:
         if isinstance(event, Rewind):
-            places = [place for place, message in enumerate(messages) if message.id == event.to]
-            del messages[places[-1] + 1 if places else 0 :]
+            indices = [index for index, message in enumerate(messages) if message.id == event.to]
+            del messages[indices[-1] + 1 if indices else 0 :]
         elif isinstance(event, Message):
             messages.append(event)
     return messages
@@ -254,8 +254,8 @@ class _Whereabouts:
         return tuple(id for id, evidence in self._shown if shows and shows(evidence))
 
     def _origins(self, fact: int) -> int:
-        place, length = self._ledger.wholes.get(fact, (fact, 1))
-        return ((1 << length) - 1) << place
+        index, length = self._ledger.wholes.get(fact, (fact, 1))
+        return ((1 << length) - 1) << index
 
 
 _RARE = ("resurrected", "presumed")  # only facts of some types are in these; shown if any is
@@ -285,26 +285,21 @@ def _data(score: Score) -> dict[str, Any]:
         "aligned": _aligned(score) if context.inferred else None,
         "labels": "given" if score.labelled else "inferred",
         "needs": "after the end" if score.later else "in the original",
-        "facts_left_out": list(score.left_out),
+        "facts_left_out": as_data(score.left_out),
         "model": score.model.name,
         "tokens_before": score.before,
         "tokens_after": score.after,
         "tokens_ratio": _ratio(score),
-        "figures": {name: plain(value) for name, value in score.figures.items()},
+        "figures": as_data(score.figures),
         "states": {kind: {s: counts[s] for s in STATES} for kind, counts in score.states.items()},
-        "summary_faults": None if score.faults is None else list(score.faults),
-        "facts": [_plain(fact) for fact in score.found],
+        "summary_faults": as_data(score.faults),
+        "facts": as_data(score.found),
     }
 
 
 def facts_as_csv(facts: Iterable[FactState]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
-    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in facts)
-    return csv.write([FactState.__struct_fields__, *(each.values() for each in values)])
-
-
-def _plain(fact: FactState) -> dict[str, Any]:
-    return structs.asdict(fact) | {"where": list(fact.where)}
+    return csv_of(hidden(*FactState.__struct_fields__), facts)
 
 
 def _ratio(score: Score) -> float | None:

@@ -46,13 +46,13 @@ _AROUND = 1.03
 def chart(tuned: Tuned, anchor: str) -> Chart | None:
     """Draw the settings that differ in the trigger alone; None if they are fewer than two."""
     shown = [
-        place
-        for place, each in enumerate(tuned.tried)
-        if each.place and set(each.values) <= {TRIGGER}
+        index
+        for index, each in enumerate(tuned.tried)
+        if each.size and set(each.values) <= {TRIGGER}
     ]
     if len(shown) < 2:
         return None
-    points = [tuned.tried[place] for place in shown]
+    points = [tuned.tried[index] for index in shown]
     with canvas():
         sheet = Sheet(_BELOW + _MISSED + _GAP + _COSTS, _KEY)
         width = WIDTH - _LEFT - _RIGHT
@@ -74,21 +74,21 @@ def chart(tuned: Tuned, anchor: str) -> Chart | None:
 def _sizes(axes: Axes, points: Sequence[Tried]) -> None:
     from matplotlib.ticker import LogLocator
 
-    places = [point.place or 0.0 for point in points]
+    sizes = [point.size or 0.0 for point in points]
     ticks = LogLocator(10, subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), numticks=20)
     measure_powers(axes, TOKENS, ticks, "trigger, tokens (logarithmic)")
-    axes.set_xlim(min(places) / 1.06, max(places) * 1.06)
+    axes.set_xlim(min(sizes) / 1.06, max(sizes) * 1.06)
 
 
 def _costs(axes: Axes, tuned: Tuned, points: Sequence[Tried]) -> None:
-    places = [point.place or 0.0 for point in points]
+    sizes = [point.size or 0.0 for point in points]
     own = tuned.tried[tuned.own].recovery
     known = [p for p in points if p.of_own.low is not None and p.of_own.high is not None]
     if known:
         low, high = (
             [(getattr(p.of_own, end) or 0.0) * own for p in known] for end in ("low", "high")
         )
-        across = [p.place or 0.0 for p in known]
+        across = [p.size or 0.0 for p in known]
         axes.fill_between(across, low, high, color=light("blue"), alpha=0.14, linewidth=0)
     for colour, values in (
         ("sky", [p.cost for p in points]),
@@ -96,25 +96,25 @@ def _costs(axes: Axes, tuned: Tuned, points: Sequence[Tried]) -> None:
     ):
         look = LINES[colour]
         axes.plot(
-            places, values, color=light(colour), linewidth=look.width, linestyle=look.dashes,
+            sizes, values, color=light(colour), linewidth=look.width, linestyle=look.dashes,
             marker=look.marker, markersize=4,
         )  # fmt: skip
     for point in points:
         if point.own:
-            mark(axes, [(point.place or 0.0, point.recovery)], "D", "muted", 7)
+            mark(axes, [(point.size or 0.0, point.recovery)], "D", "muted", 7)
     if tuned.advised is not None and (taken := tuned.tried[tuned.advised]) in points:
-        around = [(taken.place or 0.0, taken.recovery)]
+        around = [(taken.size or 0.0, taken.recovery)]
         mark(axes, around, "o", "ink", 12, markerfacecolor="none", markeredgewidth=1.8)
     measure(axes, "y", USD, "cost of all sessions, USD")
 
 
 def _memory(axes: Axes, points: Sequence[Tried]) -> None:
     known = [point for point in points if point.missed is not None]
-    places = [point.place or 0.0 for point in known]
+    sizes = [point.size or 0.0 for point in known]
     shares = [point.missed.value for point in known if point.missed is not None]
     look = LINES["vermillion"]
     axes.plot(
-        places, shares, color=light("vermillion"), linewidth=look.width, linestyle=look.dashes,
+        sizes, shares, color=light("vermillion"), linewidth=look.width, linestyle=look.dashes,
         marker=look.marker, markersize=4,
     )  # fmt: skip
     for point in known:
@@ -122,14 +122,14 @@ def _memory(axes: Axes, points: Sequence[Tried]) -> None:
         if missed and missed.low is not None and missed.high is not None:
             ends = [missed.low, missed.high]
             axes.plot(
-                [point.place or 0.0] * 2, ends, color=light("vermillion"), linewidth=0.9, alpha=0.6
+                [point.size or 0.0] * 2, ends, color=light("vermillion"), linewidth=0.9, alpha=0.6
             )
     axes.set_ylim(bottom=0)
     measure(axes, "y", PERCENT, "missed, %")
 
 
 def _maybe(axes: Axes, tuned: Tuned, shown: Sequence[int]) -> None:
-    places = [tuned.tried[at].place or 0.0 for at in tuned.interval or () if at in shown]
-    if places:
-        ends = min(places) / _AROUND, max(places) * _AROUND
+    sizes = [tuned.tried[at].size or 0.0 for at in tuned.interval or () if at in shown]
+    if sizes:
+        ends = min(sizes) / _AROUND, max(sizes) * _AROUND
         axes.axvspan(*ends, color=light("grey"), alpha=0.16, linewidth=0, zorder=0)

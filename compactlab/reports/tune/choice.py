@@ -24,29 +24,16 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings, and what each costs and recalls in each conversation.
+    """Settings, and what each costs and recalls in each conversation."""
 
-    Parameters
-    ----------
-    costs
-        Dollars, settings by conversations, all over the same ones.
-    missed
-        Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
-    limit
-        The share of needs that must be met, in the mean over conversations; None for no limit.
-    usable
-        Which of the settings can be used at all; None for all.
-    own
-        The setting that is there already: of equal ones it is chosen.
-    margin
-        The share by which a setting may cost more than the cheapest if it misses less.
-    """
-
-    costs: Floats
+    costs: Floats  # dollars, settings by conversations, all over the same ones
+    # Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
     missed: Floats
+    # The share of needs that must be met, in the mean over conversations; None for no limit.
     limit: float | None = None
-    usable: Flags | None = None
-    own: int | None = None
+    usable: Flags | None = None  # which of the settings can be used at all; None for all
+    own: int | None = None  # the setting that is there already: of equal ones it is chosen
+    # The share by which a setting may cost more than the cheapest if it misses less.
     margin: float = 0.0
 
     @property
@@ -137,18 +124,18 @@ class Choice:
         sums = resampled_sums(self.costs[rows]) / self.conversations
         means = self.costs[rows].mean(axis=1)
         wide = _wider(self.conversations)
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             gaps = self.costs[row] - self.costs[rows]
             errors = gaps.std(axis=1, ddof=1) / math.sqrt(self.conversations)
             told = errors > SAME * np.abs(means).max()
             # Where the difference is the same in every conversation, chance has no part in it.
-            if (means[place] - means > SAME * np.abs(means).max())[~told].any():
+            if (means[index] - means > SAME * np.abs(means).max())[~told].any():
                 inside[row] = False
                 continue
             if not told.any():
                 continue
-            seen = (means[place] - means)[told] / errors[told]
-            drawn = (sums[place] - sums - (means[place] - means)[:, None])[told]
+            seen = (means[index] - means)[told] / errors[told]
+            drawn = (sums[index] - sums - (means[index] - means)[:, None])[told]
             chance = np.quantile((drawn / errors[told, None]).max(axis=0), LEVEL) * wide
             inside[row] = seen.max() <= chance
         return inside

@@ -1,9 +1,26 @@
-"""Which values of a setting to try: a coarse row, then between the neighbours of the best."""
+"""Which settings to try: a coarse row of values, then between the neighbours of the best."""
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from compactlab.reports.tune.settings import Model
+from compactlab.reports.tune.tuned import TRIGGER, Target, Tuned, Variant, client_of
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.spec import build
+from compactlab.sim.experiment.foreign import Foreign
+from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.replay.strategy import Pipeline, Strategy
+
+# So many triggers are tried at once, the largest; then smaller ones, one by one, while the smallest
+# costs no more than this over the cheapest.
+AT_ONCE, _RISE = 3, 1.25
+_SIZE = 1000  # values from here on are sizes, between which one can look
 
 # The smaller part of a golden section: of what it has seen, a search keeps 0.618 with each value
 # that it tries, the least that can be promised of an unknown function with one valley (Kiefer 1953,
@@ -40,7 +57,7 @@ def coarse(low: float, high: float, count: int) -> list[int]:
     if high <= low or count < 2:
         return [rounded(high, _DIGITS)]
     step = (high / low) ** (1 / (count - 1))
-    return sorted({rounded(low * step**place, _DIGITS) for place in range(count)})
+    return sorted({rounded(low * step**index, _DIGITS) for index in range(count)})
 
 
 def span(first_prompt: float, highest: float) -> tuple[float, float]:
@@ -98,8 +115,8 @@ def next_value(costs: Mapping[float, float], margin: float) -> int | None:
     if not finite:
         return None
     best = min(finite, key=lambda value: (costs[value], -value))
-    place = values.index(best)
-    sides = [values[at] for at in (place - 1, place + 1) if 0 <= at < len(values)]
+    index = values.index(best)
+    sides = [values[at] for at in (index - 1, index + 1) if 0 <= at < len(values)]
     if all(costs[side] <= costs[best] * (1 + margin) for side in sides):
         return None
     return _between(best, sides, set(values))
@@ -113,3 +130,204 @@ def _between(best: float, sides: Sequence[float], known: set[float]) -> int | No
         if value not in known and apart >= FINEST:
             return value
     return None
+
+
+# What is asked for.
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A field of a strategy that is looked for, and the values to try; none for a row of them."""
+
+    field: str
+    values: tuple[Any, ...] = ()
+
+    @classmethod
+    def parsed(cls, text: str) -> Axis:
+        """Read ``trigger`` or ``files=0,5,10``.
+
+        Examples
+        --------
+        >>> Axis.parsed("files=0,5"), Axis.parsed("trigger")
+        (Axis(field='files', values=(0, 5)), Axis(field='trigger', values=()))
+        """
+        name, equals, rest = text.partition("=")
+        return cls(name.strip(), tuple(_value(text, each) for each in rest.split(",") if equals))
+
+
+def _value(text: str, written: str) -> Any:
+    try:
+        return ast.literal_eval(written.strip())
+    except (ValueError, SyntaxError):
+        raise UsageError(
+            f"--over {text}: {written.strip()!r} is no value: write FIELD=VALUE,VALUE with numbers "
+            "in digits alone, True, False, or text in quotes"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Search:
+    """How widely and how finely to look."""
+
+    # The fields, one after the other: each at the best values of those before it. Of one whose
+    # values are named, no others are tried.
+    over: tuple[Axis, ...] = (Axis(TRIGGER),)
+    # How many values of each field and strategy are tried at first, and how many in all.
+    first: int = 6
+    points: int = 12
+    # Whether strategies are alternatives: who is shown to cost more is not looked at finely.
+    race: bool = False
+    sessions: int = 40  # how many sessions are replayed at most under one window: the longest
+    since: float = 0.0  # only sessions with a call after that time, in seconds since 1970
+    project: str = ""  # only sessions of that project
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields, by name."""
+        return tuple(axis.field for axis in self.over)
+
+    @property
+    def named(self) -> bool:
+        """Whether all values that are tried are named."""
+        return all(axis.values for axis in self.over)
+
+
+# The search of a strategy: settings are proposed, and what came of them decides on the next ones.
+
+
+def proposals(
+    strategy: Strategy, model: Model, search: Search, low: float, high: float
+) -> Generator[list[Variant], Tuned | None, None]:
+    """Settings of a strategy to run, round by round, until nothing is gained by more.
+
+    Parameters
+    ----------
+    strategy, model
+        The strategy, and the model that its settings depend on.
+    search
+        How widely and how finely to look.
+    low, high
+        Between which triggers, in tokens.
+
+    Yields
+    ------
+    list of Variant
+        What is to be run; what came of all settings so far is sent back, None if that is nothing.
+    """
+    known = {strategy.spec: Variant(strategy, {})}
+    fixed: Mapping[str, Any] = {}  # what earlier fields have been set to
+    tuned: Tuned | None = None
+    for axis in search.over:
+        values: Sequence[Any] = axis.values
+        smaller: list[int] = []
+        if not values and axis.field == TRIGGER:
+            client = client_of(strategy.spec)
+            highest = min(high, client.highest(model)) if client else high
+            smaller = coarse(min(low, highest), highest, search.first)
+            values = tuple(smaller.pop() for _ in range(min(AT_ONCE, len(smaller))))
+        values = values or usual_values(strategy, axis.field)
+        while True:
+            made = [variant(strategy, {**fixed, axis.field: v}, model.window) for v in values]
+            new = {each.spec: each for each in made if each.spec not in known}
+            if not new:
+                break
+            known |= new
+            tuned = yield [*new.values()]
+            tried = sum(_but(axis.field, each.values) == fixed for each in known.values())
+            values = ()
+            if tuned and not tuned.dropped and not axis.values and tried < search.points:
+                values = _next(tuned, axis.field, fixed, smaller)
+        if tuned and tuned.candidate is not None:
+            fixed = dict(tuned.tried[tuned.candidate].values)
+
+
+def _but(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != field}
+
+
+def _next(tuned: Tuned, field: str, fixed: Mapping[str, Any], smaller: list[int]) -> Sequence[Any]:
+    """The next value of a field: a smaller one, or one between those that are known."""
+    costs = _costs(tuned, field, fixed)
+    if len(costs) < 2 or (field != TRIGGER and min(costs) < _SIZE):
+        return ()
+    # Small triggers are the most expensive to run: where a compaction leaves more than the trigger,
+    # every call compacts. So one looks from above, as long as something may be gained.
+    if smaller and costs[min(costs)] <= min(costs.values()) * _RISE < math.inf:
+        return (smaller.pop(),)
+    value = next_value(costs, tuned.target.margin / 2)
+    return () if value is None else (value,)
+
+
+def _costs(tuned: Tuned, field: str, fixed: Mapping[str, Any]) -> dict[float, float]:
+    """The cost by value of a field, infinite for what is not allowed."""
+    costs: dict[float, float] = {}
+    for each, allowed in zip(tuned.tried, tuned.choice.allowed(), strict=True):
+        value = each.size if field == TRIGGER else each.values.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if _but(field, each.values) == fixed:
+            cost = each.recovery if allowed else math.inf
+            costs[value] = min(cost, costs.get(value, math.inf))
+    return costs
+
+
+def tokens_of(trigger: float, window: int) -> float:
+    """A trigger in tokens."""
+    return float(trigger * window if trigger <= 1 else trigger)
+
+
+def variant(strategy: Strategy, values: Mapping[str, Any], window: int) -> Variant:
+    """A strategy with other values of some of its fields.
+
+    Raises
+    ------
+    UsageError
+        If it has no such field, or the value does not fit.
+    """
+    if isinstance(strategy, Foreign | Pipeline):
+        raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")
+    for name in values:
+        _check_field(strategy, name)
+    arguments = {name: getattr(strategy, name) for name in _fields(strategy)} | dict(values)
+    trigger = values.get(TRIGGER)
+    size = tokens_of(trigger, window) if isinstance(trigger, int | float) else None
+    return Variant(build(type(strategy), arguments), values, size)
+
+
+def _fields(strategy: Strategy) -> list[str]:
+    return [each.name for each in fields(strategy) if each.init]  # type: ignore[arg-type]
+
+
+def _check_field(strategy: Strategy, name: str) -> None:
+    if name not in (names := _fields(strategy)):
+        raise UsageError(f"{strategy.label}: {unknown('field', name, names)}")
+
+
+def usual_values(strategy: Strategy, field: str) -> Sequence[Any]:
+    """Values of a field of which none were named: all that there are, or around the default."""
+    _check_field(strategy, field)
+    hint = get_type_hints(type(strategy)).get(field)
+    value = getattr(strategy, field, None)
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    if isinstance(value, bool):
+        return (False, True)
+    if isinstance(value, int | float) and value > 0:
+        return around(value)
+    raise UsageError(f"--over {field}: name the values to try, e.g. {field}=10,20,40")
+
+
+def check(strategies: Sequence[Strategy], search: Search, target: Target) -> None:
+    """Fail before the work and not after it."""
+    if not strategies:
+        raise UsageError("name a strategy to tune, e.g. claude_code")
+    for name, count in Counter(each.spec for each in strategies).items():
+        if count > 1:
+            raise UsageError(f"{name} is named {count} times")
+    if target.lag is not None and target.lag not in LONG:
+        raise UsageError(f"a lag is one of {', '.join(map(str, LONG))}, not {target.lag}")
+    for strategy in strategies:
+        for axis in search.over:
+            values = axis.values or ((100_000,) if axis.field == TRIGGER else ())
+            for value in values or usual_values(strategy, axis.field):
+                variant(strategy, {axis.field: value}, 0)

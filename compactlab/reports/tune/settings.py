@@ -54,17 +54,6 @@ class Pasted:
     source: str = ""
     condition: str = ""  # where the client ignores the lines
 
-    def data(self) -> dict[str, Any]:
-        """The same for programs."""
-        return {
-            "client": self.client,
-            "file": self.file,
-            "lines": list(self.lines),
-            "remarks": list(self.remarks),
-            "source": self.source,
-            "condition": self.condition,
-        }
-
 
 Lines = tuple[tuple[str, ...], tuple[str, ...]] | tuple[tuple[str, ...], tuple[str, ...], str]
 """Lines to paste, remarks, and where the client ignores the lines."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from compactlab.reports.tune.search import Search, span, tokens_of
+from compactlab.reports.tune.tuned import TRIGGER
 from compactlab.sim.core.conversation import Compaction, Conversation
-from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.errors import CompactlabError, ModelError, NoCallsError
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.recording import exchanges
+
+# The highest trigger that is tried, as a share of the largest prompt: above it nothing happens.
+_BELOW = 0.97
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ def _window(name: str, catalogue: Catalogue, narrowed: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Picked:
+class Selection:
     """The sources that are replayed under one window, and how many were not, and why."""
 
     window: int
@@ -106,17 +113,74 @@ class Picked:
         return sum((each.models for each in self.chosen), Counter[str]())
 
 
-def picked(window: int, every: Sequence[Surveyed], least: float, most: int) -> Picked:
+def triggers(selection: Selection) -> tuple[float, float]:
+    """Between which triggers to look."""
+    return span(selection.first, min(selection.window, selection.peak or math.inf) * _BELOW)
+
+
+def select(window: int, every: Sequence[Surveyed], least: float, most: int) -> Selection:
     """Pick the longest of those that may reach the smallest trigger, in the order given."""
     loud = [each for each in every if each.reaches(least)]
     longest = sorted(loud, key=lambda each: -each.tokens)[:most]
     names = {each.source.key for each in longest}
     chosen = tuple(each for each in loud if each.source.key in names)
     tokens = sum(each.tokens for each in loud)
-    return Picked(
+    return Selection(
         window,
         chosen,
         len(every) - len(loud),
         len(loud) - len(chosen),
         sum(each.tokens for each in chosen) / tokens if tokens else 1.0,
+    )
+
+
+def survey(
+    planned: Experiment, search: Search, narrowed: int | None, step: Callable[[int], object]
+) -> tuple[list[Surveyed], list[str]]:
+    """Read all sources once; what cannot be read is told, and costs itself alone."""
+    found, failures = [], []
+    model = planned.models[0] if planned.models and planned.models[0] != "recorded" else ""
+    for number, source in enumerate(planned.sources, 1):
+        try:
+            conversations = [c for c in source.conversations() if _asked_for(c.project, search)]
+            each = surveyed(source, conversations, planned.setting.catalogue, model, narrowed)
+            if conversations and each.models and (not each.newest or each.newest >= search.since):
+                found.append(each)
+        except NoCallsError:
+            pass
+        except CompactlabError as fault:
+            failures.append(str(fault))
+        step(number)
+    return found, failures
+
+
+def _asked_for(project: str, search: Search) -> bool:
+    """Whether a conversation is of the project that was asked for."""
+    wanted, own = search.project.rstrip("/\\"), project.rstrip("/\\").replace("\\", "/")
+    return not wanted or own == wanted or own.endswith(f"/{wanted}")
+
+
+def selections(every: Sequence[Surveyed], search: Search) -> list[Selection]:
+    """Those that are replayed, by window; the largest window comes last."""
+    named = [axis.values for axis in search.over if axis.field == TRIGGER and axis.values]
+    by_window: dict[int, list[Surveyed]] = {}
+    for each in every:
+        by_window.setdefault(each.window, []).append(each)
+    found = []
+    for window, those in sorted(by_window.items()):
+        least = triggers(select(window, those, 0, len(those)))[0]
+        if named:
+            least = min(tokens_of(value, window) for values in named for value in values)
+        found.append(select(window, those, least, search.sessions))
+    return [each for each in found if each.chosen and each.window]
+
+
+def unfit(every: Sequence[Surveyed]) -> str:
+    """Why none of them is replayed."""
+    peaks = [each.peak for each in every if each.window]
+    if not peaks:
+        return "no session has calls of a model whose window is known"
+    return (
+        "no session grows beyond the smallest trigger: "
+        f"the largest prompt has {max(peaks):,} tokens"
     )

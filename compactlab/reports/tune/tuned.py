@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from compactlab.reports.analysis.preservation import Preservation, Share
 from compactlab.reports.analysis.sample import Sample
 from compactlab.reports.analysis.trade_off import knee
 from compactlab.reports.tune.choice import Choice, HeldOut, Ratio, held_out, left_out, ratio
-from compactlab.reports.tune.settings import CLIENTS, Model, Pasted
-
-if TYPE_CHECKING:
-    import pandas as pd
+from compactlab.reports.tune.settings import CLIENTS, Client, Model, Pasted
+from compactlab.sim.replay.strategy import Strategy
 
 TRIGGER = "trigger"
 COST, RECOVERY = "cost_usd", "cost_with_recovery_usd"
@@ -31,57 +29,48 @@ _SPIRAL = 2.0
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is looked for.
+class Target:
+    """What a setting must do."""
 
-    Parameters
-    ----------
-    recall
-        The share of needs at the lag that a setting must meet, where facts are labelled.
-    lag
-        Tokens of log from which on needs count; None for the lag of the comparison.
-    margin
-        The share by which a setting may cost more and still count as near the cheapest.
-    """
-
+    # The share of needs at the lag that a setting must meet, where facts are labelled.
     recall: float = 0.8
+    # Tokens of log from which on needs count; None for the lag of the comparison.
     lag: int | None = None
+    # The share by which a setting may cost more and still count as near the cheapest.
     margin: float = 0.02
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A setting that was tried, with its figures over all conversations.
+class Variant:
+    """A strategy with some of its fields set."""
 
-    Parameters
-    ----------
-    spec, label
-        The strategy with this setting.
-    values
-        The fields that differ from the strategy as it was given; none for its own rule.
-    place
-        Tokens at which it compacts, on a chart's axis; None where that is no number of tokens.
-    cost, recovery
-        Dollars, without and with the recovery of what is missing.
-    cost_of_own, of_own
-        The same over those of the strategy as it was given.
-    missed
-        The share of needs at the lag that is missed; None without needs.
-    compactions, over
-        Compactions, and the share of calls whose prompt exceeds the window.
-    """
-
-    spec: str
-    label: str
+    strategy: Strategy  # with this setting
+    # The fields that differ from the strategy as it was given; none for its own rule.
     values: Mapping[str, Any]
-    place: float | None
-    cost: float
-    recovery: float
-    cost_of_own: Ratio
-    of_own: Ratio
-    missed: Share | None
+    # Tokens at which it is asked to compact; None where its own rule decides.
+    trigger: float | None = None
+
+    @property
+    def spec(self) -> str:
+        """The name that it has in a store."""
+        return self.strategy.spec
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting that was tried, with its figures over all conversations."""
+
+    spec: str  # the strategy with this setting
+    # The fields that differ from the strategy as it was given; none for its own rule.
+    values: Mapping[str, Any]
+    # Tokens at which it compacts, on a chart's axis; None where that is no number of tokens.
+    size: float | None
+    cost: float  # dollars
+    recovery: float  # dollars with the recovery of what is missing
+    of_own: Ratio  # these over those of the strategy as it was given
+    missed: Share | None  # the share of needs at the lag that is missed; None without needs
     compactions: float
-    over: float
+    over: float  # the share of calls whose prompt exceeds the window
 
     @property
     def own(self) -> bool:
@@ -90,7 +79,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Told:
+class SummaryEffect:
     """What the summaries of a setting preserve of what summaries without content lose."""
 
     spec: str
@@ -109,71 +98,57 @@ class Told:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A strategy under one window: its settings, and which of them to choose.
+    """A strategy under one window: its settings, and which of them to choose."""
 
-    Parameters
-    ----------
-    strategy
-        Its spec, as it was given.
-    window, model
-        The window in tokens, and the model that most calls went to.
-    tried
-        Its settings, by place; the first of :attr:`rounds` has those that were tried first.
-    choice
-        What each costs and misses in each conversation.
-    lag
-        Tokens of log from which on needs count.
-    inferred
-        Whether needs are inferred, so that no limit can be set on memory.
-    keep_all
-        Dollars of keeping everything; None if it was not run.
-    """
-
-    strategy: str
-    label: str
-    over: tuple[str, ...]
-    window: int
-    model: Model
-    tried: tuple[Tried, ...]
-    choice: Choice
-    lag: int
-    inferred: bool
-    asked: Asked
+    strategy: str  # its spec, as it was given
+    label: str  # what tables call it
+    over: tuple[str, ...]  # the fields that were looked for
+    model: Model  # the model that most calls went to
+    tried: tuple[Tried, ...]  # its settings, by the size at which they compact
+    choice: Choice  # what each costs and misses in each conversation
+    lag: int  # tokens of log from which on needs count
+    inferred: bool  # whether needs are inferred, so that no limit can be set on memory
+    target: Target
     conversations: tuple[str, ...]
-    keep_all: float | None = None
-    told: tuple[Told, ...] = ()
-    dropped: bool = False  # whether it clearly cost more than another strategy: it was not refined
+    keep_all: float | None = None  # dollars of keeping everything; None if it was not run
+    summaries: tuple[SummaryEffect, ...] = ()
+    dropped: bool = False  # whether another strategy is shown to cost less: it was not refined
     runs: int = 0
+
+    @property
+    def window(self) -> int:
+        """The context window in tokens."""
+        return self.model.window
 
     @cached_property
     def own(self) -> int:
-        """The place of the strategy as it was given."""
-        return next(place for place, each in enumerate(self.tried) if each.own)
+        """The index of the strategy as it was given."""
+        return next(index for index, each in enumerate(self.tried) if each.own)
 
     @cached_property
     def best(self) -> int | None:
-        """The place of the cheapest setting that keeps to the limit; None if none does."""
+        """The index of the cheapest setting that keeps to the limit; None if none does."""
         return self.choice.best()
 
     @cached_property
     def interval(self) -> tuple[int, ...] | None:
-        """The places of settings that may be the cheapest; None with too few conversations."""
+        """The indices of settings that may be the cheapest; None with too few conversations."""
         inside = self.choice.candidates()
         return None if inside is None else tuple(map(int, np.flatnonzero(inside)))
 
     @cached_property
     def flat(self) -> tuple[int, ...]:
-        """The places of settings that cost at most the margin more than the cheapest."""
-        return tuple(map(int, np.flatnonzero(self.choice.within(self.asked.margin))))
+        """The indices of settings that cost at most the margin more than the cheapest."""
+        return tuple(map(int, np.flatnonzero(self.choice.within(self.target.margin))))
 
     @cached_property
     def candidate(self) -> int | None:
-        """The place of the one of these that misses least: what these sessions would choose."""
+        """The index of the one of these that misses least: what these sessions would choose."""
         return self.choice.advised()
 
     @cached_property
     def advised(self) -> int | None:
-        """The place of the setting to take; None if none keeps to the limit.
+        """The index of the setting to take; None if none keeps to the limit.
 
         That is the strategy as it was given, unless another one is shown to be cheaper in sessions
         that had no say in it, or keeps to a limit that the own rule breaks.
@@ -193,20 +168,20 @@ class Tuned:
         times = np.divide(
             costs, costs[self.own], out=np.ones_like(costs), where=costs[self.own] > 0
         )
-        places = np.flatnonzero(times.max(axis=1) > _SPIRAL)
-        if not len(places):
+        indices = np.flatnonzero(times.max(axis=1) > _SPIRAL)
+        if not len(indices):
             return None
-        place, session = int(places[-1]), int(times[places[-1]].argmax())
-        return place, session, float(times[place, session])
+        index, session = int(indices[-1]), int(times[indices[-1]].argmax())
+        return index, session, float(times[index, session])
 
     @cached_property
     def knee(self) -> int | None:
         """The knee of the front between dollars and needs missed."""
-        known = [place for place, each in enumerate(self.tried) if each.missed is not None]
+        known = [index for index, each in enumerate(self.tried) if each.missed is not None]
         if not known:
             return None
         shares = [each.missed.value for each in self.tried if each.missed is not None]
-        found = knee([self.tried[place].recovery for place in known], shares)
+        found = knee([self.tried[index].recovery for index in known], shares)
         return None if found is None else known[found]
 
     @cached_property
@@ -224,145 +199,99 @@ class Tuned:
         """Whether any setting ever compacted."""
         return any(each.compactions for each in self.tried)
 
-    def pasted(self, place: int) -> Pasted | None:
+    def pasted(self, index: int) -> Pasted | None:
         """What to paste for a setting; None for strategies of no client that was looked up."""
-        client = CLIENTS.get(self.strategy.partition("(")[0])
-        tried = self.tried[place]
-        if client is None or tried.place is None or set(tried.values) != {TRIGGER}:
+        client = client_of(self.strategy)
+        tried = self.tried[index]
+        if client is None or tried.size is None or set(tried.values) != {TRIGGER}:
             return None
-        return client.pasted(round(tried.place), self.model)
-
-    def frame(self) -> pd.DataFrame:
-        """A row a setting, with all figures."""
-        import pandas as pd
-
-        return pd.DataFrame([self.figures(place) for place in range(len(self.tried))])
-
-    def figures(self, place: int) -> dict[str, Any]:
-        """The figures of a setting, by their names."""
-        each, shown = self.tried[place], self.choice.shown()[place]
-        missed = each.missed
-        limited = self.choice.limit is not None
-        return {
-            "strategy": self.strategy,
-            "window": self.window,
-            "setting": each.spec,
-            **{name: each.values.get(name) for name in self.over},
-            "place": each.place,
-            "cost_usd": each.cost,
-            "cost_with_recovery_usd": each.recovery,
-            "of_own": each.of_own.value,
-            "of_own_low": each.of_own.low,
-            "of_own_high": each.of_own.high,
-            "missed": missed and missed.value,
-            "missed_low": missed and missed.low,
-            "missed_high": missed and missed.high,
-            "compactions": each.compactions,
-            "over_window": each.over,
-            "within_limit": bool(self.choice.allowed()[place]) if limited else None,
-            "shown_within_limit": bool(shown) if limited else None,
-            "may_be_cheapest": None if self.interval is None else place in self.interval,
-            "within_margin": place in self.flat,
-            "best": place == self.best,
-            "advised": place == self.advised,
-            "knee": place == self.knee,
-        }
+        return client.pasted(round(tried.size), self.model)
 
 
-@dataclass(frozen=True)
-class Point:
-    """A setting to be run: its spec, the fields that it changes, and a number for the axis."""
-
-    spec: str
-    label: str
-    values: Mapping[str, Any]
-    number: float | None = None
+def client_of(strategy: str) -> Client | None:
+    """The client whose rule a strategy has, by its spec; None if none was looked up."""
+    return CLIENTS.get(strategy.partition("(")[0])
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A strategy that is being tuned, under a window, with the settings that have been run."""
-
-    strategy: str
-    label: str
-    over: tuple[str, ...]
-    model: Model
-    points: tuple[Point, ...]
-    dropped: bool = False
-
-    def tuned(self, comparison: Comparison, asked: Asked) -> Tuned | None:
-        """Put its settings together; None if its own rule did not succeed."""
-        rows = {row.spec: row for row in comparison.rows}
-        points = [point for point in self.points if point.spec in rows]
-        if not any(not point.values for point in points):
-            return None
-        lag = asked.lag or comparison.lag
-        found = [(self._place(point, rows[point.spec]), point) for point in points]
-        found.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0, not pair[1].values))
-        ordered = [rows[point.spec] for _, point in found]
-        sample = Sample(ordered, [COST, RECOVERY, RECALL[lag]])
-        own = next(place for place, (_, point) in enumerate(found) if not point.values)
-        tried = tuple(_tried(found, ordered, sample, own, lag))
-        inferred = any(run.labels == "inferred" for run in ordered[own].runs)
-        least = ordered[own].value("overflows")
-        choice = Choice(
+def tuned_of(
+    variants: Sequence[Variant],
+    over: tuple[str, ...],
+    model: Model,
+    comparison: Comparison,
+    target: Target,
+) -> Tuned | None:
+    """Put the settings of a strategy together, its own rule first; None if that did not succeed."""
+    rows = {row.spec: row for row in comparison.rows}
+    strategy = variants[0].strategy
+    if strategy.spec not in rows:
+        return None
+    lag = target.lag or comparison.lag
+    found = [
+        (_size(each, strategy, over, model, rows[each.spec]), each)
+        for each in variants
+        if each.spec in rows
+    ]
+    found.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0, not pair[1].values))
+    ordered = [rows[variant.spec] for _, variant in found]
+    own = next(index for index, (_, variant) in enumerate(found) if not variant.values)
+    sample = Sample(ordered, [COST, RECOVERY, RECALL[lag]])
+    inferred = any(run.labels == "inferred" for run in ordered[own].runs)
+    least = ordered[own].value("overflows")
+    whole = comparison.row("keep_all")
+    return Tuned(
+        strategy.spec,
+        strategy.label,
+        over,
+        model,
+        tuple(_tried(found, ordered, sample, own, lag)),
+        Choice(
             sample.values(RECOVERY),
             1 - sample.values(RECALL[lag]),
-            None if inferred else asked.recall,
+            None if inferred else target.recall,
             np.array([row.value("overflows") <= least for row in ordered]),
             own,
-            asked.margin,
-        )
-        whole = comparison.row("keep_all")
-        return Tuned(
-            self.strategy,
-            self.label,
-            self.over,
-            self.model.window,
-            self.model,
-            tried,
-            choice,
-            lag,
-            inferred,
-            asked,
-            tuple(conversation for _, conversation in sample.conversations),
-            whole.value(COST) if whole else None,
-            dropped=self.dropped,
-            runs=sum(len(row.runs) for row in ordered),
-        )
+            target.margin,
+        ),
+        lag,
+        inferred,
+        target,
+        tuple(conversation for _, conversation in sample.conversations),
+        whole.value(COST) if whole else None,
+        runs=sum(len(row.runs) for row in ordered),
+    )
 
-    def _place(self, point: Point, row: Row) -> float | None:
-        """Tokens at which a setting compacts: as asked for, by the client's rule, or as seen."""
-        if point.number is not None:
-            return point.number
-        if point.values and TRIGGER not in self.over:
-            return None
-        client = CLIENTS.get(self.strategy.partition("(")[0])
-        if client is not None and "(" not in self.label:
-            return float(client.own(self.model))
-        return compacts_at(row) or float(self.model.window)
+
+def _size(
+    variant: Variant, strategy: Strategy, over: Collection[str], model: Model, row: Row
+) -> float | None:
+    """Tokens at which a setting compacts: as asked for, by the client's rule, or as seen."""
+    if variant.trigger is not None:
+        return variant.trigger
+    if variant.values and TRIGGER not in over:
+        return None
+    client = client_of(strategy.spec)
+    if client is not None and "(" not in strategy.label:
+        return float(client.own(model))
+    return compacts_at(row) or float(model.window)
 
 
 def _tried(
-    found: Sequence[tuple[float | None, Point]],
+    found: Sequence[tuple[float | None, Variant]],
     rows: Sequence[Row],
     sample: Sample,
     own: int,
     lag: int,
 ) -> Iterator[Tried]:
     costs, recoveries = sample.values(COST), sample.values(RECOVERY)
-    for place, ((number, point), row) in enumerate(zip(found, rows, strict=True)):
-        memory = Preservation(row, lag)
-        recall = memory.recall()
+    for index, ((size, variant), row) in enumerate(zip(found, rows, strict=True)):
+        recall = Preservation(row, lag).recall()
         yield Tried(
-            point.spec,
-            point.label,
-            point.values,
-            number,
-            float(costs[place].sum()),
-            float(recoveries[place].sum()),
-            ratio(costs[place], costs[own]),
-            ratio(recoveries[place], recoveries[own]),
+            variant.spec,
+            variant.values,
+            size,
+            float(costs[index].sum()),
+            float(recoveries[index].sum()),
+            ratio(recoveries[index], recoveries[own]),
             recall and recall.rest,
             row.value("compactions"),
             row.value("over_window"),
@@ -378,10 +307,10 @@ def compacts_at(row: Row) -> float | None:
     return float(median(seen)) if seen else None
 
 
-def told(comparison: Comparison, spec: str, lag: int) -> Told | None:
+def summary_effect(comparison: Comparison, spec: str, lag: int) -> SummaryEffect | None:
     """What the summaries of a setting preserve, of runs with null summarisers beside them."""
     row = next((row for row in comparison.rows if row.spec == spec), None)
     if row is None or not row.summarises:
         return None
     memory = Preservation(row, lag)
-    return Told(spec, memory.conversations, memory.exposure, memory.preserved())
+    return SummaryEffect(spec, memory.conversations, memory.exposure, memory.preserved())

@@ -49,7 +49,7 @@ from compactlab.scenarios.readers.folders import files_below
 from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation, PassedOver
-from compactlab.sim.core.errors import InputError, RefusedError, UsageError
+from compactlab.sim.core.errors import InputError, NoCallsError, RefusedError, UsageError
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
@@ -207,10 +207,6 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # too long, or no text that could be a path
         return False
-
-
-class NoCallsError(InputError):
-    """A transcript in which no model is asked anything: nothing of it can be replayed."""
 
 
 def read_as(path: Path, name: str, *, strict: bool = False) -> Iterator[Conversation]:

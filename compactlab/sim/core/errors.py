@@ -55,6 +55,10 @@ class RefusedError(InputError):
     """
 
 
+class NoCallsError(InputError):
+    """A transcript in which no model is asked anything: nothing of it can be replayed."""
+
+
 class UsageError(CompactlabError):
     """A name, a spec or an option is wrong; the text names the nearest right ones."""
 

@@ -111,12 +111,12 @@ def test_of_a_fact_that_was_lost_every_form_says_which_where_and_when(
     verdict = judged(two(), forgetful, *rules)
     [finding] = [each for each in verdict.findings if each.lost]
     assert finding.demand.rule.metric == "recall_20k"  # of all that fell, told once
-    [miss] = finding.lost.first
+    [miss] = finding.lost.facts
     assert (miss.fact, miss.message, miss.call, miss.times, miss.lag) == (
         "branch: main", "3 (u1)", 17, 6, 20_000,
     )  # fmt: skip
     assert finding.lost.explain.startswith("compactlab explain ")
-    [found] = [each["lost"] for each in as_data(verdict)["findings"] if "lost" in each]
+    [found] = [each["lost"] for each in as_data(verdict)["findings"] if each["lost"]]
     assert found["facts"][0]["fact"] == "branch: main"
     forms = [as_text.write(in_short(verdict)), as_markdown.write(report(verdict))]
     for said in (*forms, junit(verdict).decode(), "\n".join(commands(verdict))):

@@ -15,7 +15,7 @@ import pytest
 from compactlab.llm.request import Request, Turn
 from compactlab.reports.probe.actions import action_of
 from compactlab.reports.probe.evaluator import Samples, Scored, with_scores
-from compactlab.reports.probe.reader import Asked
+from compactlab.reports.probe.reader import PromptDraws
 from compactlab.reports.render.document import Document
 from compactlab.reports.render.write import WRITERS
 from tests.cli.conftest import files
@@ -153,7 +153,7 @@ def test_what_was_paid_for_is_known_from_the_log(probe: Probe) -> None:
 
 def test_secrets_go_to_no_evaluator() -> None:
     mail = "Write to ann@example.org."
-    asked = Asked((Request("m", (Turn("user", mail),), 9, system=mail),))
+    asked = PromptDraws((Request("m", (Turn("user", mail),), 9, system=mail),))
     samples = Samples()
     samples.add([Writing("ann@example.org", "pi", {"full": asked}, (mail,), {"call": "m1"})])
     assert b"[redacted" in samples.lines
@@ -166,7 +166,7 @@ class Writing:
 
     conversation: str
     strategy: str
-    asked: dict[str, Asked]
+    asked: dict[str, PromptDraws]
     target: tuple[str, ...]
     about: dict[str, str]
 

@@ -23,6 +23,10 @@ def data(done: Outcome) -> dict[str, Any]:
     return found
 
 
+def values(row: dict[str, Any], kind: str) -> list[float]:
+    return [row[f"{kind}_{each}"]["value"] for each in ("full", "compacted", "more")]
+
+
 def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe: Probe) -> None:
     with reading(repeats(session())) as server:
         asked = probe("--base-url", f"{server.url}/v1", "--ask", "record", *ACTION)
@@ -31,7 +35,7 @@ def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe: Probe) -> No
     for row in found["by_strategy"]:
         assert row["calls"] == 6
         for kind in ("tool", "arguments"):
-            assert [row[kind][each]["value"] for each in ("full", "compacted", "more")] == [1, 1, 0]
+            assert values(row, kind) == [1, 1, 0]
     again = probe(*ACTION)
     assert (again.out, again.err) == (asked.out, "")
 
@@ -43,7 +47,7 @@ def test_a_model_that_never_acts_agrees_nowhere_and_is_too_weak(probe: Probe) ->
     assert "With the full context 0% of its answers are an action" in words
     assert "Reader too weak: it does no better than that" in words
     for row in data(probe(*ACTION))["by_strategy"]:
-        assert {row[kind]["full"]["value"] for kind in ("tool", "arguments")} == {0.0}
+        assert {row[f"{kind}_full"]["value"] for kind in ("tool", "arguments")} == {0.0}
 
 
 def test_a_strategy_whose_prompt_leads_elsewhere_agrees_less(probe: Probe) -> None:
@@ -58,8 +62,8 @@ def test_a_strategy_whose_prompt_leads_elsewhere_agrees_less(probe: Probe) -> No
         keeps, cuts = data(probe("--base-url", f"{server.url}/v1", "--ask", "record", *ACTION))[
             "by_strategy"
         ]
-    assert [keeps["tool"][each]["value"] for each in ("full", "compacted", "more")] == [1, 1, 0]
-    assert [cuts["tool"][each]["value"] for each in ("full", "compacted", "more")] == [1, 0, -1]
+    assert values(keeps, "tool") == [1, 1, 0]
+    assert values(cuts, "tool") == [1, 0, -1]
 
 
 def test_a_dry_run_says_how_many_calls_would_be_asked_about_and_for_how_much(

@@ -7,22 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from compactlab.reports.tune.tuned import Tuned
-from compactlab.strategies.catalogue import find_strategy
-from compactlab.tuning import Search, Seeker, drop
-from tests.reports.tune.test_report import OPUS, tuned
+from compactlab.reports.tune.tuner import more_expensive
+from tests.reports.tune.test_report import tuned
 
 
 def dropped(times: dict[str, float], sessions: int = 12) -> dict[str, bool]:
     """Whether each is dropped, by how many times as much as the first it costs."""
-    seekers = [Seeker(find_strategy(name), OPUS, Search(race=True)) for name in times]
     found: dict[str, Tuned] = {}
-    for seeker, factor in zip(seekers, times.values(), strict=True):
+    for name, factor in times.items():
         one = tuned(sessions)
         noise = 1 + 0.01 * np.cos(np.arange(sessions) * factor)
         costs = replace(one.choice, costs=one.choice.costs * factor * noise)
-        found[seeker.strategy.spec] = replace(one, choice=costs)
-    drop(seekers, found)
-    return {name: seeker.dropped for name, seeker in zip(times, seekers, strict=True)}
+        found[name] = replace(one, choice=costs)
+    left = more_expensive(found)
+    return {name: name in left for name in times}
 
 
 def test_at_most_the_dearer_half_is_dropped() -> None:

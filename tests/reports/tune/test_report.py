@@ -16,12 +16,11 @@ from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, markdown, terminal
 from compactlab.reports.render import json as machines
-from compactlab.reports.tune.choice import Choice, Ratio, ratio
-from compactlab.reports.tune.found import Found, Work
-from compactlab.reports.tune.report import page, report
+from compactlab.reports.tune.choice import Choice, ratio
+from compactlab.reports.tune.report import TuningResult, page, report
 from compactlab.reports.tune.settings import Model
-from compactlab.reports.tune.survey import Picked, Surveyed
-from compactlab.reports.tune.tuned import Asked, Told, Tried, Tuned
+from compactlab.reports.tune.survey import Selection, Surveyed
+from compactlab.reports.tune.tuned import SummaryEffect, Target, Tried, Tuned
 from compactlab.sim.experiment.sources import Source
 
 Check = Callable[[str, str], None]
@@ -46,12 +45,10 @@ def tuned(sessions: int = 12, *, inferred: bool = False, recall: float = 0.8) ->
     tried = tuple(
         Tried(
             spec(trigger),
-            f"claude_code(trigger={trigger})" if trigger else "claude_code",
             {"trigger": trigger} if trigger else {},
             trigger or 167_000.0,
             COSTS[row] * sessions,
             float(costs[row].sum()),
-            Ratio(COSTS[row] / COSTS[-1]),
             ratio(costs[row], costs[-1]),
             Share(MISSED[row], MISSED[row] / 2, MISSED[row] + 0.1),
             COMPACTED[row],
@@ -63,51 +60,50 @@ def tuned(sessions: int = 12, *, inferred: bool = False, recall: float = 0.8) ->
         spec(None),
         "claude_code",
         ("trigger",),
-        200_000,
         OPUS,
         tried,
         Choice(costs, missed, None if inferred else recall, None, 3, 0.02),
         20_000,
         inferred,
-        Asked(recall),
+        Target(recall),
         tuple(f"session-{n}" for n in range(sessions)),
         15.0 * sessions,
         runs=4 * sessions,
     )
 
 
-def found(*each: Tuned) -> Found:
+def found(*each: Tuned) -> TuningResult:
     source = Surveyed(Source("one", list), 200_000, Counter({"claude-opus-4-5": 9}), 9, 9, 9)
-    picked = Picked(200_000, (source,) * 12, quiet=30, shorter=4, share=0.9)
+    selection = Selection(200_000, (source,) * 12, quiet=30, shorter=4, share=0.9)
     failures = ("bad.jsonl: line 3 is no JSON",)
-    return Found(each, (picked,), 47, failures, Asked(), Work(50, 8_000, 61.0))
+    return TuningResult(each, (selection,), 47, failures, Target(), 50, 8_000, 61.0)
 
 
 @pytest.fixture
-def labelled() -> Found:
+def labelled() -> TuningResult:
     return found(tuned())
 
 
-def test_a_report_on_labelled_facts(labelled: Found, golden: Check) -> None:
+def test_a_report_on_labelled_facts(labelled: TuningResult, golden: Check) -> None:
     golden("tune.txt", terminal.write(report(labelled)))
 
 
 def test_a_report_on_inferred_needs(golden: Check) -> None:
-    told = Told(spec(85_000), 12, Share(0.4, 0.2, 0.6), Share(0.3, 0.1, 0.5))
-    own = Told(spec(None), 12, Share(0.1, 0.0, 0.3), Share(0.1, -0.2, 0.4))
+    told = SummaryEffect(spec(85_000), 12, Share(0.4, 0.2, 0.6), Share(0.3, 0.1, 0.5))
+    own = SummaryEffect(spec(None), 12, Share(0.1, 0.0, 0.3), Share(0.1, -0.2, 0.4))
     golden("tune-inferred.txt", terminal.write(report(found(
-        replace(tuned(inferred=True), told=(told, own)), tuned(6, inferred=True)
+        replace(tuned(inferred=True), summaries=(told, own)), tuned(6, inferred=True)
     ))))  # fmt: skip
 
 
 def test_a_narrow_terminal_says_what_it_leaves_out(
-    labelled: Found, golden: Check, monkeypatch: pytest.MonkeyPatch
+    labelled: TuningResult, golden: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     golden("tune-narrow.txt", terminal.write(report(labelled)))
 
 
-def test_a_report_in_markdown(labelled: Found, golden: Check) -> None:
+def test_a_report_in_markdown(labelled: TuningResult, golden: Check) -> None:
     golden("tune.md", markdown.write(report(labelled)))
 
 
@@ -176,13 +172,15 @@ def test_a_limit_moves_the_choice() -> None:
 
 def test_the_safest_within_the_margin_misses_least() -> None:
     plain = tuned()
-    near = replace(plain, asked=Asked(0.8, margin=0.05), choice=replace(plain.choice, margin=0.05))
+    near = replace(
+        plain, target=Target(0.8, margin=0.05), choice=replace(plain.choice, margin=0.05)
+    )
     assert near.best == 1
     assert near.flat == (1, 2)
     assert (plain.advised, near.advised) == (1, 2)
 
 
-def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: Found) -> None:
+def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: TuningResult) -> None:
     text = html.write(page(labelled), COLOURS)
     assert text.count("<svg") == 1
     assert "http" not in text.replace("http-equiv", "")
@@ -191,7 +189,7 @@ def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: Found) -> Non
     assert text.count(condition) > len(TRIGGERS) - 1  # at the paste, and at each of the slider
 
 
-def test_programs_get_all_that_is_said(labelled: Found) -> None:
+def test_programs_get_all_that_is_said(labelled: TuningResult) -> None:
     told = json.loads(machines.write(report(labelled)))
     (strategy,) = told["strategies"]
     assert strategy["best"] == strategy["advised"] == spec(85_000)
@@ -201,7 +199,7 @@ def test_programs_get_all_that_is_said(labelled: Found) -> None:
     assert {each["within_limit"] for each in strategy["settings"]} == {True, False}
 
 
-def test_a_frame_has_a_row_a_setting(labelled: Found) -> None:
+def test_a_frame_has_a_row_a_setting(labelled: TuningResult) -> None:
     frame = labelled.frame()
     assert frame["best"].tolist() == [False, True, False, False]
     assert frame["cost_with_recovery_usd"].idxmin() == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compactlab.api import read
-from compactlab.reports.tune.survey import Surveyed, picked, surveyed
+from compactlab.reports.tune.survey import Surveyed, select, surveyed
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.models.model import built_in
 from tests.recordings import CALM, IDLE, claude_code
@@ -44,17 +44,17 @@ def test_the_window_is_that_of_the_model_or_narrowed(
 
 def test_what_never_reaches_the_smallest_trigger_is_left_out_and_counted() -> None:
     every = [session("small", 30_000, 9), session("large", 90_000, 9)]
-    some = picked(WINDOW, every, 50_000, 10)
+    some = select(WINDOW, every, 50_000, 10)
     assert names(some.chosen) == ["large"]
     assert (some.quiet, some.shorter) == (1, 0)
 
 
 def test_a_session_that_was_compacted_may_grow_larger_than_its_log_shows() -> None:
-    assert picked(WINDOW, [session("cut", 30_000, 9, compacted=True)], 50_000, 10).quiet == 0
+    assert select(WINDOW, [session("cut", 30_000, 9, compacted=True)], 50_000, 10).quiet == 0
 
 
 def test_the_longest_are_picked_in_the_order_given() -> None:
     every = [session(each, 90_000, tokens) for each, tokens in zip("abc", (5, 1, 4), strict=True)]
-    some = picked(WINDOW, every, 0, 2)
+    some = select(WINDOW, every, 0, 2)
     assert names(some.chosen) == ["a", "c"]
     assert (some.shorter, some.share) == (1, 0.9)

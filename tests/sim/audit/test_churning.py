@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from compactlab.reports.audit.churning import GAPS, churn_of, wilson
+from compactlab.reports.audit.diagnosis import Finding, diagnose
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import Finding, inquest
 from compactlab.sim.replay.client import Depth
 from tests.sim.audit.client import Client
 
@@ -16,7 +16,7 @@ Session = list[Finding]
 
 
 def found(client: Client) -> Session:
-    return [*inquest(forecasts(client.log(), client.find))]
+    return [*diagnose(forecasts(client.log(), client.find))]
 
 
 def churning(

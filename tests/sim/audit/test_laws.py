@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from compactlab.reports.audit.audit import audit, name_by_pattern
 from compactlab.reports.audit.churning import churn_of
+from compactlab.reports.audit.diagnosis import diagnose
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import inquest
 from compactlab.reports.audit.tally import causes
 from compactlab.sim.core.conversation import Conversation, Event
 from compactlab.sim.core.errors import ModelError
@@ -91,7 +91,7 @@ def test_recorded_sizes_are_those_that_were_recorded(client: Client) -> None:
 
 @given(st.one_of(sessions().map(Client.log), rubbish()))
 def test_every_fresh_token_has_one_cause(conversation: Conversation) -> None:
-    for finding in inquest(forecasts(conversation, find)):
+    for finding in diagnose(forecasts(conversation, find)):
         tokens = [charge.tokens for charge in finding.charges]
         assert (
             sum(tokens)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from compactlab.reports.audit.diagnosis import Finding, diagnose
 from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import Finding, inquest
 from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
 from compactlab.sim.models.model import find_model
 from tests.sim.audit.client import Client, model_of
@@ -16,7 +16,7 @@ USUAL = 28_000
 
 
 def found(client: Client) -> list[Finding]:
-    return [*inquest(forecasts(client.log(), client.find))]
+    return [*diagnose(forecasts(client.log(), client.find))]
 
 
 def tallied(client: Client) -> Tally:

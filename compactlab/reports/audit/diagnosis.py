@@ -169,7 +169,7 @@ def _lost(forecast: Forecast) -> int:
     return max(0, min(forecast.before, exchange.cached) - exchange.usage.cache_read)
 
 
-def inquest(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
+def diagnose(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
     """Find out about every call of one recording, in order."""
     memory = _Memory()
     for forecast in forecasts:

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.forecast import forecasts
-from compactlab.reports.audit.inquest import (
+from compactlab.reports.audit.diagnosis import (
     Charge,
     Finding,
     agreed,
     agreement,
     by_pattern,
     chance,
-    inquest,
+    diagnose,
 )
+from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.tally import causes
 from compactlab.sim.cache import OpenaiGrid
 from compactlab.sim.core.message import Diagnosis, Message
@@ -29,7 +29,7 @@ USUAL = 28_000
 
 
 def found(client: Client) -> list[Finding]:
-    return [*inquest(forecasts(client.log(), client.find))]
+    return [*diagnose(forecasts(client.log(), client.find))]
 
 
 def losses(client: Client, *leave_out: str) -> list[tuple[int, Charge]]:
