@@ -11,16 +11,12 @@ from compactlab.sim.cache.prompt import CLIENT_CONTEXT
 from compactlab.sim.core.message import Message, Role
 from compactlab.sim.core.view import View
 from tests.sim.drawn import (
-    QUICK,
     Client,
     Request,
-    billed,
-    model_under,
     requests,
     sized,
     text,
 )
-from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 from tests.sim.reference_endings import ReferenceEndings
 
 MARKS: list[tuple[str, ...]] = [
@@ -62,16 +58,6 @@ def test_it_agrees_with_a_naive_cache_at_every_call(
         told = real.send(request)
         assert Lookup(told.read, told.write_5m) == naive.request(request, real.now)
         assert (told.write_1h, told.storage) == (0, 0)
-
-
-@given(POLICIES_DRAWN, requests())
-def test_nothing_is_read_that_was_not_sent(policy: OpenaiEndings, session: list[Request]) -> None:
-    bills = billed(model_under(policy), session)
-    for index, (request, bill) in enumerate(zip(session, bills, strict=True)):
-        mine = blocks_of(request.view)
-        before = (blocks_of(earlier.view) for earlier in session[:index])
-        shared = max((shared_blocks(mine, blocks) for blocks in before), default=0)
-        assert bill.usage.cache_read <= sum(sizes_of(request.view, QUICK)[:shared])
 
 
 @given(POLICIES_DRAWN, requests())

@@ -16,6 +16,7 @@ from compactlab.sim.cache import (
     Deepseek,
     Explicit,
     Gemini,
+    NoCache,
     OpenaiEndings,
     OpenaiGrid,
     Paged,
@@ -24,7 +25,7 @@ from compactlab.sim.cache import (
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests
-from tests.sim.reference_cache import sizes_of
+from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 from tests.sim.reference_prefixes import agree
 from tests.sim.test_deepseek import POLICIES_DRAWN as DEEPSEEK
 from tests.sim.test_explicit import POLICIES_DRAWN as EXPLICIT
@@ -42,14 +43,23 @@ AUTOMATIC = {
 DRAWN: dict[str, st.SearchStrategy[CachePolicy]] = {
     **AUTOMATIC,
     "anthropic": st.builds(
-        Anthropic, minimum=st.sampled_from([0, 15, 700]), lookback=st.sampled_from([1, 5, 20])
+        Anthropic,
+        minimum=st.sampled_from([0, 15, 700]),
+        lookback=st.sampled_from([1, 5, 20]),
+        marks=st.sampled_from([("system", "last"), ("last",), ("auto",)]),
     ),
     "deepseek": DEEPSEEK,
     "explicit": EXPLICIT,
+    "none": st.just(NoCache()),
     "openai_endings": ENDINGS,
     "paged": st.builds(Paged, capacity=st.sampled_from([0, 160, 10_000])),
 }
 each_policy = pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+
+
+def all_but(*names: str) -> pytest.MarkDecorator:
+    others = sorted({*DRAWN} - {*names})
+    return pytest.mark.parametrize("drawn", [DRAWN[name] for name in others], ids=others)
 
 
 @pytest.mark.parametrize("drawn", AUTOMATIC.values(), ids=AUTOMATIC)
@@ -65,14 +75,31 @@ def test_where_any_prefix_is_found_it_agrees_with_a_naive_cache_at_every_call(
 def test_every_token_is_read_or_has_a_cause(
     drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
 ) -> None:
-    bills = billed(model_under(data.draw(drawn)), session)
+    policy = data.draw(drawn)
+    bills = billed(model_under(policy), session)
+    assert bills == billed(model_under(policy), session)
     for request, bill in zip(session, bills, strict=True):
         assert bill.usage.prompt == sum(sizes_of(request.view, QUICK))
-        assert sum(bill.causes.values()) == bill.usage.prompt - bill.usage.cache_read >= 0
+        assert min(bill.usage.uncached, bill.usage.cache_write) >= 0
+        assert sum(bill.causes.values()) == bill.usage.prompt - bill.usage.cache_read
+        assert all(tokens > 0 for tokens in bill.causes.values())
         assert set(bill.causes) <= set(CAUSES)
 
 
-@pytest.mark.parametrize("drawn", [DRAWN[name] for name in sorted({*DRAWN} - {"anthropic"})])
+@all_but("deepseek")  # which stores an answer before it is sent back
+@given(data=st.data(), session=requests())
+def test_what_is_read_is_a_prefix_of_something_sent_before(
+    drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
+) -> None:
+    bills = billed(model_under(data.draw(drawn)), session)
+    for index, (request, bill) in enumerate(zip(session, bills, strict=True)):
+        mine = blocks_of(request.view)
+        before = (blocks_of(earlier.view) for earlier in session[:index])
+        shared = max((shared_blocks(mine, blocks) for blocks in before), default=0)
+        assert bill.usage.cache_read <= sum(sizes_of(request.view, QUICK)[:shared])
+
+
+@all_but("anthropic", "none")  # which miss several ends in the same place
 @given(data=st.data(), session=requests())
 def test_causes_ascend_beyond_what_was_read(
     drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
