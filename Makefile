@@ -130,7 +130,7 @@ simulations: $(READY) ## how often intervals hold the truth and advice is wrong:
 	$(BIN)/python examples/simulate_advice.py
 
 calibration: $(READY) ## fit the summariser `calibrated` anew, RECORDED=the recordings' folder
-	$(BIN)/compactlab calibrate $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
+	$(BIN)/python examples/calibrate.py $(RECORDED) $(RECORDED)-more --date $$(date +%F) --out compactlab/strategies/summarizers/calibrated.toml
 
 # Runs are kept in .readme, and made again only where the engine has changed.
 picture: $(READY) ## draw the pictures of the README anew, and measure its figures, by a real run

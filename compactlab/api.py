@@ -63,7 +63,8 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
-from compactlab.strategies.catalogue import LINE_UP, forget
+from compactlab.strategies.catalogue import forget
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
 from compactlab.strategies.summarizers.catalogue import controls
 
 T = TypeVar("T")
@@ -152,7 +153,7 @@ def replay(
 
 def run(
     conversations: Iterable[Given] | Given = (DEFAULT,),
-    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
+    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
     models: Iterable[str] = (),
     *,
     summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated",
@@ -185,7 +186,8 @@ def run(
     conversations
         Conversations, files, directories, specs of scenarios.
     strategies
-        Strategies or their specs; by default all that are built in.
+        Strategies or their specs; ``"all"`` stands for every built-in one. By default whole agents
+        and the strategies that this project was asked to compare.
     models
         Names of models; ``recorded`` is the one that each recorded call went to.
     summarizer
@@ -349,7 +351,7 @@ class Plan:
     """An experiment in the names that people write; see :func:`run`."""
 
     conversations: Iterable[Given] | Given = (DEFAULT,)
-    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP
+    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES
     models: Iterable[str] = ()
     summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated"
     window: int | None = None
@@ -386,7 +388,8 @@ class Plan:
             if isinstance(each, Conversation)
             for seed in range(self.seeds)
         ]
-        strategies = tuple(map(planned_strategy, several(self.strategies, (Strategy, str))))
+        chosen = written_out(several(self.strategies, (Strategy, str)))
+        strategies = tuple(map(planned_strategy, chosen))
         check_specs(strategies)
         writers = answered_by(self.asker, summarizers_of(self.summarizer))
         forget()

@@ -19,9 +19,8 @@ from compactlab.sim.core.errors import ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES, USUAL
-from compactlab.sim.metrics import FAMILIES, METRICS
+from compactlab.sim.metrics import FAMILIES, METRICS, metrics_named
 from compactlab.sim.metrics.lag import LONG
-from compactlab.sim.metrics.names import metrics_named
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay.client import Churn, read_churn

@@ -1,11 +1,10 @@
 """Write the part of docs/metrics.md that comes from the code: tables and definitions.
 
-``make docs`` runs it. A metric's definition is the docstring of its function.
+``make docs`` runs it. A metric's definition is the docstring of its function, and the first line of
+that its meaning.
 """
 
-import re
 from collections.abc import Iterator
-from inspect import cleandoc
 from itertools import groupby
 from pathlib import Path
 
@@ -38,8 +37,9 @@ def section(family: Family) -> Iterator[str]:
     yield "\n".join([*HEAD, *map(row, family.metrics)])
     if family.about:
         yield family.about
-    for about, metrics in groupby(family.metrics, lambda metric: halves(metric.definition)[1]):
-        yield from definitions(list(metrics), about)
+    for about, metrics in groupby(family.metrics, below_the_first_line):
+        if about:
+            yield f"**{', '.join(metric.name for metric in metrics)}.** {about}"
 
 
 def row(metric: Metric) -> str:
@@ -48,23 +48,10 @@ def row(metric: Metric) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def definitions(metrics: list[Metric], about: str) -> Iterator[str]:
-    """What is said of metrics that share all but the first line of their definitions."""
-    if about and len(metrics) > 1:
-        yield f"**{', '.join(metric.name for metric in metrics)}.** {about}"
-        return
-    for metric in metrics:
-        summary, _ = halves(metric.definition)
-        if about or summary.rstrip(".").lower() != metric.meaning.lower():
-            yield f"**{metric.name}.** {summary} {about}".rstrip()
-
-
-def halves(text: str) -> tuple[str, str]:
-    """The first line of a docstring and what follows, as Markdown; a line a paragraph."""
-    plain = re.sub(r":\w+:(?=`)", "", cleandoc(text)).replace("``", "`")
-    plain = re.sub(r"`~", "`", plain)
-    first, *rest = (" ".join(each.split()) for each in plain.split("\n\n"))
-    return first, "\n\n".join(rest)
+def below_the_first_line(metric: Metric) -> str:
+    """What a definition says after its meaning, as Markdown; a line a paragraph."""
+    _, *paragraphs = metric.definition.replace("``", "`").split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def main() -> None:

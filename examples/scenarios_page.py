@@ -42,7 +42,7 @@ def renewed(page: str) -> str:
 
 def generated() -> str:
     """The table, what is usual, and each scenario by itself."""
-    stories = {name: cls for name, cls in SCENARIOS.items() if issubclass(cls, Story)}
+    stories = {name: cls for name, cls in SCENARIOS.built_in.items() if issubclass(cls, Story)}
     table = [*HEAD, *(row(name, cls) for name, cls in stories.items())]
     about = (f"**{name}.** {said}" for name, cls in stories.items() for said in own(cls))
     return "\n".join(f"{line}\n" for line in ("\n".join(table), usual(), *about))

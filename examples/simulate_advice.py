@@ -33,7 +33,7 @@ from compactlab.reports.analysis.aggregate import JUNK, OWN
 from compactlab.reports.analysis.betting import LEVEL
 from compactlab.reports.analysis.comparison import ENOUGH
 from compactlab.reports.analysis.preservation import Preservation
-from compactlab.reports.analysis.tests import ALPHA, holm
+from compactlab.reports.analysis.significance import ALPHA, holm
 
 Floats = NDArray[np.float64]
 

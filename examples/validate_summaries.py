@@ -7,14 +7,14 @@ are taken. The exit code is 1 if a bar is missed, and 2 if a file cannot be used
 - *The same.* Each summariser gets what a recorded summary was made of, with the summary before it,
   and is to write as many tokens (o200k) as that has.
 - *Facts* are those that the recorded actions show to be needed. The client with most summaries is
-  judged, as ``compactlab calibrate`` fits that one.
+  judged, as ``calibrate.py`` fits that one.
 - *Half.* ``calibrated`` is fitted anew for each session, to all others. Nothing is judged on what
   it was fitted to. The other summarisers are fitted to nothing.
 - *AUC.* How often, of a fact that the real summary keeps and one that it does not, the summariser
   keeps the former more often in ten draws (ties count half); one that draws nothing has one. In
   brackets: with one draw.
 - *Distance.* The mean difference, in points, of the shares that are kept, over all kinds, ages and
-  numbers of mentions (the groups of ``compactlab calibrate``).
+  numbers of mentions (the groups of ``calibrate.py``).
 - *Bars*, fixed before the fit was tried (issue 18): AUC of the chances leaving out sessions at
   least 0.68; in fifths by chance, predicted and kept are within 0.05; the default summariser has
   the least distance. The same leaving out repositories is told, and not judged: there are three.
@@ -30,16 +30,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
-from verdict import Verdict
-
-from compactlab import CompactlabError, Conversation
-from compactlab.scenarios.catalogue import sources
-from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.facts import ledger_of
-from compactlab.sim.facts.evidence import Witness
-from compactlab.sim.replay.summarize import Summarizer
-from compactlab.strategies.summarizers.calibrated import BoundCalibrated, Calibration
-from compactlab.strategies.summarizers.calibration import (
+from calibration import (
     Observation,
     Observed,
     auc,
@@ -49,6 +40,15 @@ from compactlab.strategies.summarizers.calibration import (
     left_out,
     observe,
 )
+from verdict import Verdict
+
+from compactlab import CompactlabError, Conversation
+from compactlab.scenarios.catalogue import sources
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.facts import ledger_of
+from compactlab.sim.facts.evidence import Witness
+from compactlab.sim.replay.summarize import Summarizer
+from compactlab.strategies.summarizers.calibrated import BoundCalibrated, Calibration
 from compactlab.strategies.summarizers.catalogue import DEFAULT, find_summarizer
 
 FOLDER = "../shared/recorded"

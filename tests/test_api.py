@@ -17,8 +17,8 @@ from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.catalogue import LINE_UP
 from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.windows import SlidingWindow
 
@@ -183,9 +183,9 @@ def test_seeds_make_so_many_conversations(made: Conversation) -> None:
 
 def test_the_line_up_runs_by_default(made: Conversation) -> None:
     results = api.run([made])
-    assert len(results.runs) == len(LINE_UP)
+    assert len(results.runs) == len(DEFAULT_STRATEGIES)
     assert not results.failed
-    assert len(results.frame()) == len(LINE_UP)
+    assert len(results.frame()) == len(DEFAULT_STRATEGIES)
 
 
 def test_the_default_conversation_is_a_scenario() -> None:

@@ -62,8 +62,8 @@ from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
 from compactlab.strategies import catalogue as strategies
-from compactlab.strategies.catalogue import LINE_UP
-from compactlab.strategies.summarizers import catalogue as summarizers
+from compactlab.strategies.line_up import ALL, ALL_STRATEGIES, DEFAULT_STRATEGIES
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
 # What an experiment file names, written out: texts and tables become specs, one by one.
 
@@ -88,7 +88,11 @@ class Expansion:
 
     def strategies(self, given: Any) -> list[str]:
         """The specs of the strategies, each once."""
-        choices = [self._strategy(each, place) for place, each in self._items("strategies", given)]
+        choices = [
+            self._strategy(each, place)
+            for place, named in self._items("strategies", given)
+            for each in (ALL_STRATEGIES if named == ALL else (named,))
+        ]
         known: dict[tuple[Any, ...], str] = {}
         for text, made in self._points("strategies", choices):
             known.setdefault((made.spec, tuple(map(kind_of, made.parts))), text)
@@ -192,7 +196,7 @@ class Expansion:
         if "profile" in fields:
             fields["profile"] = self._profile(fields["profile"])
         of = USUAL if name == SUITE else [name]
-        grids = [read_grid(each, SCENARIOS[each], fields, place, self.faults) for each in of]
+        grids = [read_grid(each, SCENARIOS.find(each), fields, place, self.faults) for each in of]
         return [grid for grid in grids if grid]
 
     def _profile(self, given: Any) -> Any:
@@ -225,15 +229,18 @@ class Expansion:
             text = relative_strategy(self.folder, relative_profile(self.folder, given))
             with self.faults.at(place):
                 self._allow(text)
-                return Fixed(text, summarizers.known_summarizer(text))
+                return Fixed(text, known_summarizer(text))
         elif table := self._table(given, place, SummarizerTable):
             name, fields = relative_class(self.folder, table.name), dict(table.model_extra or {})
             if "profile" in fields:
                 fields["profile"] = self._profile(fields["profile"])
             with self.faults.at((*place, "name")):
                 self._allow(name)
-                find, make = partial(summarizers.find_class, name), summarizers.known_summarizer
-                if summarizers.is_foreign_name(name):
+                find, make = (
+                    partial(SUMMARIZERS.find_class, name),
+                    known_summarizer,
+                )
+                if SUMMARIZERS.is_foreign(name):
                     return read_apart(name, fields, place, self.faults, find=find, make=make)
                 return read_grid(name, find(), fields, place, self.faults)
         return None
@@ -313,10 +320,11 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     strategies: Annotated[
         list[str], Field(min_length=1), list_in_file(AnyStrategy | PipelineTable)
     ] = Field(
-        default=list(LINE_UP),
+        default=list(DEFAULT_STRATEGIES),
         description="What is compared: specs, several with ' + ' between them, also of a class "
-        "of your own, 'path/to/file.py:Class'. A table has a 'name' and fields, each with a "
-        "value or a list of them, and stands for each combination; or it is a 'pipeline'.",
+        "of your own, 'path/to/file.py:Class'; 'all' is every built-in one. A table has a 'name' "
+        "and fields, each with a value or a list of them, and stands for each combination; or it "
+        "is a 'pipeline'.",
     )
     models: list[str] = Field(
         default=[],

@@ -30,8 +30,8 @@ from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 from compactlab.cli.toml_file import KIND
 from compactlab.scenarios.catalogue import SCENARIOS, SUITE
 from compactlab.sim.core.errors import UsageError
-from compactlab.strategies.catalogue import strategies
-from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_class
+from compactlab.strategies.catalogue import STRATEGIES
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
 # Fields of strategies, scenarios and summarisers: what they take, and how JSON Schema says so.
 
@@ -230,12 +230,13 @@ def _cases(key: str, known: Callable[[], Mapping[str, type]]) -> Callable[[JsonS
 
 
 def _summarizers() -> dict[str, type]:
-    return {name: find_class(name) for name in sorted(SUMMARIZERS)}
+    return dict(sorted(SUMMARIZERS.usable().items()))
 
 
 def scenarios() -> dict[str, type]:
     """All scenarios, and the suite, which has the fields of any."""
-    return dict(sorted({**SCENARIOS, SUITE: next(iter(SCENARIOS.values()))}.items()))
+    known = SCENARIOS.usable()
+    return dict(sorted({**known, SUITE: next(iter(known.values()))}.items()))
 
 
 # The tables. Their first keys say what they are; those that name a class have its fields besides.
@@ -257,17 +258,17 @@ class Table(BaseModel, extra="forbid", strict=True):
 
 
 class StrategyTable(
-    Table, title="Strategy", extra="allow", json_schema_extra=_cases("name", strategies)
+    Table, title="Strategy", extra="allow", json_schema_extra=_cases("name", STRATEGIES.usable)
 ):
     """A strategy and its fields."""
 
     name: _Name = Field(
         description="Its name, or that of a class, path/to/file.py:Class.",
-        json_schema_extra=names(lambda: sorted(strategies()), pattern=":"),
+        json_schema_extra=names(lambda: sorted(STRATEGIES), pattern=":"),
     )
 
 
-AnyStrategy = _text_like(lambda: sorted(strategies())) | StrategyTable
+AnyStrategy = _text_like(lambda: sorted(STRATEGIES)) | StrategyTable
 
 
 class PipelineTable(Table, title="Pipeline"):

@@ -53,8 +53,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         written,
     )
     from compactlab.sim.experiment.results import Results
-    from compactlab.sim.metrics import METRICS
-    from compactlab.sim.metrics.names import metrics_named
+    from compactlab.sim.metrics import METRICS, metrics_named
 
     asked = metrics_named(metrics)
     results = shown_results(Results.load(Path(folder)))

@@ -25,7 +25,6 @@ _FILES = {
     "tune": "",
     "serve": "",
     "fit": "",
-    "calibrate": "",
     "list": "",
     "new": "",
     "check-program": "check_program",

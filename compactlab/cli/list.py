@@ -182,9 +182,9 @@ Listed = dict[str, object]
 
 
 def _strategies() -> list[Listed]:
-    from compactlab.strategies.catalogue import strategies
+    from compactlab.strategies.catalogue import STRATEGIES
 
-    made = {name: cls() for name, cls in sorted(strategies().items())}
+    made = {name: cls() for name, cls in sorted(STRATEGIES.usable().items())}
     return [
         {**_configured(name, it), "breaks": dict(it.breaks), "does": _does(it), "when": _when(it)}
         for name, it in made.items()
@@ -254,15 +254,21 @@ def _scenarios() -> list[Listed]:
     used = {parse_spec(DEFAULT)[0]: find_scenario(DEFAULT).spec}
     return [
         {**_configured(name, cls()), "used_by_run": used.get(name)}
-        for name, cls in sorted(SCENARIOS.items())
+        for name, cls in sorted(SCENARIOS.usable().items())
     ]
 
 
 def _summarizers() -> list[Listed]:
-    from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
+    from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
-    made = {name: find_summarizer(name) for name in sorted(SUMMARIZERS)}
+    made = {name: cls() for name, cls in sorted(SUMMARIZERS.usable().items())}
     return [{**_configured(name, it), "simulated": it.simulated} for name, it in made.items()]
+
+
+def _policies() -> list[Listed]:
+    from compactlab.sim.cache import POLICIES
+
+    return [_configured(name, cls()) for name, cls in sorted(POLICIES.usable().items())]
 
 
 def _configured(name: str, configured: Any) -> Listed:
@@ -304,6 +310,7 @@ _KINDS: dict[str, Callable[[], list[Listed]]] = {
     "summarizers": _summarizers,
     "metrics": _metrics,
     "formats": _formats,
+    "policies": _policies,
 }
 # Notes below a list.
 _NOTES = {
@@ -318,7 +325,7 @@ _NOTES = {
 @own_models
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List strategies, scenarios, summarisers, metrics, models.
+    """List strategies, summarisers, models, and more.
 
     Strategies are a table by what they do and when they act. Of others, one line each; a second
     line says what is simulated, and --parameters adds the parameters.

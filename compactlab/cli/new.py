@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -35,9 +35,9 @@ def strategy(name: str, folder: Path) -> None:
 
     NAME is in snake case, as in specs. Existing files are not overwritten.
     """
-    from compactlab.strategies.catalogue import strategies
+    from compactlab.strategies.catalogue import STRATEGIES
 
-    _write_class("strategy", name, folder, strategies())
+    _write_class("strategy", name, folder, STRATEGIES)
 
 
 @new.command()
@@ -59,7 +59,7 @@ _KINDS = {
 }
 
 
-def _write_class(kind: str, name: str, folder: Path, taken: Container[str]) -> None:
+def _write_class(kind: str, name: str, folder: Path, taken: Iterable[str]) -> None:
     """Write a class of one's own and its test."""
     word, example, options = _KINDS[kind]
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():

@@ -72,7 +72,13 @@ Examples:
     multiple=True,
     metavar="SPEC",
     help="A strategy, e.g. 'sliding_window(keep=20)', or several with + between them. "
-    "Repeatable.  [default: all built-in ones]",
+    "Repeatable.  [default: whole agents, and what this project was asked to compare]",
+)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Replay all built-in strategies: some sixty, most are rules.",
 )
 @click.option(
     "--model",
@@ -166,6 +172,7 @@ def run(
     dry_run: bool,
     retry: bool,
     allow_code: bool,
+    every: bool,
     ask: Mode,
     budget: float | None,
     **options: Any,
@@ -183,9 +190,12 @@ def run(
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.workers import Workers
+    from compactlab.strategies.line_up import ALL
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
+    if every:
+        given["strategies"] = (ALL, *given.get("strategies", ()))
     file = Path(experiment) if experiment else None
     settings = ExperimentSettings.load(file, given, allow_code=allow_code)
     if settings.redact:

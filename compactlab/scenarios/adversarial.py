@@ -26,11 +26,9 @@ class _Odd(Draft):
     """Messages and calls have unusual names."""
 
     def message_id(self, number: int) -> str:
-        """How a message is named; see :meth:`Draft.message_id`."""
         return _named("message_ids", number, 7)
 
     def call_id(self, number: int) -> str:
-        """How a call is named; see :meth:`Draft.call_id`."""
         return _named("call_ids", number, 4)
 
 
@@ -56,7 +54,6 @@ class _Hostile(World):
             self._broken += 1
 
     def request(self, left: float) -> str:
-        """What the user asks, with a paste that fills the turn; see :meth:`World.request`."""
         asked = super().request(left)
         if self._attack.random() * _SURELY >= left:
             return asked
@@ -77,7 +74,6 @@ class _Hostile(World):
         return super().show(call, fact, line)
 
     def result(self, name: str, left: float) -> str:
-        """What a tool returns; see :meth:`World.result`."""
         text = super().result(name, left)
         if not self.domain.tools[name].shows:
             return text

@@ -35,6 +35,7 @@ from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.scenarios.working_set import WorkingSet
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, UsageError, unknown
+from compactlab.sim.core.registry import ClassRegistry
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
 from compactlab.sim.experiment.sources import (
@@ -45,7 +46,7 @@ from compactlab.sim.experiment.sources import (
     alone,
 )
 
-SCENARIOS: dict[str, type[Scenario]] = {
+_SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario
     for scenario in (
         CodingAgent,
@@ -63,8 +64,10 @@ SCENARIOS: dict[str, type[Scenario]] = {
         HighFloor,
     )
 }
+SCENARIOS = ClassRegistry("scenarios", "scenario", _SCENARIOS, Scenario)
 SUITE = "suite"  # stands for the usual ones: all but those that are made to provoke one failure
-USUAL = tuple(name for name in SCENARIOS if name not in ("delegation", "working_set", "high_floor"))
+_FOR_ONE_FAILURE = ("delegation", "working_set", "high_floor")
+USUAL = tuple(name for name in _SCENARIOS if name not in _FOR_ONE_FAILURE)
 # Long enough that a window of 200,000 tokens fills twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"
 _SHOWN = 8  # ids, where one must be chosen
@@ -88,9 +91,7 @@ def find_scenario(text: str) -> Scenario:
     3
     """
     name, arguments = parse_spec(text)
-    if name not in SCENARIOS:
-        raise UsageError(unknown("scenario", name, SCENARIOS))
-    return build(SCENARIOS[name], arguments)
+    return build(SCENARIOS.find(name), arguments)
 
 
 def sources(
@@ -217,7 +218,7 @@ def _scenarios(text: str) -> list[Scenario]:
     """The scenarios that a spec names: one, or the whole suite with the same arguments."""
     name, arguments = parse_spec(text)
     if name == SUITE:
-        return [build(SCENARIOS[each], arguments) for each in USUAL]
+        return [build(_SCENARIOS[each], arguments) for each in USUAL]
     if name not in SCENARIOS and "(" not in text:
         # It may have been meant for a path.
         fault = unknown("scenario", name, (*SCENARIOS, SUITE))

@@ -355,7 +355,6 @@ def _lognormal(middle: float, ninth: float, most: float) -> Spread:
 
 
 def _below(spread: Spread, value: float) -> float:
-    """The share of draws below a value."""
     if not spread.sigma:
         return float(spread.median < value) or 1.0
     return NormalDist().cdf(math.log(value / spread.median) / spread.sigma) or 1.0

@@ -58,7 +58,6 @@ class _Watch(World):
         return text
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """Whether it is a file or a log; see :meth:`World.shows`."""
         return call.name in ("read", "tail") and not call.failed
 
     def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:

@@ -24,7 +24,6 @@ class _Variants(World):
         self._known = {0}
 
     def request(self, left: float) -> str:
-        """What the user asks; see :meth:`World.request`."""
         asked = super().request(left)
         if self.draft.branch in self._known:
             return asked

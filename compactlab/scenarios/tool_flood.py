@@ -21,7 +21,6 @@ class _Flood(World):
     """Results may be as long as the turn allows, and hold several facts then."""
 
     def result(self, name: str, left: float) -> str:
-        """What a tool returns; see :meth:`World.result`."""
         uncut = self.domain.tools[name].shows and self.rng.random() < _UNCUT
         text = self._long(name, left) if uncut else super().result(name, left)
         most = LONGEST - _LINES

@@ -27,7 +27,6 @@ class _Rotation(World):
         self._read = 0
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """Whether it is a file; see :meth:`World.shows`."""
         return call.name == "read" and not call.failed
 
     def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:

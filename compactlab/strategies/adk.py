@@ -363,7 +363,6 @@ class EventRanges(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace a range of events by a summary, if it is time."""
         if not host.log or not (self._is_long(host) or self._is_late(host)):
             return view
         events, ranges = events_of(host.log), _ranges(view, host)

@@ -418,7 +418,6 @@ class ToolGroups(Strategy):
         return MappingProxyType(_BREAKS[self.strategy])
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave out or tell, if it is time."""
         messages = view.messages
         if not self._is_due(messages, host):
             return view

@@ -92,7 +92,6 @@ class BackgroundCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Ask for a summary, or put one in that is there, if it is time."""
         tokens = known_tokens(view, host)
         full = host.phase is Phase.ON_OVERFLOW or tokens >= tokens_at(
             self.blocking, host, host.window * FULL

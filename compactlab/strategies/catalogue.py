@@ -2,125 +2,32 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache, partial
 
 import compactlab.strategies as built_in
-from compactlab.sim.core.errors import UsageError, unknown
-from compactlab.sim.core.isolation import PACKAGE
-from compactlab.sim.core.loading import class_at, with_source
-from compactlab.sim.core.plugins import installed, loaded
-from compactlab.sim.core.spec import FROZEN, build, parse_spec, snake_case
+from compactlab.sim.core.loading import with_source
+from compactlab.sim.core.registry import ClassRegistry
+from compactlab.sim.core.spec import build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import forget as forget_summarizers
 
-KIND = "strategies"
 EXEC = "exec"
 """The strategy that runs a program: it has no default, and so is not among the others."""
 # Its one argument that everybody gives need not be named.
 _COMMAND = re.compile(rf"\A(\s*{EXEC}\()\s*(?=['\"])")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
-# What runs when nothing is named: every built-in strategy, and those that follow the acts of
-# others behind one that acts.
-LINE_UP = (
-    "keep_all",
-    "as_recorded",
-    "keep_none",
-    "random_keep",
-    "oracle",
-    "sliding_window",
-    "pair_safe_window",
-    "recent_events",
-    "amortized_forgetting",
-    "trim_messages",
-    "tool_groups",
-    "turn_slice",
-    "token_budget",
-    "token_budget + summary_sidecar",
-    "token_budget + pair_repair",
-    "observation_masking",
-    "observation_masking(polling=10)",
-    "clear_tool_results",
-    "clear_tool_results(clear_at_least=20000)",
-    "described_results",
-    "ttl_prune",
-    "write_guard",
-    "context_guard",
-    "offload_outputs",
-    "summary_sidecar(hardened=False)",
-    "auto_compact",
-    "auto_compact + context_recovery",
-    "memory_flush + auto_compact + memory_recall",
-    "recency_buffer",
-    "preserve_turns",
-    "auto_compact + overflow_truncation",
-    "full_summary",
-    "rolling_summary",
-    "turn_checkpoints",
-    "event_ranges",
-    "event_ranges(compaction_interval=0, trigger=0.8)",
-    "user_words",
-    "context_windows",
-    "log_retrieval",
-    "prune_then_summarize",
-    "fraction_split",
-    "middle_summary",
-    "agentic_compaction",
-    "half_truncation",
-    "micro_compaction",
-    "history_summary",
-    "server_compaction",
-    "idle_compaction + full_summary",
-    "background_compaction",
-    "summary_behind",
-    "openclaw",
-    "pi",
-    "claude_code",
-    "codex",
-    "opencode",
-    "gemini_cli",
-    "hermes",
-    "copilot_cli",
-    "cline",
-    "qwen_code",
+
+STRATEGIES = ClassRegistry(
+    "strategies",
+    "strategy",
+    {snake_case(name): getattr(built_in, name) for name in built_in.__all__},
+    Strategy,
 )
-
-
-@cache
-def strategies() -> dict[str, type[Strategy]]:
-    """All strategies that are built in or installed, by name.
-
-    A built-in name wins over an installed one. What cannot be loaded is not among them; who names
-    it is told why.
-    """
-    others: dict[str, type[Strategy]] = {}
-    for name, point in installed(KIND).items():
-        with suppress(UsageError):
-            others[name] = loaded(point, check_class)
-    return others | _ours()
-
-
-@cache
-def _ours() -> dict[str, type[Strategy]]:
-    return {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
-
-
-def check_class(name: str, cls: object) -> type[Strategy]:
-    """A class, if it is one of a strategy that can be named by its fields; else a UsageError."""
-    if not (inspect.isclass(cls) and issubclass(cls, Strategy)):
-        raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
-    if inspect.isabstract(cls):
-        raise UsageError(f"{name} is not finished: it has no method compact(self, view, host)")
-    parameters = getattr(cls, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
-        raise UsageError(f"{name} {FROZEN}")
-    return cls
 
 
 def find_strategy(text: str) -> Strategy:
@@ -144,7 +51,7 @@ def find_strategy(text: str) -> Strategy:
     >>> find_strategy("auto_compact + context_recovery(messages=4)").parts[1].messages
     4
     """
-    return _piped(map(_one, _split(text)))
+    return _piped(map(_built, _split(text)))
 
 
 def known_strategy(text: str) -> Strategy:
@@ -153,7 +60,7 @@ def known_strategy(text: str) -> Strategy:
     Of such code a process of its own says what it is, and others will run it.
     """
     return _piped(
-        _known(step) if is_foreign_name(parse_spec(step)[0]) else _one(step)
+        with_source(step, _asked) if is_foreign_name(parse_spec(step)[0]) else _built(step)
         for step in _split(text)
     )
 
@@ -166,11 +73,7 @@ def is_foreign_name(name: str) -> bool:
     >>> is_foreign_name("keep_all"), is_foreign_name("own.py:Mine")
     (False, True)
     """
-    if ":" in name:
-        return not name.startswith(f"{PACKAGE}.")
-    if name == EXEC:
-        return True
-    return name not in _ours() and name in installed(KIND)
+    return name == EXEC or STRATEGIES.is_foreign(name)
 
 
 def code_in(text: str) -> str:
@@ -195,13 +98,9 @@ def _piped(parts: Iterable[Strategy]) -> Strategy:
     return steps[0] if len(steps) == 1 else Pipeline(steps)
 
 
-def _known(text: str) -> Foreign:
-    return with_source(text, _asked)
-
-
 @cache
 def _asked(text: str, source: bytes | None) -> Foreign:
-    return Foreign.known(parse_spec(text)[0], partial(_one, text, source))
+    return Foreign.known(parse_spec(text)[0], partial(_built, text, source))
 
 
 def forget() -> None:
@@ -210,25 +109,14 @@ def forget() -> None:
     forget_summarizers()
 
 
-def _one(text: str, source: bytes | None = None) -> Strategy:
+def _built(text: str, source: bytes | None = None) -> Strategy:
     name, arguments = parse_spec(text)
     return build(find_class(name, source), arguments)
 
 
 def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
-    """Find the class of a strategy."""
-    if name.endswith(".py"):
-        raise UsageError(f"{name}: name the class, too, as in {name}:MyIdea")
-    if ":" not in name:
-        known = strategies()
-        if name == EXEC:
-            return Exec
-        if name in known:
-            return known[name]
-        if name in (points := installed(KIND)):
-            return loaded(points[name], check_class)
-        raise UsageError(unknown("strategy", name, known))
-    return check_class(name, class_at(name, Strategy, source))
+    """Find the class of a strategy by its name or its place."""
+    return Exec if name == EXEC else STRATEGIES.find_class(name, source)
 
 
 def _split(text: str) -> list[str]:

@@ -234,7 +234,6 @@ class FullSummary(Strategy):
         return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything, if it is time."""
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and known_tokens(view, host) < self.limit(host):
             return view
@@ -307,7 +306,6 @@ class ClaudeCode(Agent):
     reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (
             FullSummary(
                 clear_first=self.clear_first,

@@ -298,7 +298,6 @@ class AgenticCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Summarise before a call; shorten by rule if a prompt does not fit."""
         overflown = host.phase is Phase.ON_OVERFLOW
         sizes = sizes_of(view, host, self.trigger, overflown=overflown)
         if len(view.messages) < 2 or not (overflown or sizes.is_time):
@@ -458,7 +457,6 @@ class HalfTruncation(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Make room, if it is time."""
         if host.phase is Phase.ON_OVERFLOW:
             return view.with_messages(without_middle(view.messages, most=True))
         tokens = reported_tokens(host)
@@ -495,7 +493,6 @@ class Cline(Agent):
     preserve_recent_tokens: Annotated[int, at_least(0)] = 20_000
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         if self.strategy == "truncation":
             return (HalfTruncation(self.trigger),)
         return (AgenticCompaction(self.trigger, self.strategy, self.preserve_recent_tokens),)

@@ -165,7 +165,6 @@ class UserWords(Strategy):
         return defaults(self, "user_tokens")
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything but the user's words, if it is time."""
         limit = _limit(self.trigger, host, int(host.window * _LIMIT))
         if host.phase is not Phase.ON_OVERFLOW and known_tokens(view, host) < limit:
             return view
@@ -302,7 +301,6 @@ class EndpointCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything but the user's words, if it is time."""
         if self.others == "local" and host.model.provider != _OPENAI:
             return UserWords(self.trigger, reinject=self.reinject).compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
@@ -383,7 +381,6 @@ class Codex(Agent):
     reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         if self.route == "local":
             return (UserWords(self.trigger, reinject=self.reinject),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"

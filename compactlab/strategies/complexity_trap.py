@@ -66,7 +66,6 @@ class TurnCheckpoints(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Write a checkpoint, if it is time."""
         messages = view.messages
         head = _behind_task(messages)
         start = head

@@ -95,7 +95,6 @@ class ContextWindows(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Begin a new window, if it is time."""
         overflow = host.phase is Phase.ON_OVERFLOW
         start = _unanswered(view.messages)
         left, asked = view.messages[:start], view.messages[start:]

@@ -24,7 +24,6 @@ class KeepAll(Strategy):
     """
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave it alone."""
         return view
 
 
@@ -38,7 +37,6 @@ class KeepNone(Strategy):
     does = (Act.TRUNCATE,)
 
     def compact(self, view: View, host: Host) -> View:
-        """Cut before the last message that a person typed."""
         return view.with_messages(tail(view.messages, current_turn(view.messages)))
 
 
@@ -61,7 +59,6 @@ class RandomKeep(Strategy):
     phases = frozenset({Phase.BEFORE_TURN})
 
     def compact(self, view: View, host: Host) -> View:
-        """Toss for what came before the current turn."""
         messages, now = view.messages, current_turn(view.messages)
         start = self._tossed(messages, host)
         new = exchanges(messages[start:now])
@@ -113,7 +110,6 @@ class Oracle(Strategy):
     sees_future = True
 
     def compact(self, view: View, host: Host) -> View:
-        """Drop what will not be needed."""
         messages, needs = view.messages, host.needs
         retained = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
         covered = needs.held_by(view.system)
@@ -161,7 +157,6 @@ class AsRecorded(Strategy):
     """
 
     def compact(self, view: View, host: Host) -> View:
-        """Repeat the recorded compactions that are new since the last call."""
         done = host.notes.get("done", 0)
         for recorded in host.recorded[done:]:
             if recorded.compaction.call is not None:

@@ -136,7 +136,6 @@ class DescribedResults(Strategy):
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     def compact(self, view: View, host: Host) -> View:
-        """Describe, and leave out if that is not enough."""
         own = threshold_tokens(host.window, self.threshold)
         trigger = tokens_at(self.trigger, host, own)
         overflow = host.phase is Phase.ON_OVERFLOW

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
@@ -37,82 +38,29 @@ _MARKER = 200  # what is cut is longer than it may be by the note that stands fo
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
-_AROUND = len('{"role":,"parts":[]}')
+AROUND = len('{"role":,"parts":[]}')
 _quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def split_point(contents: Messages, fraction: float) -> int:
-    """Index of the oldest message to keep; as ``findCompressSplitPoint`` (0.61.0).
+class Content(NamedTuple):
+    """What the search for a cut must know of a content."""
 
-    It is the first message of a user, no function's response among its parts, before which at
-    least that share of all characters stands, as JSON. Where there is none, everything goes if
-    the last message is the model's and calls no function; else the cut falls on the last such
-    message. ``fraction`` is the share of the characters that may go; the index is the length of
-    the history if everything may.
-    """
-    if fraction <= 0 or fraction >= 1:
-        raise ValueError("Fraction must be between 0 and 1")
-    return _split([_Content(n, *_told(m), json_chars(m)) for n, m in enumerate(contents)], fraction)
-
-
-def history_split(history: Messages, fraction: float) -> int:
-    """The same point of a history as the client has it, as an index of a message.
-
-    It has no thoughts, and what comes without an answer between it is one content: a result of a
-    tool and what the user says next, or the results of several calls.
-    """
-    contents = curated(history)
-    index = _split(contents, fraction)
-    if index == len(contents):
-        return len(history)
-    return contents[index].first if index else 0
-
-
-class _Content(NamedTuple):
-    """What the search for a cut must know of a content: the index of its first message, and more.
-
-    ``results`` and ``calls`` say whether a tool's are among its parts.
-    """
-
-    first: int
-    model: bool
-    results: bool
+    first: int  # index of its first message
+    model: bool  # whether it is the model's
+    results: bool  # whether it has a tool's results; every tool's message counts as such
     calls: bool
-    chars: int
+    chars: int  # of its JSON, in UTF-16 code units
 
 
-def curated(history: Messages) -> list[_Content]:
-    """The contents that the client makes of a history (``getHistory(true)``, 0.61.0)."""
-    contents: list[_Content] = []
-    for index, message in enumerate(history):
-        chars = _spoken_chars(message)
-        if not chars:
-            continue
-        model, results, calls = _told(message)
-        last = contents[-1] if contents else None
-        if last is not None and last.model == model:
-            results, calls = results or last.results, calls or last.calls
-            contents[-1] = _Content(last.first, model, results, calls, last.chars + chars)
-        else:
-            # One comma fewer than parts.
-            around = _AROUND - 1 + _quoted("model" if model else "user")
-            contents.append(_Content(index, model, results, calls, around + chars))
-    return contents
+def split_point(contents: Sequence[Content], fraction: float) -> int:
+    """Index of the oldest content to keep; as ``findCompressSplitPoint`` (0.61.0).
 
-
-def _told(message: Message) -> tuple[bool, bool, bool]:
-    """Whether it is the model's, has results (every tool's counts as such), and has calls."""
-    results = message.role == "tool" or holds(message, "tool_result")
-    return message.role == "assistant", results, holds(message, "tool_call")
-
-
-@remembered
-def _spoken_chars(message: Message) -> int:
-    """Characters of a message's parts without thoughts, each with a comma; 0 for no part."""
-    return sum(_part_chars(part) + 1 for part in message.parts if part.type != "thinking")
-
-
-def _split(contents: list[_Content], fraction: float) -> int:
+    It is the first content of a user, no function's response among its parts, before which at
+    least that share of all characters stands. Where there is none, everything goes if the last
+    content is the model's and calls no function; else the cut falls on the last such content.
+    ``fraction`` is the share of the characters that may go; the index is the number of contents if
+    everything may.
+    """
     target = sum(content.chars for content in contents) * fraction
     last = before = 0
     for index, content in enumerate(contents):
@@ -126,31 +74,63 @@ def _split(contents: list[_Content], fraction: float) -> int:
     return last
 
 
+def history_split(history: Messages, fraction: float) -> int:
+    """Index of the oldest message to keep of a history.
+
+    It has no thoughts, and what comes without an answer between it is one content: a result of a
+    tool and what the user says next, or the results of several calls.
+    """
+    contents = curated(history)
+    index = split_point(contents, fraction)
+    if index == len(contents):
+        return len(history)
+    return contents[index].first if index else 0
+
+
+def curated(history: Messages) -> list[Content]:
+    """The contents that the client makes of a history (``getHistory(true)``, 0.61.0)."""
+    contents: list[Content] = []
+    for index, message in enumerate(history):
+        chars = _spoken_chars(message)
+        if not chars:
+            continue
+        model = message.role == "assistant"
+        results = message.role == "tool" or holds(message, "tool_result")
+        calls = holds(message, "tool_call")
+        last = contents[-1] if contents else None
+        if last is not None and last.model == model:
+            results, calls = results or last.results, calls or last.calls
+            contents[-1] = Content(last.first, model, results, calls, last.chars + chars)
+        else:
+            # One comma fewer than parts.
+            around = AROUND - 1 + quoted("model" if model else "user")
+            contents.append(Content(index, model, results, calls, around + chars))
+    return contents
+
+
 @remembered
-def json_chars(message: Message) -> int:
-    """Characters (UTF-16) of a message as the JSON of Gemini's API."""
-    role = message.origin or ("model" if message.role == "assistant" else "user")
-    parts = [_part_chars(part) for part in message.parts]
-    commas = max(len(parts) - 1, 0)
-    return _AROUND + _quoted(role) + sum(parts) + commas
+def _spoken_chars(message: Message) -> int:
+    """Characters of a message's parts without thoughts, each with a comma; 0 for no part."""
+    return sum(part_chars(part) + 1 for part in message.parts if part.type != "thinking")
 
 
-def _part_chars(part: Part) -> int:
-    id = len('"id":,') + _quoted(part.call_id) if part.call_id else 0
+def part_chars(part: Part) -> int:
+    """Characters (UTF-16) of a part as the JSON of Gemini's API."""
+    id = len('"id":,') + quoted(part.call_id) if part.call_id else 0
     if part.type == "tool_call":
         around = len('{"functionCall":{"name":,"args":}}')
-        return around + id + _quoted(part.name) + utf16_length(part.text or "{}")
+        return around + id + quoted(part.name) + utf16_length(part.text or "{}")
     if part.type == "tool_result":
         key = "error" if part.is_error else "output"
         around = len('{"functionResponse":{"name":,"response":{"":}}}') + len(key)
-        return around + id + _quoted(part.name) + _quoted(part.text)
+        return around + id + quoted(part.name) + quoted(part.text)
     if part.type == "image":
         return len('{"inlineData":{}}') + 4 * part.size
     thought = len('"thought":true,') if part.type == "thinking" else 0
-    return len('{"text":}') + thought + _quoted(part.text) + 4 * part.size
+    return len('{"text":}') + thought + quoted(part.text) + 4 * part.size
 
 
-def _quoted(text: str) -> int:
+def quoted(text: str) -> int:
     """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
     written = _quote(text)
     lone = 0 if text.isascii() else len(LONE.findall(text))
@@ -179,10 +159,10 @@ def _quarters(message: Message) -> int:
         if part.type == "image":
             quarters += 4 * _IMAGE
         elif part.type == "tool_result":
-            wrapped = len('{"error":}' if part.is_error else '{"output":}') + _quoted(part.text)
+            wrapped = len('{"error":}' if part.is_error else '{"output":}') + quoted(part.text)
             quarters += utf16_length(part.name) + wrapped + 4 * part.size
         elif part.type == "tool_call":
-            quarters += _part_chars(part)
+            quarters += part_chars(part)
         elif part.type == "text":
             quarters += round(4 * estimate_text(part.text)) + 4 * part.size
     return quarters
@@ -321,7 +301,6 @@ class FractionSplit(Strategy):
         return "\n".join(line[:_READ_CHARS] for line in lines)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the older part, if it is time."""
         before = _prompt_tokens(view, host)
         end = _history(view.messages)
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
@@ -412,5 +391,4 @@ class GeminiCli(Agent):
     trigger: Trigger = _TRIGGER
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (FractionSplit(self.trigger),)

@@ -368,7 +368,6 @@ class MiddleSummary(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Compress, if it is time; more than once, if that is not enough."""
         threshold = self.tokens_of(host)
         overflow = host.phase is Phase.ON_OVERFLOW
         if not overflow and not self._is_time(view, host, threshold):
@@ -533,7 +532,6 @@ class Hermes(Agent):
     abort_on_summary_failure: bool = False
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (
             MiddleSummary(
                 self.trigger,

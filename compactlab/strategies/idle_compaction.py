@@ -154,7 +154,6 @@ class IdleCompaction(Strategy):
         return host.cache_lifetime - self.margin - host.idle
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace everything, if that is expected to save."""
         messages, called = view.messages, open_call(view.messages)
         if called == len(messages) and (not messages or messages[-1].role != "assistant"):
             return view  # an answer is being written

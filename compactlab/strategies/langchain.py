@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -38,43 +38,21 @@ from compactlab.strategies.mechanisms.trigger import SIZE, is_size
 SYSTEM = "system"
 _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}
 
-Types = str | Sequence[str] | None
 
-
-@dataclass(frozen=True)
-class Trim:
-    """What is kept."""
-
-    max_tokens: int  # the budget
-    # From which end: the ``first`` messages or the ``last``.
-    strategy: Literal["first", "last"] = "last"
-    allow_partial: bool = False  # whether the message at the cut may stay in part
-    include_system: bool = False  # whether a system message in front always stays; it counts
-    # start_on, end_on: types of message that the rest must begin or end with: ``human``, ``ai``,
-    # ``tool``, ``system``
-    start_on: Types = None
-    end_on: Types = None
-
-    def __post_init__(self) -> None:
-        for name in ("start_on", "include_system") if self.strategy == "first" else ():
-            if getattr(self, name):
-                raise ValueError(f"{name} parameter is only valid with strategy='last'")
-
-
-def trimmed(messages: Messages, trim: Trim, weight: Weight) -> Messages:
-    """Keep what fits, as ``trim_messages`` (langchain-core 1.7.2).
+def trimmed(messages: Messages, rule: TrimMessages, weight: Weight, budget: int) -> Messages:
+    """Keep what fits a budget, as ``trim_messages`` (langchain-core 1.7.2).
 
     Nothing guards pairs of calls and results but ``start_on`` and ``end_on``. Where not even one
     message fits, none is kept.
     """
-    if trim.strategy == "first":
-        return _first(messages, trim, weight)
-    stop = _back_to(messages, trim.end_on)
+    if rule.strategy == "first":
+        return _first(messages, rule, weight, budget)
+    stop = _back_to(messages, rule.end_on)
     messages = messages[:stop]
-    system = trim.include_system and len(messages) > 0 and type_of(messages[0]) == SYSTEM
+    system = rule.include_system and len(messages) > 0 and type_of(messages[0]) == SYSTEM
     head, rest = messages[: int(system)], messages[int(system) :]
-    budget = max(0, trim.max_tokens - head.total(weight)) if system else trim.max_tokens
-    newest = _last(rest, trim, weight, budget)
+    budget = max(0, budget - head.total(weight)) if system else budget
+    newest = _last(rest, rule, weight, budget)
     return head.branch(len(head), newest) if system else newest
 
 
@@ -83,48 +61,44 @@ def type_of(message: Message) -> str:
     return SYSTEM if message.origin == SYSTEM else _TYPES[message.role]
 
 
-def _is(message: Message, types: Types) -> bool:
-    return type_of(message) in ((types,) if isinstance(types, str) else types or ())
-
-
-def _back_to(messages: Messages, types: Types) -> int:
+def _back_to(messages: Messages, types: tuple[str, ...]) -> int:
     """Index behind the last message of some types; the end, if any type will do."""
     stop = len(messages)
-    while types and stop and not _is(messages[stop - 1], types):
+    while types and stop and type_of(messages[stop - 1]) not in types:
         stop -= 1
     return stop
 
 
-def _on_to(messages: Messages, types: Types) -> int:
+def _on_to(messages: Messages, types: tuple[str, ...]) -> int:
     """Index of the first message of some types; 0, if any type will do."""
     start = 0
-    while types and start < len(messages) and not _is(messages[start], types):
+    while types and start < len(messages) and type_of(messages[start]) not in types:
         start += 1
     return start
 
 
-def _first(messages: Messages, trim: Trim, weight: Weight) -> Messages:
-    if messages.total(weight) <= trim.max_tokens:
-        return messages[: _back_to(messages, trim.end_on)]
-    left = _most(len(messages), lambda n: messages[:n].total(weight) <= trim.max_tokens)
-    oldest = messages[:left]
-    if trim.allow_partial and left < len(messages):
-        piece = _piece(messages[left], trim.max_tokens - oldest.total(weight), weight, end="first")
-        oldest = oldest if piece is None else oldest.branch(left, [piece])
-    return oldest[: _back_to(oldest, trim.end_on)]
-
-
-def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messages:
+def _first(messages: Messages, rule: TrimMessages, weight: Weight, budget: int) -> Messages:
     if messages.total(weight) <= budget:
-        return messages[_on_to(messages, trim.start_on) :]
+        return messages[: _back_to(messages, rule.end_on)]
+    left = _most(len(messages), lambda n: messages[:n].total(weight) <= budget)
+    oldest = messages[:left]
+    if rule.allow_partial and left < len(messages):
+        piece = _piece(messages[left], budget - oldest.total(weight), weight, end="first")
+        oldest = oldest if piece is None else oldest.branch(left, [piece])
+    return oldest[: _back_to(oldest, rule.end_on)]
+
+
+def _last(messages: Messages, rule: TrimMessages, weight: Weight, budget: int) -> Messages:
+    if messages.total(weight) <= budget:
+        return messages[_on_to(messages, rule.start_on) :]
     size = len(messages)
     count = size - messages.tail_from(weight, budget)
     newest = messages[size - count :]
-    if trim.allow_partial and count < size:
+    if rule.allow_partial and count < size:
         left = budget - newest.total(weight)
         piece = _piece(messages[size - count - 1], left, weight, end="last")
         newest = newest if piece is None else Messages([piece, *newest])
-    return newest[_on_to(newest, trim.start_on) :]
+    return newest[_on_to(newest, rule.start_on) :]
 
 
 def _most(size: int, fits: Callable[[int], bool]) -> int:
@@ -236,32 +210,21 @@ class TrimMessages(Strategy):
                 )
             object.__setattr__(self, name, tuple(types))
         super().__post_init__()
-        _ = self._trim  # refuses what does not go together
-
-    @cached_property
-    def _trim(self) -> Trim:
-        return Trim(
-            self.max_tokens,
-            self.strategy,
-            self.allow_partial,
-            self.include_system,
-            self.start_on,
-            self.end_on,
-        )
+        for name in ("start_on", "include_system") if self.strategy == "first" else ():
+            if getattr(self, name):
+                raise ValueError(f"{name} parameter is only valid with strategy='last'")
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave out what does not fit."""
         counters: dict[str, Weight] = {
             "model": host.weight, "approximate": approximates(host), "len": one,
         }  # fmt: skip
-        weight = counters[self.token_counter]
-        trim = self._trim
+        weight, budget = counters[self.token_counter], self.max_tokens
         if self.include_system and view.system:
             head = Message(SYSTEM, "user", view.system, meta=True, origin=SYSTEM)
             model = self.token_counter == "model"  # noqa: S105
             taken = host.count(View(view.system)) if model else weight(head)
-            trim = replace(trim, max_tokens=max(0, self.max_tokens - taken))
-        return view.with_messages(trimmed(view.messages, trim, weight))
+            budget = max(0, budget - taken)
+        return view.with_messages(trimmed(view.messages, self, weight, budget))
 
 
 # A rolling summary in front of a tail of messages or tokens: LangChain's middleware.
@@ -496,7 +459,6 @@ class RollingSummary(Strategy):
         return clauses(self.trigger)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
         messages, weight = view.messages, weight_of(host)
         reported = reported_tokens(host) or 0
         tokens = _scaled(messages, weight, reported)

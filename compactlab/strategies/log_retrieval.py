@@ -92,7 +92,6 @@ class LogRetrieval(Strategy):
     breaks = MappingProxyType({"size": "passages of the log are added; LoCoMo's baseline"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Let old messages go, if it is time, and bring back what has to do with the newest."""
         cut = self._cut(view, host) if self._is_due(view, host) else view
         asked = _asked(view.messages)
         if cut is view and (not asked or host.notes.get("asked") == asked):

@@ -135,7 +135,6 @@ class PruneThenSummarize(Strategy):
         return {"room for an answer": _OUTPUT}
 
     def compact(self, view: View, host: Host) -> View:
-        """Erase after a turn; summarise before a call, if it is time."""
         if host.phase is Phase.ON_OVERFLOW:
             return self._overflown(view, host)
         tokens = reported_tokens(host)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -108,7 +107,6 @@ class RecentEvents(Strategy):
         return MappingProxyType(_PARTS if self.mended else _PARTS | _TWICE)
 
     def compact(self, view: View, host: Host) -> View:
-        """Leave the middle out."""
         recent_events = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
         return view.with_messages(recent_events)
 
@@ -145,7 +143,6 @@ class AmortizedForgetting(Strategy):
             )
 
     def compact(self, view: View, host: Host) -> View:
-        """Forget, if the history is too long."""
         messages = view.messages
         gone = forgotten(len(messages), self.keep_first, self.max_size)
         if not gone:
@@ -162,43 +159,6 @@ OBSERVATION = "observation"
 
 MASKED = "<MASKED>"
 
-Tags = Callable[[Message], Collection[str]]
-
-
-def tools_of(message: Message) -> Collection[str]:
-    """The names of the tools whose results a message holds."""
-    return {result[0].name for result in results_of(message)}
-
-
-@dataclass(frozen=True)
-class Masking:
-    """Which observations are masked."""
-
-    n: int = 5  # how many of the newest observations stay
-    # By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1`` stay.
-    polling: int = 1
-    # always_keep_output_for_tags, always_remove_output_for_tags: tags of observations that stay,
-    # however old, or go, however new; going wins
-    always_keep_output_for_tags: Collection[str] = ("keep_output",)
-    always_remove_output_for_tags: Collection[str] = ("remove_output",)
-    tags: Tags = tools_of  # the tags of a message
-
-    def maskable(self, message: Message) -> int:
-        """Weigh a message by whether it may be masked once it is old."""
-        if message.role == "assistant" or not is_open(message):
-            return 0
-        exempt = self.always_keep_output_for_tags
-        return int(not (exempt and _meet(self.tags(message), exempt)))
-
-    def unwanted(self, message: Message) -> int:
-        """Weigh a message by whether it is masked at any age."""
-        gone = self.always_remove_output_for_tags
-        return int(is_open(message) and _meet(self.tags(message), gone))
-
-
-def _meet(some: Collection[str], others: Collection[str]) -> bool:
-    return not set(some).isdisjoint(others)
-
 
 def observes(message: Message) -> int:
     """Weigh a message by whether it is an observation."""
@@ -212,7 +172,7 @@ def is_open(message: Message) -> bool:
     return message.origin == OBSERVATION and message.parts[0].kind != "stub"
 
 
-def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
+def mask_last_n(messages: Messages, rule: ObservationMasking, task: int = 0) -> Messages:
     """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
 
     ``task`` is 1 if the first observation, which is never masked, is not among those that
@@ -225,7 +185,7 @@ def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
         _after(messages, last - task, seen - task),
     )
     marks = {n: _omit(messages[n]) for n in _weighty(messages[:stop], rule.maskable, start)}
-    if rule.always_remove_output_for_tags:
+    if rule.remove_tools:
         marks |= {n: _omit(messages[n]) for n in _weighty(messages, rule.unwanted, 0)}
     return messages.replace(marks)
 
@@ -362,7 +322,6 @@ class ObservationMasking(Strategy):
             raise ValueError("polling, keep_tools and remove_tools are SWE-agent's alone")
 
     def compact(self, view: View, host: Host) -> View:
-        """Mask what has become old."""
         messages = view.messages
         if self.system == "openhands":
             masked = mask_window(messages, self.n)
@@ -370,8 +329,18 @@ class ObservationMasking(Strategy):
                 return view
             return view.with_messages(told_as_user(masked))
         task = int(messages.total(starts_turn) > 0)
-        return view.with_messages(mask_last_n(messages, self._rule, task))
+        return view.with_messages(mask_last_n(messages, self, task))
 
-    @cached_property
-    def _rule(self) -> Masking:
-        return Masking(self.n, self.polling, self.keep_tools, self.remove_tools)
+    def maskable(self, message: Message) -> int:
+        """Weigh a message by whether it may be masked once it is old."""
+        if message.role == "assistant" or not is_open(message):
+            return 0
+        return int(self.tags(message).isdisjoint(self.keep_tools))
+
+    def unwanted(self, message: Message) -> int:
+        """Weigh a message by whether it is masked at any age."""
+        return int(is_open(message) and not self.tags(message).isdisjoint(self.remove_tools))
+
+    def tags(self, message: Message) -> set[str]:
+        """The names of the tools whose results a message holds; SWE-agent's have any tags."""
+        return {result[0].name for result in results_of(message)}

@@ -29,37 +29,27 @@ from compactlab.strategies.mechanisms.stub import (
 from compactlab.strategies.mechanisms.text import changed_to
 from compactlab.strategies.mechanisms.trigger import SIZE, Trigger, is_size, tokens_at
 
-Gate = Literal["api", "langchain"]
-
-_Edit = Callable[[Message, int, "Clearing"], Message]
+_Edit = Callable[[Message, int, str], Message]
 
 
 @dataclass(frozen=True, eq=False)
-class Clearing:
-    """What is cleared, once it is time; a weight, too: a history keeps its sums by the rule."""
+class Clearable:
+    """Weighs a message by how many of its results can be cleared, as far as it tells itself."""
 
-    keep: int = 3  # how many of the newest tool results stay
-    # Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain`` clearing
-    # stops as soon as so many have been. 0 for no such rule.
-    clear_at_least: int = 0
-    exclude_tools: tuple[str, ...] = ()  # tools whose results stay
-    # Whether the arguments of a cleared result's call go too; or the tools of which they go.
-    clear_tool_inputs: bool | tuple[str, ...] = False
-    placeholder: str = "[cleared]"  # what stands in the place of a result
-    gate: Gate = "api"  # who is followed
+    rule: ClearToolResults
     # Counts the tokens of a part; with it, a result that is no larger than the place-holder stays.
     # LangChain makes no such difference.
     count: Callable[[Part], int] | None = None
 
     def __call__(self, message: Message) -> int:
-        """Weigh a message by how many of its results can be cleared, as far as it tells itself."""
+        """How many can be."""
         if message.role != "tool":
             return 0
-        return sum([self.clears(*result) for result in results_of(message)])
+        return sum([self.is_met_by(*result) for result in results_of(message)])
 
-    def clears(self, first: Part, *_: Part) -> bool:
+    def is_met_by(self, first: Part, *_: Part) -> bool:
         """Whether a result can be cleared: it still says something, and no rule keeps it."""
-        if first.kind == "stub" or (first.name and first.name in self.exclude_tools):
+        if first.kind == "stub" or (first.name and first.name in self.rule.exclude_tools):
             return False
         return self.count is None or self.count(first) > self._least
 
@@ -67,7 +57,7 @@ class Clearing:
     def _least(self) -> int:
         """Tokens of the place-holder."""
         assert self.count is not None
-        return self.count(Part("tool_result", self.placeholder, "synthetic", ()))
+        return self.count(Part("tool_result", self.rule.placeholder, "synthetic", ()))
 
 
 class _Use(NamedTuple):
@@ -99,7 +89,7 @@ class Past:
 
 
 def clear_tool_uses(
-    messages: Messages, rule: Clearing, weight: Weight, excess: int, past: Past
+    messages: Messages, clearable: Clearable, weight: Weight, excess: int, past: Past
 ) -> Messages:
     """Put place-holders in the place of old tool results, oldest first.
 
@@ -108,20 +98,21 @@ def clear_tool_uses(
     the trigger. ``past``, what was made of the last history above it, is kept up to date for
     LangChain's gate; the API's is given histories that are cleared already.
     """
+    rule = clearable.rule
     stop = _older(messages, rule.keep)
-    if excess <= 0 or not messages[: stop[0] + 1].total(rule):
+    if excess <= 0 or not messages[: stop[0] + 1].total(clearable):
         return messages
     past.follow(messages)
     if past.enough:
         past.result = past.result.branch(len(past.source), messages[len(past.source) :])
         past.source = messages
         return past.result
-    first = _first(messages, rule, stop, past.final)
+    first = _first(messages, clearable, stop, past.final)
     if rule.gate == "api" and messages[first : stop[0] + 1].total(weight) < rule.clear_at_least:
         return messages  # not even all of that would be enough
     changes = _Changes(messages, past.edits)
     final, saved, settled = _settled(messages, stop[0]), past.saved, past.saved
-    for use in _uses(messages, rule, stop, first):
+    for use in _uses(messages, clearable, stop, first):
         saved += changes.clear(use, rule, weight)
         settled = saved if use.message < final else settled
         past.enough = rule.gate == "langchain" and 0 < rule.clear_at_least <= saved
@@ -151,13 +142,13 @@ class _Changes:
     edits: Edits
     changed: dict[int, Message] = field(default_factory=dict)
 
-    def clear(self, use: _Use, rule: Clearing, weight: Weight) -> int:
+    def clear(self, use: _Use, rule: ClearToolResults, weight: Weight) -> int:
         """Clear a use; the tokens that this saves, where they matter."""
         saved = 0
-        for index, place, edit in _edits(self.messages, use, rule):
+        for index, place, edit in _edits(use, rule):
             before = self.changed.get(index, self.messages[index])
             how = (place, rule.placeholder)
-            after = self.edits.of(before, how, partial(edit, before, place, rule))
+            after = self.edits.of(before, how, partial(edit, before, place, rule.placeholder))
             self.changed[index] = after
             if rule.clear_at_least > 0:
                 saved += weight(before) - weight(after)
@@ -175,8 +166,6 @@ def _results(message: Message) -> int:
 
 def _older(messages: Messages, keep: int) -> tuple[int, int]:
     """Before which message, and before which of its results, a result is not one of the newest."""
-    if keep < 0:  # as Python slices: all but the oldest so many
-        keep = max(0, messages.total(_results) + keep)
     if not keep:
         return len(messages), 0
     index = messages.last_holding(_results, keep)
@@ -185,14 +174,16 @@ def _older(messages: Messages, keep: int) -> tuple[int, int]:
     return index, messages[index:].total(_results) - keep
 
 
-def _first(messages: Messages, rule: Clearing, stop: tuple[int, int], start: int) -> int:
+def _first(messages: Messages, clearable: Clearable, stop: tuple[int, int], start: int) -> int:
     """Index of the call whose result is the first, from a message on, that can be cleared."""
     prefix = messages[: stop[0] + 1]
-    first = max(start, prefix.last_holding(rule, prefix.total(rule)) or 0)
+    first = max(start, prefix.last_holding(clearable, prefix.total(clearable)) or 0)
     return next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), first)
 
 
-def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], first: int) -> Iterator[_Use]:
+def _uses(
+    messages: Messages, clearable: Clearable, stop: tuple[int, int], first: int
+) -> Iterator[_Use]:
     """The uses that can be cleared from a message on, oldest first."""
     caller: int | None = None
     for index, message in enumerate(messages[first : stop[0] + 1], first):
@@ -202,9 +193,10 @@ def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], first: int)
             if caller is None or (index, place) >= stop or is_stub(result):
                 continue
             call = _call(messages[caller], result[0].call_id)
-            if call is None or not rule.clears(*result):
+            if call is None or not clearable.is_met_by(*result):
                 continue
-            if (result[0].name or messages[caller].parts[call].name) not in rule.exclude_tools:
+            name = result[0].name or messages[caller].parts[call].name
+            if name not in clearable.rule.exclude_tools:
                 yield _Use(index, place, caller, call)
 
 
@@ -215,19 +207,17 @@ def _call(message: Message, call_id: str) -> int | None:
     return None
 
 
-def _edits(messages: Messages, use: _Use, rule: Clearing) -> Iterator[tuple[int, int, _Edit]]:
+def _edits(use: _Use, rule: ClearToolResults) -> Iterator[tuple[int, int, _Edit]]:
     yield use.message, use.result, _clear_result
-    name = messages[use.call_message].parts[use.call].name
-    which = rule.clear_tool_inputs
-    if which is True or (which and name in which):
+    if rule.clear_tool_inputs:
         yield use.call_message, use.call, _clear_input
 
 
-def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
-    return with_stubs(message, lambda other, _: rule.placeholder if other == place else None)
+def _clear_result(message: Message, place: int, placeholder: str) -> Message:
+    return with_stubs(message, lambda other, _: placeholder if other == place else None)
 
 
-def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
+def _clear_input(message: Message, place: int, _: str) -> Message:
     parts = list(message.parts)
     call = parts[place]
     parts[place] = msgspec.structs.replace(call, text="{}", kind=changed_to("stub", call))
@@ -296,7 +286,7 @@ class ClearToolResults(Strategy):
     placeholder: str = "[cleared]"
     gate: Literal["api", "langchain"] = "api"
     past: Past = field(default_factory=Past, init=False, repr=False, compare=False)
-    rules: dict[Tokenizer, Clearing] = field(
+    weights: dict[Tokenizer, Clearable] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -309,7 +299,6 @@ class ClearToolResults(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """What the API has cleared stays cleared; LangChain begins anew at every request."""
         return Lifetime.REQUEST if self.gate == "langchain" else Lifetime.SESSION
 
     @property
@@ -318,13 +307,12 @@ class ClearToolResults(Strategy):
         return _LARGER if self.gate == "langchain" else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
-        """Clear, if it is time."""
         excess = self._size(view, host) - self._most(host)
         if excess <= 0:
             return view
         weight: Weight = approximates(host) if self.gate == "langchain" else host.weight
-        rule = self._rule(host.model.tokenizer)
-        cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
+        clearable = self._clearable(host.model.tokenizer)
+        cleared = clear_tool_uses(view.messages, clearable, weight, excess, self.past)
         return view.with_messages(cleared)
 
     def _most(self, host: Host) -> int:
@@ -333,20 +321,11 @@ class ClearToolResults(Strategy):
             return int(self.trigger or 0)
         return int(tokens_at(self.trigger, host, _CLEARS)) if self.trigger != 0 else 0
 
-    def _rule(self, tokenizer: Tokenizer) -> Clearing:
-        """What is cleared under a tokenizer."""
-        rule = self.rules.get(tokenizer)
-        if rule is None:
-            rule = self.rules[tokenizer] = Clearing(
-                self.keep,
-                self.clear_at_least,
-                self.exclude_tools,
-                self.clear_tool_inputs,
-                self.placeholder,
-                self.gate,
-                None if self.gate == "langchain" else tokenizer.part,
-            )
-        return rule
+    def _clearable(self, tokenizer: Tokenizer) -> Clearable:
+        if tokenizer not in self.weights:
+            count = None if self.gate == "langchain" else tokenizer.part
+            self.weights[tokenizer] = Clearable(self, count)
+        return self.weights[tokenizer]
 
     def _size(self, view: View, host: Host) -> int:
         if self.trigger_type == "tool_uses":
@@ -402,7 +381,6 @@ class ServerCompaction(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Put a block in the place of everything, if the request is large enough."""
         if host.count(view) <= max(LEAST, tokens_at(self.trigger, host, _COMPACTS)):
             return view
         most = host.model.max_output or _MAX_TOKENS

@@ -104,7 +104,6 @@ class MicroCompaction(Strategy):
     breaks = MappingProxyType({"size": "a stub may be longer than a short output; 0.24.4"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Clear what is old after a pause; before a call, what is too much."""
         messages = view.messages
         if host.phase is Phase.BEFORE_TURN:
             if self.minutes < 0 or host.requested is None or host.idle < 60 * self.minutes:
@@ -215,7 +214,6 @@ class HistorySummary(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the history, if it is time."""
         end = history_end(view.messages)
         forced = host.phase is Phase.ON_OVERFLOW
         failed: int = host.notes.get("failed", 0)

@@ -84,7 +84,6 @@ class SummaryBehind(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace what lies between front and tail, if it is time."""
         front = self._front(view, host)
         if self.mark and self.order != "front":
             host.mark(front)

@@ -41,7 +41,6 @@ class SlidingWindow(Strategy):
     breaks = MappingProxyType({"last user message": "in a long turn the tail may begin after it"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Cut off the front."""
         messages = view.messages
         if len(messages) <= self.keep:
             return view
@@ -234,7 +233,6 @@ class PairSafeWindow(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Cut, if it is time."""
         if host.phase is Phase.ON_OVERFLOW:
             return self._relieved(view, host)
         if host.phase is Phase.AFTER_TURN or self._is_due(host):

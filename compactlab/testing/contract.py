@@ -25,7 +25,7 @@ from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, RuleName, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step
-from compactlab.strategies.catalogue import check_class
+from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.testing.drawn import draw
 
 # A strategy that is watched: what it was asked, and what it answered.
@@ -319,7 +319,7 @@ def check_strategy(
             f"{strategy.__name__} is a class: check an instance, {strategy.__name__}()"
         )
     for part in strategy.parts:
-        check_class(type(part).__name__, type(part))
+        STRATEGIES.check(type(part).__name__, type(part))
     battery = _Battery(strategy)
     battery.check_specs()
     for number in range(conversations):

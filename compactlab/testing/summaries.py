@@ -11,7 +11,7 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest
-from compactlab.strategies.summarizers.catalogue import check_class
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from compactlab.testing.contract import Violation
 from compactlab.testing.drawn import draw
 
@@ -60,7 +60,7 @@ def check_summarizer(
         raise UsageError(
             f"{summarizer.__name__} is a class: check an instance, {summarizer.__name__}()"
         )
-    check_class(type(summarizer).__name__, type(summarizer))
+    SUMMARIZERS.check(type(summarizer).__name__, type(summarizer))
     battery = _Battery(summarizer)
     battery.check_spec()
     for number in range(conversations):

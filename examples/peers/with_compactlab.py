@@ -16,7 +16,7 @@ import compactlab
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.metrics.names import metrics_named
+from compactlab.sim.metrics import metrics_named
 
 METRICS = ("money", "cache", "forward_need")
 MODEL = "claude-sonnet-4-5"

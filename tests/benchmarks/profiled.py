@@ -15,7 +15,7 @@ from types import FrameType
 from compactlab.api import run
 from compactlab.reports.page.page import write
 from compactlab.scenarios.catalogue import DEFAULT
-from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 EVERY = 0.004
 
@@ -24,7 +24,7 @@ def main() -> None:
     """Run, and print what was seen most."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("conversations", nargs="*", default=[DEFAULT])
-    parser.add_argument("--strategies", nargs="*", default=LINE_UP)
+    parser.add_argument("--strategies", nargs="*", default=ALL_STRATEGIES)
     parser.add_argument("--show", type=int, default=40, help="lines to print of each table")
     asked = parser.parse_args()
     own: Counter[str] = Counter()

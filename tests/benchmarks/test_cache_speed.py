@@ -36,7 +36,8 @@ def session(policy: str, messages: list[Message]) -> tuple[float, int, int]:
 
     And the tokens of all prompts, and how many of them were fresh.
     """
-    cache, prompt, view, taken = POLICIES[policy]().open(), Prompt(Tokenizer("chars4")), SYSTEM, 0.0
+    cache, prompt = POLICIES.find(policy)().open(), Prompt(Tokenizer("chars4"))
+    view, taken = SYSTEM, 0.0
     tokens = cache_misses = 0
     for call, new in enumerate(messages):
         view = view.append(new)

@@ -19,7 +19,8 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Agent
-from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from tests.benchmarks.counters import counters
 
 # What asks for summaries or extra turns is as fast as whoever writes them.
@@ -27,9 +28,9 @@ _WRITTEN = {
     "auto_compact", "memory_flush", "recency_buffer", "preserve_turns", "full_summary",
     "rolling_summary", "turn_checkpoints", "user_words", "prune_then_summarize", "fraction_split",
     "server_compaction",
-    *(name for name, cls in strategies().items() if issubclass(cls, Agent)),
+    *(name for name, cls in STRATEGIES.built_in.items() if issubclass(cls, Agent)),
 }  # fmt: skip
-RULES = [spec for spec in LINE_UP if _WRITTEN.isdisjoint(re.findall(r"\w+", spec))]
+RULES = [spec for spec in ALL_STRATEGIES if _WRITTEN.isdisjoint(re.findall(r"\w+", spec))]
 KEEP_THE_PREFIX = ("keep_all", "as_recorded")
 
 

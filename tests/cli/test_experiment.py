@@ -9,6 +9,7 @@ import pytest
 from compactlab.cli.experiment import ExperimentSettings
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.core.errors import InputError
+from compactlab.strategies.summarizers.calibrated import find_calibration
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 TINY = "coding_agent(turns=2, tokens=2000)"
@@ -342,3 +343,20 @@ def test_what_no_parser_takes_is_no_experiment(compactlab, toml, text):
     done = compactlab("run", toml(text))
     assert done.code == 2
     assert "no experiment: " in done.err
+
+
+@pytest.mark.parametrize(
+    "summarizer",
+    ["\"calibrated(profile='own.toml')\"", '{ name = "calibrated", profile = "own.toml" }'],
+)
+def test_a_summarisers_file_is_found_beside_the_experiment(compactlab, summarizer, tmp_path):
+    (tmp_path / "own.toml").write_text(find_calibration().toml(), encoding="utf-8")
+    experiment = tmp_path / "experiment.toml"
+    experiment.write_text(
+        'conversations = ["coding_agent(turns=2, tokens=2000)"]\n'
+        f'strategies = ["full_summary"]\nsummarizer = {summarizer}\nwindow = 4000\n'
+    )
+    assert compactlab("run", experiment, "--dry-run").code == 0
+    experiment.write_text(experiment.read_text().replace("own.toml", "none.toml"))
+    refused = compactlab("run", experiment, "--dry-run")
+    assert (refused.code, "none.toml" in refused.err) == (2, True), refused.said

@@ -9,16 +9,18 @@ import pytest
 
 from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, USUAL, find_scenario, sources
 from compactlab.scenarios.readers.transcript import FORMATS
+from compactlab.sim.cache import POLICIES
 from compactlab.sim.metrics import FAMILIES, METRICS
-from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
 NAMES = {
-    "strategies": set(strategies()),
+    "strategies": set(STRATEGIES.built_in),
     "scenarios": set(SCENARIOS),
     "summarizers": set(SUMMARIZERS),
     "metrics": set(METRICS),
     "formats": {each.name for each in FORMATS},
+    "policies": set(POLICIES),
 }
 
 
@@ -62,7 +64,7 @@ def test_the_scenarios_end_with_how_to_have_all_or_another_size(compactlab):
     specs = re.findall(r"'([^']*)'", note)
     assert note.startswith("  suite ")
     assert len(sources([specs[0]])[0]) == 1
-    assert len(sources([specs[1]])[0]) == len(USUAL) < len(SCENARIOS)
+    assert len(sources([specs[1]])[0]) == len(USUAL) < len(SCENARIOS.built_in)
 
 
 @pytest.mark.parametrize("kind", NAMES)

@@ -17,7 +17,7 @@ from compactlab.cli.fields import fields_schema
 from compactlab.cli.schema import experiment_schema
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.sim.core.errors import InputError
-from compactlab.strategies.catalogue import strategies
+from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
 SCHEMA = experiment_schema()
@@ -154,9 +154,9 @@ def test_it_names_every_key_with_its_meaning():
 @pytest.mark.parametrize(
     ("what", "key", "known"),
     [
-        ("strategy", "name", strategies()),
+        ("strategy", "name", STRATEGIES.built_in),
         ("scenario", "scenario", (*SCENARIOS, "suite")),
-        ("summarizer", "name", SUMMARIZERS),
+        ("summarizer", "name", SUMMARIZERS.built_in),
     ],
 )
 def test_every_name_and_every_field_is_told(what, key, known):
@@ -171,7 +171,7 @@ def test_every_name_and_every_field_is_told(what, key, known):
 
 
 def test_a_field_has_its_default_and_the_values_that_it_may_have():
-    said = fields_schema(strategies()["clear_tool_results"])["gate"]
+    said = fields_schema(STRATEGIES.built_in["clear_tool_results"])["gate"]
     assert said["default"] == "api"
     one = {"enum": ["api", "langchain"], "type": "string"}
     assert said["anyOf"] == [one, {"type": "array", "minItems": 1, "items": one}]
@@ -231,8 +231,8 @@ def drawn(kind: dict[str, Any]) -> Iterator[st.SearchStrategy[Any]]:
 def files(draw: st.DrawFn) -> dict[str, Any]:
     """Experiment files, of which some are wrong."""
     tables: list[Any] = []
-    for name in draw(st.lists(st.sampled_from(sorted(strategies())), min_size=1, max_size=3)):
-        fields = fields_schema(strategies()[name])
+    for name in draw(st.lists(st.sampled_from(sorted(STRATEGIES)), min_size=1, max_size=3)):
+        fields = fields_schema(STRATEGIES.built_in[name])
         chosen = (
             draw(st.lists(st.sampled_from(sorted(fields)), max_size=2, unique=True))
             if (fields)

@@ -173,7 +173,6 @@ COMMANDS = {
     "tune": ("tune", "{log}"),
     "run": ("run", "--conversations", "{log}", "--strategies", "keep_all"),
     "probe": ("probe", "{log}", "--strategies", "keep_all", "--reader", "m", "--answers", "a"),
-    "calibrate": ("calibrate", "{log}"),
 }
 
 

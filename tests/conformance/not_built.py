@@ -14,6 +14,9 @@ NOT_BUILT = {
     "resolveContextWindowInfo + evaluateContextWindowGuard": (
         "a configuration's question: the window is the model's here, or what --window says"
     ),
+    "resolveMemoryFlushContextWindowTokens": (
+        "a configuration's question: the window is the model's here, or what --window says"
+    ),
     "getDmHistoryLimitFromSessionKey": (
         "a configuration's question: turn_slice is told the limit, and no session has a key"
     ),

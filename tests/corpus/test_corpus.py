@@ -23,11 +23,7 @@ Json = dict[str, Any]
 
 CORPUS = Path(__file__).parent
 EXPECTED: dict[str, Json] = {
-    path.parent.name: json.loads(
-        path.read_text(
-            "utf-8",
-        )
-    )
+    path.parent.name: json.loads(path.read_text("utf-8"))
     for path in sorted(CORPUS.glob("*/expected.json"))
 }
 CLASSES = ("uncached", "read", "write_5m", "write_1h", "output")
@@ -39,11 +35,7 @@ def copied(name: str, to: Path) -> Path:
     for script in (CORPUS / name).rglob("*.sql"):
         database = to / script.relative_to(CORPUS / name).with_suffix("")
         with sqlite3.connect(database) as connection:
-            connection.executescript(
-                script.read_text(
-                    "utf-8",
-                )
-            )
+            connection.executescript(script.read_text("utf-8"))
         connection.close()
     return to
 
@@ -174,9 +166,7 @@ def assert_billed(done: Outcome, expected: Json) -> None:
     spent = data["spent"]
     assert data["failures"] == []
     purposes = {each["purpose"]: billed(each) for each in spent["by_purpose"]}
-    if expected.get(
-        "sums_only",
-    ):
+    if expected.get("sums_only"):
         # The answers are parts of what was billed for the session.
         sums = {name: sum(each[name] for each in purposes.values()) for name in CLASSES}
         wanted = {name: sum(each[name] for each in expected["bill"].values()) for name in CLASSES}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compactlab.api import Plan
 from compactlab.cli.experiment import ExperimentSettings
-from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -59,7 +59,7 @@ def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
     planned = Plan(
         settings.conversations, window=settings.window, seeds=settings.seeds
     ).experiment()
-    assert (len(planned.sources), len(planned.conditions)) == (20, len(LINE_UP))
+    assert (len(planned.sources), len(planned.conditions)) == (20, len(DEFAULT_STRATEGIES))
 
 
 def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Column, Document, Table, name, rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.strategies.catalogue import LINE_UP, strategies
+from compactlab.strategies.catalogue import STRATEGIES
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
-LABELS = [*LINE_UP, "event_ranges(compaction_interval=0, trigger=0.8) + pair_repair"]
+LABELS = [*ALL_STRATEGIES, "event_ranges(compaction_interval=0, trigger=0.8) + pair_repair"]
 WIDTHS = range(60, 201)
 
 
@@ -38,7 +39,7 @@ def test_in_reports(
 ) -> None:
     """The verdict with all of the user's own, the table of all, and their sentences."""
     cuts = [(0, 600), (0, 200), (0, 100)]
-    labels = {f"{label}()": label for label in LINE_UP if label != "keep_all"}
+    labels = {f"{label}()": label for label in ALL_STRATEGIES if label != "keep_all"}
     runs = [make(spec, cuts, cut=[1], need=0.5) for spec in labels]
     results = store(make("keep_all()", FULL), *runs)
     results.manifest |= {"own_strategies": list(labels), "strategies": labels}
@@ -51,8 +52,8 @@ def test_in_reports(
 def test_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[dict[str, object]] = [
         {"name": each, "does": ["clear", "summarise"], "when": ["every call"], "meaning": "x " * 40}
-        for each in strategies()
+        for each in STRATEGIES.built_in
     ]
     for width in WIDTHS:
         monkeypatch.setenv("COLUMNS", str(width))
-        assert set(strategies()) <= words(terminal.write(strategy_report(listed)))
+        assert set(STRATEGIES.built_in) <= words(terminal.write(strategy_report(listed)))

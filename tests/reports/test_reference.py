@@ -11,7 +11,7 @@ from compactlab.reports.page.brief import ROWS, brief, picks, shown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
-from compactlab.strategies.catalogue import strategies
+from compactlab.strategies.catalogue import STRATEGIES
 from tests.reports.spoken import verdict
 
 Make = Callable[..., Run]
@@ -72,7 +72,7 @@ def test_clients_are_described_with_their_models() -> None:
     assert clients["anthropic"] == "claude_code"
     assert clients["openai"] == "codex"
     assert clients["google"] == "gemini_cli"
-    assert {client for client in clients.values() if client} <= set(strategies())
+    assert {client for client in clients.values() if client} <= set(STRATEGIES.built_in)
 
 
 @pytest.fixture

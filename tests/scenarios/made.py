@@ -16,7 +16,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 
 STORIES: dict[str, type[Story]] = {
-    name: cls for name, cls in SCENARIOS.items() if issubclass(cls, Story)
+    name: cls for name, cls in SCENARIOS.built_in.items() if issubclass(cls, Story)
 }
 SEEDS = range(4)
 # Of a law about each conversation for itself; where seeds are taken together, all of them are.

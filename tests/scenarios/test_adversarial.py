@@ -16,7 +16,8 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from tests.scenarios.made import SEEDS, made, of_all_seeds, stated, written
 
@@ -93,15 +94,15 @@ def test_some_messages_of_the_user_and_some_lines_are_enormous() -> None:
 
 def test_every_strategy_survives() -> None:
     results = api.run([SPEC])
-    assert len(results.runs) == len(LINE_UP)
+    assert len(results.runs) == len(ALL_STRATEGIES)
     assert not failed(results.runs)
 
 
 def test_every_strategy_survives_where_there_is_little_room() -> None:
-    results = api.run([SPEC], (*LINE_UP, *SMALL), window=NARROW)
+    results = api.run([SPEC], (*ALL_STRATEGIES, *SMALL), window=NARROW)
     assert not failed(results.runs)
     acted = [run for run in results.runs if run.metrics["compactions"]]
-    assert len(acted) >= len(LINE_UP) / 2 + len(SMALL)
+    assert len(acted) >= len(ALL_STRATEGIES) / 2 + len(SMALL)
 
 
 @pytest.mark.slow
@@ -109,7 +110,7 @@ def test_every_strategy_survives_a_long_session() -> None:
     results = api.run(["adversarial(tokens=200000)"], window=70_000)
     assert not failed(results.runs)
     acted = [run for run in results.runs if run.metrics["compactions"]]
-    assert len(acted) > 0.8 * len(LINE_UP)
+    assert len(acted) > 0.8 * len(ALL_STRATEGIES)
 
 
 def failed(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -129,7 +130,7 @@ def test_the_closed_loop_survives() -> None:
     assert [run.status for run in results.runs] == ["ok"] * len(specs)
 
 
-@pytest.mark.parametrize("spec", LINE_UP)
+@pytest.mark.parametrize("spec", ALL_STRATEGIES)
 def test_nothing_that_a_stranger_wrote_is_taken_for_more_than_text(spec: str) -> None:
     session = Adversarial(tokens=20_000).conversation(0)
     script = {message.id: message for message in session.messages}

@@ -8,15 +8,8 @@ import pytest
 
 from compactlab.scenarios.readers.homes import CLIENTS, VARIABLES, here, places
 from tests.cli.conftest import called
-from tests.scenarios.stores import (
-    OPENCLAW,
-    OPENCODE,
-    made,
-    openclaw_rows,
-    openclaw_talk,
-    opencode_rows,
-)
-from tests.scenarios.test_opencode import TALK
+from tests.corpus.stories import stories_of
+from tests.scenarios.stores import OPENCLAW, made, openclaw_rows, openclaw_talk
 
 
 @pytest.fixture
@@ -56,6 +49,10 @@ def test_the_first_variable_that_is_set_counts(home: Path) -> None:
     own = {"OPENCLAW_HOME": "/home"}
     assert below(home, "openclaw", "linux", **own) == [f"/home/.openclaw/{a}" for a in agents]
     assert len(below(home, "openclaw", "linux")) == 6
+    assert below(home, "kimi", "linux", KIMI_CODE_HOME="/k") == ["/k/sessions"]
+    assert below(home, "hermes", "linux", HERMES_HOME="/h") == [
+        "/h/state.db", "/h/profiles/*/state.db", "/h/sessions",
+    ]  # fmt: skip
     assert below(home, "claude-code", "linux", CLAUDE_CONFIG_DIR="/a, /b") == [
         "/a/projects", "/b/projects",
     ]  # fmt: skip
@@ -93,8 +90,7 @@ def test_a_home_of_an_odd_name_is_no_pattern(home: Path, monkeypatch: pytest.Mon
 
 def test_commands_find_databases_without_being_told(home: Path) -> None:
     data = home / ".local" / "share" / "opencode"
-    data.mkdir(parents=True)
-    made(data / "opencode.db", OPENCODE, *opencode_rows(*TALK))
+    stories_of("stores")["OpenCode's database tells what its export does"].write(data)
     agent = home / ".openclaw" / "agents" / "main" / "agent"
     agent.mkdir(parents=True)
     rows = openclaw_rows("s1", *openclaw_talk("s1", 9000))

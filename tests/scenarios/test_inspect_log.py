@@ -15,7 +15,6 @@ import pytest
 from compactlab.scenarios.readers import archive
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError, RefusedError
-from compactlab.sim.core.message import Usage
 
 Record = dict[str, Any]
 EVAL = {"task": "sort", "model": "x", "created": "2026-11-01T10:00:00Z"}
@@ -31,86 +30,8 @@ def event(asked: list[Record], words: str, usage: Record | None = None, **more: 
     return {"event": "model", "model": "x", "input": asked, "output": output, **more}
 
 
-def counts(plain: int, read: int, total: int) -> Record:
-    told = {"input_tokens": plain, "input_tokens_cache_read": read, "output_tokens": 5}
-    return {**told, "total_tokens": total}
-
-
 def sample(*events: Record, **more: Any) -> Record:
     return {"id": "a", "epoch": 1, "events": list(events), **more}
-
-
-def log(path: Path, *samples: Record) -> Path:
-    path.write_text(json.dumps({"version": 2, "eval": EVAL, "samples": samples}))
-    return path
-
-
-def test_the_total_says_whether_the_input_holds_what_was_cached(tmp_path: Path) -> None:
-    first, second = said("user", "Sort."), said("assistant", "Look.")
-    path = log(
-        tmp_path / "log.json",
-        sample(
-            event([first], "Look.", counts(10, 50, 65)),
-            event([first, second, said("user", "Go.")], "Done.", counts(60, 50, 65)),
-            event([first, second, said("user", "Go.")], "Done.", counts(9, 0, 14), cache="read"),
-        ),
-    )
-    (session,) = transcripts.read(path, strict=True)
-    assert [c.call.usage for c in session.calls if c.call] == [Usage(10, 50, output=5)] * 2
-    assert session.messages[0].time == 1_793_527_200
-
-
-def test_judges_talk_apart_and_what_no_event_tells_is_billed_beside(tmp_path: Path) -> None:
-    whole = {"x": {"input_tokens": 30, "output_tokens": 12, "total_tokens": 42}}
-    told = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
-    path = log(
-        tmp_path / "log.json",
-        sample(
-            event([said("system", "Sort."), said("user", "b a")], "a b", told),
-            event([said("user", "Is it right?")], "Yes.", told),
-            model_usage=whole,
-        ),
-    )
-    first, judge = transcripts.read(path, strict=True)
-    assert (first.id, judge.id) == ("log/a", "log/a#2")
-    assert [part.text for part in first.system] == ["Sort."]
-    (rest,) = first.side_requests
-    assert (rest.purpose, rest.call.usage) == ("not in the events", Usage(10, output=2))
-
-
-def test_pooled_messages_and_attachments_are_put_back(tmp_path: Path) -> None:
-    pool = {"messages": [said("user", "attachment://t"), said("assistant", "ho")]}
-    path = log(
-        tmp_path / "log.json",
-        sample(
-            event([], "ho", input_refs=[[0, 1]]),
-            event([], "end", input_refs=[[0, 2]]),
-            events_data=pool,
-            attachments={"t": "a long text"},
-        ),
-    )
-    (session,) = transcripts.read(path, strict=True)
-    assert [m.text for m in session.messages] == ["a long text", "ho", "end"]
-
-
-def test_a_compaction_is_known_by_what_the_next_prompt_repeats(tmp_path: Path) -> None:
-    task, look, more = said("user", "Sort."), said("assistant", "Look."), said("user", "Go on.")
-    kept = said("assistant", "I go.")
-    path = log(
-        tmp_path / "log.json",
-        sample(
-            event([task], "Look."),
-            event([task, look, more], "I go."),
-            {"event": "compaction", "tokens_before": 900},
-            event([task, said("user", "So far."), kept, said("user", "End.")], "Done."),
-        ),
-    )
-    (session,) = transcripts.read(path, strict=True)
-    (compaction,) = session.compactions
-    assert [m.text for m in compaction.inserted] == ["Sort.", "So far."]
-    assert [p.kind for m in compaction.inserted for p in m.parts] == ["recovered", "summary"]
-    kept_message = next(m for m in session.messages if m.id == compaction.kept_from)
-    assert (kept_message.text, compaction.tokens_before) == ("I go.", 900)
 
 
 # Archives

@@ -10,8 +10,10 @@ import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError
-from tests.scenarios.spoken import FILES, NOON
+from tests.corpus.stories import records_of
 
+NOON = "2026-01-01T12:00:00.000Z"
+FILES = records_of("words")
 STAMPED = sorted(name for name, lines in FILES.items() if NOON in json.dumps(lines))
 DAWN = 1_483_228_800.0  # 2017-01-01, before which a second was put in
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,8 @@ from compactlab.sim.core.conversation import (
     Rewind,
     SideRequest,
 )
-from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage, verbatim
 
-Transcript = Callable[..., Path]
 Record = dict[str, Any]
 
 HEADER = {"type": "conversation", "version": 1, "id": "c"}
@@ -48,11 +45,6 @@ TYPE = st.sampled_from(["text", "thinking", "tool_call", "tool_result", "image"]
 SOURCE = st.builds(Source, TEXT, st.integers(-1, 5), COUNT, st.integers(-1, 99))
 MADE = st.builds(Part, TYPE, TEXT, KIND, st.lists(SOURCE, min_size=1).map(tuple), TEXT, size=COUNT)
 SYNTHETIC = st.builds(Part, TYPE, TEXT, st.just("synthetic"), st.just(()), handle=TEXT)
-
-
-def passed_over(conversation: Conversation) -> int:
-    """How much of a file was not understood."""
-    return sum(one.count for one in conversation.passed_over)
 
 
 def messages(id: str) -> st.SearchStrategy[Message]:
@@ -131,124 +123,6 @@ def test_the_example_in_the_documents_is_read(root: Path, tmp_path: Path) -> Non
     stream = io.BytesIO()
     native.write(conversation, stream)
     assert len(stream.getvalue().splitlines()) == len(example(root).splitlines())
-
-
-# ---------------------------------------------------------------------------------- what is refused
-
-
-def said(id: str = "a", role: str = "assistant", **more: Any) -> Record:
-    text = {"type": "text", "text": "hello"}
-    return {"type": "message", "id": id, "role": role, "parts": [text], **more}
-
-
-def fact(id: str = "f", **more: Any) -> Record:
-    return {"type": "fact", "id": id, "fact": "goal", "key": "k", "value": "v", **more}
-
-
-def need(fact: str = "f", at: str = "a") -> Record:
-    return {"type": "need", "fact": fact, "at": at}
-
-
-def part(**more: Any) -> Record:
-    return said("b", parts=[{"type": "text", "text": "x", **more}])
-
-
-def inserted(**more: Any) -> Record:
-    return {"type": "compaction", "inserted": [said("s", **more)]}
-
-
-BAD = [
-    (said(colour="red"), "unknown field 'colour'"),
-    (part(colour="red"), "unknown field 'colour'"),
-    (part(sources=[{"id": "a", "colour": 1}]), "unknown field 'colour'"),
-    (said("b", call={"model": "x", "usage": {"in": 1}}), "unknown field 'in'"),
-    (inserted(colour="red"), "unknown field 'colour'"),
-    (fact(origin=[{"id": "a", "stop": 3}]), "unknown field 'stop'"),
-    (fact(kind="goal"), "unknown field 'kind'"),
-    ({"type": "massage"}, "unknown type of line 'massage'; did you mean message"),
-    ({"text": "x"}, "unknown type of line 'None'"),
-    (said("b", call={"usage": {"output": 10**30}}), "`output` must be from 0 to"),
-    (said("b", call={"usage": {"uncached": -1}}), "`uncached` must be from 0 to"),
-    (said("b", call={"usage": {"storage": 10**19}}), "`storage` must be from 0 to"),
-    (part(size=10**400), "`size` must be from 0 to"),
-    (inserted() | {"tokens_before": -1}, "`tokens_before` must be from 0 to"),
-    (said("b", parts=[]), "at least one part"),
-    (said("b", parts=5), "not as expected"),
-    (said("b", role="wizard"), "not as expected"),
-    (said("b", time="noon"), "not as expected"),
-    (part(kind="summary"), "not as expected"),
-    (part(type="poem"), "not as expected"),
-    (said("a"), "there is a message 'a' already"),
-    (fact(fact="rumour"), "not as expected"),
-    (fact(origin=[{"id": "z"}]), "unknown message 'z'"),
-    (fact(origin=[{"id": "a", "part": 1}]), "message 'a' has no part 1: it has 1"),
-    (fact(origin=[{"id": "a", "part": -2}]), "message 'a' has no part -2"),
-    (fact(origin=[{"id": "a", "part": 0, "start": 99}]), "has no characters 99 to -1"),
-    (fact(origin=[{"id": "a", "part": 0, "start": 1, "end": 0}]), "has no characters 1 to 0"),
-    (fact(deleted_at="z"), "unknown message 'z'"),
-    (fact(scope="z"), "unknown message 'z'"),
-    (fact(handle="z"), "unknown message 'z'"),
-    (fact(handle="a"), "'a' is no result of a tool"),
-    (fact(supersedes=["z"]), "unknown fact 'z'"),
-    (need("z"), "unknown fact 'z'"),
-    ({"type": "rewind", "to": "z"}, "unknown message 'z'"),
-    ({"type": "compaction", "kept_from": "z"}, "unknown message 'z'"),
-]
-
-
-@pytest.mark.parametrize(("bad", "reason"), BAD)
-def test_a_bad_line_is_named_or_counted(transcript: Transcript, bad: Record, reason: str) -> None:
-    path = transcript(HEADER, said(), bad, said("u", role="user"))
-    with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{re.escape(reason)}"):
-        list(transcripts.read(path, strict=True))
-    (conversation,) = transcripts.read(path)
-    assert [m.id for m in conversation.messages] == ["a", "u"]
-    assert (passed_over(conversation), conversation.facts) == (1, ())
-
-
-@pytest.mark.parametrize(
-    ("at", "reason"), [("u", "no message of the assistant"), ("", "unknown message")]
-)
-def test_a_need_is_at_a_call(transcript: Transcript, at: str, reason: str) -> None:
-    path = transcript(HEADER, said("u", role="user"), fact(), need(at=at))
-    with pytest.raises(InputError, match=f":4: .*{reason}"):
-        list(transcripts.read(path, strict=True))
-
-
-def test_a_fact_is_known_once(transcript: Transcript) -> None:
-    with pytest.raises(InputError, match=":4: there is a fact 'f' already"):
-        list(transcripts.read(transcript(HEADER, said(), fact(), fact()), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("header", "reason"),
-    [
-        ({**HEADER, "version": 2}, "version 2 is not known"),
-        ({**HEADER, "colour": "red"}, "not as expected"),
-        ({"type": "conversation", "version": 1}, "not as expected"),
-        (
-            {**HEADER, "system": [{"type": "text", "text": "x", "tone": "y"}]},
-            "unknown field 'tone'",
-        ),
-        ({**HEADER, "system": 5}, "not as expected"),
-        ({**HEADER, "skipped": 10**30}, "`count` must be from 0 to"),
-        ({**HEADER, "skipped": -1}, "`count` must be from 0 to"),
-        ({**HEADER, "passed_over": [{"kind": "x", "tokens": -1}]}, "`tokens` must be from 0 to"),
-        ({**HEADER, "side_requests": [{"purpose": "x", "call": {"modell": ""}}]}, "'modell'"),
-        ({**HEADER, "seed": 2**63}, "not as expected"),
-    ],
-)
-def test_a_bad_header_is_named(transcript: Transcript, header: Record, reason: str) -> None:
-    path = transcript(header, said())
-    with pytest.raises(InputError, match=rf"story\.jsonl:1: .*{reason}"):
-        list(transcripts.read(path, strict=True))
-    with pytest.raises(InputError, match=rf"story\.jsonl:1: .*{reason}"):
-        list(transcripts.read(path))
-
-
-def test_what_an_older_version_skipped_was_passed_over(transcript: Transcript) -> None:
-    (conversation,) = transcripts.read(transcript({**HEADER, "skipped": 3}, said()))
-    assert conversation.passed_over == (PassedOver("line that was skipped", 3),)
 
 
 def test_written_lines_leave_out_what_goes_without_saying() -> None:

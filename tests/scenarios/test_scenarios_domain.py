@@ -53,10 +53,7 @@ def test_a_small_domain() -> None:
     assert domain.words == {"n": ("tram", "bridge"), "v": ("is late", "waits")}
     assert domain.lags_by == {"decision": Lags(shortest=10)}
     assert domain.uses_of("decision") == ("So {value}.", ("table", {"zone": "{value}"}))
-    assert domain.uses_of("goal") == (
-        "That brings {value} closer.",
-        "It counts towards {value}.",
-    )
+    assert domain.uses_of("goal") == ("That brings {value} closer.", "It counts towards {value}.")
 
 
 @pytest.mark.parametrize(

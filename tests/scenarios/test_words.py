@@ -1,8 +1,9 @@
 """No word is lost: what was said is in the conversation, or in the count of what was passed over.
 
-In good files of all formats (`spoken.py`) every word that was said is marked. Whatever is done to
-such a file, the marks that are still in it are found in what is read of it, or the characters that
-were passed over have room for them, or it is refused. What is strict passes over nothing.
+In good files of all formats (`words.txt` of the corpus) every word that was said is marked.
+Whatever is done to such a file, the marks that are still in it are found in what is read of it, or
+the characters that were passed over have room for them, or it is refused. What is strict passes
+over nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from hypothesis import strategies as st
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from tests.scenarios.spoken import FILES, write
+from tests.corpus.stories import records_of
 
+FILES = records_of("words")
 MARK = re.compile(r"\bw\d\d\b")
 KINDS = ("type", "role")
 # Other names that the same key has somewhere, or could have.
@@ -48,6 +50,11 @@ OPTIONAL = (
     (None, "summaryContent"),
     (None, "toolRequests"),
 )
+
+
+def write(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
 
 
 def marks(value: Any) -> set[str]:

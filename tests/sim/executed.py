@@ -21,7 +21,7 @@ from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
 from compactlab.sim.experiment.run import parcel
 from compactlab.sim.experiment.shard import Shard, Task, forget
 from compactlab.sim.experiment.sweep import Experiment
-from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from tests.recordings import claude_code, written
 
@@ -39,10 +39,10 @@ def experiments(folder: Path) -> Iterator[Experiment]:
     one = f"coding_agent({SMALL})"
     told: dict[str, Any] = {"window": 1_500, "loop": "closed"}
     yield Plan(
-        [one], LINE_UP, tables=["prompts", "facts", "messages", "views"], **told
+        [one], ALL_STRATEGIES, tables=["prompts", "facts", "messages", "views"], **told
     ).experiment()
     # Nothing is recorded of that model: its cell fails, and says so by the code of its answers.
-    writers = [*(SUMMARIZERS.keys() - {"llm"}), "llm(model='small')"]
+    writers = [*(set(SUMMARIZERS) - {"llm"}), "llm(model='small')"]
     asker = Asker(folder / "answers")
     yield Plan([one], [ASKED], summarizer=writers, asker=asker, **told).experiment()
     yield Plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told).experiment()

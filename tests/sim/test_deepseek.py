@@ -187,7 +187,7 @@ def test_other_settings_are_another_prompt() -> None:
 
 
 def test_it_says_how_long_units_live() -> None:
-    policy = POLICIES["deepseek"]()
+    policy = POLICIES.find("deepseek")()
     assert policy.lifetime("1h") == 86_400.0
     assert policy.shortened(0.5).lifetime() == 43_200.0
     assert policy.loss == 0.0

@@ -249,7 +249,7 @@ def test_storage_comes_to_the_bill() -> None:
 
 
 def test_it_says_how_long_caches_live() -> None:
-    policy = POLICIES["explicit"]()
+    policy = POLICIES.find("explicit")()
     assert policy.lifetime("5m") == 3600.0
     assert policy.shortened(0.5).lifetime() == 1800.0
 

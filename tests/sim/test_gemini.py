@@ -37,7 +37,7 @@ def test_the_same_prompt_again_is_read_but_for_its_last_token() -> None:
 
 
 def test_the_policy_is_known_and_says_its_figures() -> None:
-    assert POLICIES["gemini"] is Gemini
+    assert POLICIES.find("gemini") is Gemini
     assert Gemini().spec == "gemini(grid=1, minimum=4096, idle=3600.0, loss=0.0)"
     assert (Gemini().lifetime("1h"), Gemini(loss=0.5).loss) == (3600, 0.5)
     assert Gemini(minimum=2048).shortened(0.5) == Gemini(minimum=2048, idle=1800)

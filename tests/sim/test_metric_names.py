@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.metrics.names import metrics_named
+from compactlab.sim.metrics import metrics_named
 
 
 def test_metrics_are_named_alone_or_by_family() -> None:

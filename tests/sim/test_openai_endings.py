@@ -281,7 +281,7 @@ def test_an_edit_is_to_blame_for_what_it_costs() -> None:
 
 
 def test_it_says_how_long_prefixes_live() -> None:
-    policy = POLICIES["openai_endings"]()
+    policy = POLICIES.find("openai_endings")()
     assert policy.lifetime("1h") == 1800.0
     assert policy.shortened(0.5).lifetime() == 900.0
     assert policy.loss == 0.0

@@ -34,7 +34,7 @@ def test_what_went_with_time_or_another_server_is_named() -> None:
 
 
 def test_the_policy_is_known_and_says_its_figures() -> None:
-    assert POLICIES["xai"] is Xai
+    assert POLICIES.find("xai") is Xai
     assert Xai().spec == "xai(grid=128, minimum=0, idle=600.0, loss=0.0)"
     assert (Xai().lifetime(), Xai(loss=0.2).loss) == (600, 0.2)
     assert Xai().shortened(0.5) == Xai(idle=300)

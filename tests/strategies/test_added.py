@@ -6,7 +6,8 @@ import pytest
 
 from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.behaviour import tokens_added
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.openclaw.sidecar import HEADER
 
 MODEL = "claude-sonnet-4-5"
@@ -37,7 +38,7 @@ def test_who_only_drops_adds_nothing(spec, tell, added):
     assert added(tell("ucra" * 6), spec) == (0, 0)
 
 
-@pytest.mark.parametrize("spec", LINE_UP)
+@pytest.mark.parametrize("spec", ALL_STRATEGIES)
 def test_it_is_what_a_recount_gives(spec, tell, added):
     figure, recount = added(tell("ucrcra" * 8, size=4_000), spec, window=9_000)
     assert figure == recount

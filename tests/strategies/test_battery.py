@@ -6,7 +6,8 @@ from functools import cache
 
 import pytest
 
-from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import Violation, check_strategy
 
 # A size in which a strategy does within the battery's windows what it declares to break, where
@@ -49,14 +50,14 @@ def broken(spec: str, conversations: int = 0, seed: int = 0) -> list[Violation]:
     return [each for each in checked(spec, conversations, seed) if each.rule != "breaks"]
 
 
-@pytest.mark.parametrize("spec", [*LINE_UP, *ACTING])
+@pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *ACTING])
 def test_it_keeps_the_contract(spec: str) -> None:
     found = broken(spec, EXTREMES)
     assert not found, told(found)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*LINE_UP, *ACTING])
+@pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *ACTING])
 def test_it_keeps_the_contract_over_some(spec: str) -> None:
     found = broken(spec)
     assert not found, told(found)
@@ -66,12 +67,12 @@ def test_it_keeps_the_contract_over_some(spec: str) -> None:
 def test_what_is_declared_occurs() -> None:
     declared = {
         (type(part), rule)
-        for spec in LINE_UP
+        for spec in ALL_STRATEGIES
         for part in find_strategy(spec).parts
         for rule in part.breaks
     }
     missing = declared.copy()
-    for spec in (*LINE_UP, *ACTING):
+    for spec in (*ALL_STRATEGIES, *ACTING):
         strategy = find_strategy(spec)
         never = {each.what for each in checked(spec, 0, 0) if each.rule == "breaks"}
         for part in strategy.parts:
@@ -84,13 +85,13 @@ def test_what_is_declared_occurs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*LINE_UP, *ACTING])
+@pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *ACTING])
 def test_it_keeps_the_contract_over_very_many(spec: str) -> None:
     found = broken(spec, 2000, seed=1)
     assert not found, told(found)
 
 
 def test_every_strategy_is_in_the_line_up() -> None:
-    named = {type(part) for spec in LINE_UP for part in find_strategy(spec).parts}
-    whole = {type(find_strategy(spec)) for spec in LINE_UP}
-    assert set(strategies().values()) <= named | whole
+    named = {type(part) for spec in ALL_STRATEGIES for part in find_strategy(spec).parts}
+    whole = {type(find_strategy(spec)) for spec in ALL_STRATEGIES}
+    assert set(STRATEGIES.built_in.values()) <= named | whole

@@ -10,7 +10,8 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
-from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import check_strategy
 
 
@@ -40,21 +41,21 @@ def configured(draw: st.DrawFn, cls: type[Strategy]) -> Strategy:
         raise
 
 
-@pytest.mark.parametrize("name", sorted(strategies()))
+@pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=2, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 5))
 def test_it_keeps_the_contract_however_it_is_configured(
     name: str, data: st.DataObject, seed: int
 ) -> None:
-    keeps_it(in_company(data.draw(configured(strategies()[name]))), 13, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 13, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(strategies()))
+@pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=40, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 50))
 def test_and_in_very_many_sizes(name: str, data: st.DataObject, seed: int) -> None:
-    keeps_it(in_company(data.draw(configured(strategies()[name]))), 30, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 30, seed)
 
 
 def keeps_it(strategy: Strategy, conversations: int, seed: int) -> None:
@@ -66,7 +67,7 @@ def keeps_it(strategy: Strategy, conversations: int, seed: int) -> None:
 
 def in_company(strategy: Strategy) -> Strategy:
     """With those whose acts it follows, as in the line-up."""
-    for spec in LINE_UP:
+    for spec in ALL_STRATEGIES:
         parts = find_strategy(spec).parts
         if len(parts) > 1 and type(strategy) in map(type, parts):
             company = [strategy if type(p) is type(strategy) else p for p in parts]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from types import SimpleNamespace
 
 import pytest
 
 from compactlab import strategies as face
-from compactlab.sim.core import plugins
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import snake_case
-from compactlab.strategies import KeepAll, SlidingWindow, catalogue
-from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 OWN = """
 from dataclasses import dataclass
@@ -55,29 +53,8 @@ def own(tmp_path):
     return str(file)
 
 
-@pytest.fixture
-def installed(monkeypatch):
-    """Pretend that a package brings strategies: name to class, or to the error of loading it."""
-
-    def bring(**classes):
-        def load(found):
-            if isinstance(found, Exception):
-                raise found
-            return found
-
-        points = [
-            SimpleNamespace(name=name, load=lambda found=found: load(found))
-            for name, found in classes.items()
-        ]
-        strategies.cache_clear()
-        monkeypatch.setattr(plugins, "entry_points", lambda group: points)
-
-    yield bring
-    strategies.cache_clear()
-
-
 def test_every_strategy_of_the_face_is_in_the_catalogue():
-    assert {snake_case(name) for name in face.__all__} <= set(strategies())
+    assert {snake_case(name) for name in face.__all__} <= set(STRATEGIES.built_in)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +77,7 @@ def test_a_text_names_a_strategy(text, spec):
     assert find_strategy(text).spec == spec
 
 
-@pytest.mark.parametrize("text", catalogue.LINE_UP)
+@pytest.mark.parametrize("text", ALL_STRATEGIES)
 def test_a_strategy_that_travels_to_a_worker_does_there_what_it_does_here(text, tell, sent):
     strategy, conversation = find_strategy(text), tell("ucra" * 8, size=2_000)
     there = pickle.loads(pickle.dumps(strategy))
@@ -177,14 +154,3 @@ def test_a_file_that_fails_when_it_is_loaded_is_named(tmp_path, code):
     file.write_text(code)
     with pytest.raises(UsageError, match=r"broken\.py cannot be loaded"):
         find_strategy(f"{file}:Class")
-
-
-def test_a_package_may_bring_a_strategy_but_not_take_the_name_of_a_built_in_one(installed):
-    installed(newest=SlidingWindow, keep_none=KeepAll)
-    assert find_strategy("newest(keep=2)") == SlidingWindow(2)
-    assert find_strategy("keep_none").spec == "keep_none()"
-
-
-def test_a_package_that_cannot_be_loaded_costs_nobody_else(installed):
-    installed(broken=ImportError("no such library"))
-    assert find_strategy("keep_all") == KeepAll()

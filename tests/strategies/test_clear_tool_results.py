@@ -11,7 +11,7 @@ from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.providers import Clearing, Past, clear_tool_uses
+from compactlab.strategies.providers import Clearable, Past, clear_tool_uses
 
 SMALL = ClearToolResults(trigger=600, keep=1)
 
@@ -147,12 +147,17 @@ def test_langchain_counts_tokens_alone():
 
 
 @settings(max_examples=60)
-@given(data=st.data(), keep=st.integers(-2, 4), least=st.sampled_from([0, 60, 300]))
+@given(data=st.data(), keep=st.integers(0, 4), least=st.sampled_from([0, 60, 300]))
 def test_what_is_made_of_a_growing_history_is_what_is_made_of_it_at_once(
     data, keep, least, straight
 ):
     """LangChain edits the whole history at each request; here only what is new is looked at."""
-    rule = Clearing(keep, least, gate="langchain", clear_tool_inputs=data.draw(st.booleans()))
+    inputs = data.draw(st.booleans())
+    rule = Clearable(
+        ClearToolResults(
+            keep=keep, clear_at_least=least, clear_tool_inputs=inputs, gate="langchain"
+        )
+    )
     past, grown = Past(), Messages()
     for message in data.draw(straight).messages:
         grown = grown.append(message)

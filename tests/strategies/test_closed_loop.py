@@ -12,7 +12,8 @@ from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 FAST = ("revised_decisions(tokens=20000)", "tool_flood(tokens=60000)")
@@ -44,13 +45,13 @@ def go_through(spec: str, scenario: str) -> None:
 
 
 @pytest.mark.parametrize("scenario", FAST)
-@pytest.mark.parametrize("spec", [*LINE_UP, INPUTS])
+@pytest.mark.parametrize("spec", [*ALL_STRATEGIES, INPUTS])
 def test_every_strategy_goes_through_it(spec: str, scenario: str) -> None:
     go_through(spec, scenario)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SLOW)
-@pytest.mark.parametrize("spec", LINE_UP)
+@pytest.mark.parametrize("spec", ALL_STRATEGIES)
 def test_and_through_longer_ones(spec: str, scenario: str) -> None:
     go_through(spec, scenario)

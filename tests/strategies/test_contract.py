@@ -9,7 +9,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.view import Messages
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 SUMMARISING = "reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400"
 PLANNED = "token_budget(reserve_tokens_floor=500, min_dynamic_reserve_tokens=200)"
@@ -45,7 +46,7 @@ def pairs(messages: Messages) -> tuple[set[str], set[str]]:
     )
 
 
-@pytest.mark.parametrize("spec", [*LINE_UP, *SMALL])
+@pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *SMALL])
 def test_it_survives_a_conversation_in_which_nothing_is_said(spec, tell, play):
     assert play(tell(""), find_strategy(spec)).steps == []
     (step,) = play(tell("a"), find_strategy(spec)).steps
@@ -53,7 +54,7 @@ def test_it_survives_a_conversation_in_which_nothing_is_said(spec, tell, play):
 
 
 def test_its_spec_and_its_label_name_it_again():
-    for strategy in map(find_strategy, (*LINE_UP, *SMALL)):
+    for strategy in map(find_strategy, (*ALL_STRATEGIES, *SMALL)):
         assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy
 
 

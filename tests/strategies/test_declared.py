@@ -10,7 +10,7 @@ from compactlab.reports.explain.explanation import CALL
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.replay.strategy import Act, Agent
-from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 
 # These send what is sent anyway.
 NOTHING = {"keep_all", "as_recorded"}
@@ -22,12 +22,12 @@ def session() -> Conversation:
 
 
 def test_every_strategy_declares_what_it_does() -> None:
-    silent = {name for name, cls in strategies().items() if not _does(cls())}
+    silent = {name for name, cls in STRATEGIES.built_in.items() if not _does(cls())}
     assert silent == NOTHING
-    assert not [cls for cls in strategies().values() if issubclass(cls, Agent) and cls.does]
+    assert not [cls for cls in STRATEGIES.built_in.values() if issubclass(cls, Agent) and cls.does]
 
 
-@pytest.mark.parametrize("name", sorted(set(strategies()) - NOTHING))
+@pytest.mark.parametrize("name", sorted(set(STRATEGIES.built_in) - NOTHING))
 def test_it_does_what_it_declares(name: str, session: Conversation) -> None:
     """Side calls and files tell of it."""
     does = _does(find_strategy(name))

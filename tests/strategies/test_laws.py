@@ -18,7 +18,7 @@ from compactlab.strategies import (
 from compactlab.strategies.mechanisms.cut import exchanges
 from compactlab.strategies.mechanisms.estimate import estimate_system
 from compactlab.strategies.openclaw.pairs import repair
-from compactlab.strategies.openclaw.planner import Budget, plan, static_tokens
+from compactlab.strategies.openclaw.planner import available, plan, static_tokens
 
 FEW = settings(max_examples=50)
 
@@ -117,7 +117,7 @@ def test_what_the_plan_keeps_is_sent_repaired(data, share, window, straight, pro
         spoken = now[0]
         static = static_tokens("", "\n".join(p.text for m in now for p in m.parts))
         static += sum(part.size for part in conversation.system)
-        first = plan(Messages(before), Budget(window, 300, static, share, 0.08, 100)).first
+        first = plan(Messages(before), available(strategy, window, static), share).first
         kept = list(repair(Messages(before[first or 0 :])).messages)
         assert prompt == [*(kept or before), *now]
 

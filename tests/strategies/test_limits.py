@@ -18,8 +18,8 @@ from compactlab.sim.core.limits import (
     check_fields,
     finite,
 )
-from compactlab.strategies.catalogue import find_strategy, strategies
-from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_class
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
 if TYPE_CHECKING:
     from nowhere import Unknown  # type: ignore[import-not-found]
@@ -94,7 +94,7 @@ def test_a_class_whose_types_cannot_be_told_has_no_limits() -> None:
 
 LIMITED = [
     (cls, name)
-    for cls in (*strategies().values(), *map(find_class, SUMMARIZERS))
+    for cls in (*STRATEGIES.built_in.values(), *SUMMARIZERS.usable().values())
     for name, limit in _declared(cls)[1]
     if not _allowed(nan, limit)
 ]

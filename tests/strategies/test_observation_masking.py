@@ -8,7 +8,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.view import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.openhands import Masking, mask_last_n, mask_window, told_as_user
+from compactlab.strategies.openhands import mask_last_n, mask_window, told_as_user
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_openhands_has_no_polling():
 @given(data=st.data(), n=st.integers(1, 5), polling=st.integers(1, 4))
 def test_a_mask_that_is_kept_is_the_one_that_is_made_anew(data, n, polling, straight):
     """The originals mask the full history at each request; here the session keeps its mask."""
-    rule = Masking(n, polling, ("keep",), ("remove",))
+    rule = ObservationMasking(n, polling, ("keep",), ("remove",))
     kept = window = said = Messages()
     for message in data.draw(straight).messages:
         said, kept, window = (m.append(message) for m in (said, kept, window))

@@ -50,7 +50,7 @@ from compactlab.strategies import (
     UserWords,
 )
 from compactlab.strategies.agent_framework import serialised
-from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.cline import MOST_FACTOR, sizes_of
 from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.gemini_cli import _prompt_tokens
@@ -93,13 +93,13 @@ OTHERS = {
 def test_whatever_waits_for_the_window_has_a_trigger() -> None:
     without = {
         name
-        for name, cls in strategies().items()
+        for name, cls in STRATEGIES.built_in.items()
         if "trigger" not in {each.name for each in fields(cls)}  # type: ignore[arg-type]
     }
     assert without == OTHERS.keys()
 
 
-AGENTS = [name for name, cls in strategies().items() if issubclass(cls, Agent)]
+AGENTS = [name for name, cls in STRATEGIES.built_in.items() if issubclass(cls, Agent)]
 
 
 @pytest.mark.parametrize("trigger", [120_000, 0.6])
@@ -127,7 +127,7 @@ def test_as_it_stands_nobody_is_told_anything() -> None:
     )
 
 
-SIZED = [name for name in strategies() if name not in OTHERS]
+SIZED = [name for name in STRATEGIES.built_in if name not in OTHERS]
 
 
 @pytest.mark.parametrize("wrong", ["'x'", "0.0", "-1", "1.5", "True", "1e400", "(5, 6)", "''"])
@@ -254,7 +254,7 @@ def law(cls: type[Strategy]) -> tuple[Callable[..., Strategy], Count]:
 
 
 def test_the_laws_are_of_all_that_compact() -> None:
-    known = {strategies()[name] for name in SIZED if name not in AGENTS}
+    known = {STRATEGIES.built_in[name] for name in SIZED if name not in AGENTS}
     assert known == {*REACHED, *EXCEEDED, *BESIDES}
 
 

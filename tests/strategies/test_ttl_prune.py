@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.openclaw.pruning import prune_expired
 
 # Trims what has more than 100 characters, wherever it stands before the newest answer.
 SMALL = TtlPrune(
@@ -89,13 +87,11 @@ def test_results_are_cleared_where_trimming_is_not_enough(tell, kinds):
     assert kinds(story, off, window=25_000)[-1] == "TTT"
 
 
-def test_where_no_result_is_too_long_nothing_is_pruned_and_the_cache_counts_as_cold_still(tell):
-    messages = Messages(tell("ucra ucra ua", size=50).messages)
-    pruned, touched = prune_expired(
-        messages, SMALL.settings, now=900_000.0, touched=1.0, window=1_000
-    )
-    assert pruned is messages
-    assert touched == 1.0
+def test_where_no_result_is_too_long_nothing_is_pruned_and_the_cache_counts_as_cold_still(moment):
+    now = moment("ucra ucra ua", size=50, window=1_000)
+    now.host.notes, now.host.now = {"touched": 1}, 900.0
+    assert SMALL.compact(now.view, now.host) is now.view
+    assert now.host.notes["touched"] == 1
 
 
 def test_tools_may_be_left_out(tell, kinds):

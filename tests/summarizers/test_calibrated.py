@@ -33,7 +33,6 @@ from compactlab.strategies.summarizers.calibrated import (
     find_calibration,
     traits_in,
 )
-from compactlab.strategies.summarizers.calibration import kept_by
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.summarizers.story import Story, many, token
 
@@ -66,7 +65,8 @@ def summarize(
 
 def kept(told: Conversation, parts: tuple[Part, ...]) -> set[str]:
     """The facts that a summary keeps, by id."""
-    bits = kept_by(Witness(ledger_of(told)), parts)
+    evidence = Witness(ledger_of(told)).parts(parts)
+    bits = ledger_of(told).held(evidence.verbatim) | evidence.intact
     return {fact.id for n, fact in enumerate(ledger_of(told).facts) if bits >> n & 1}
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from compactlab.api import Plan, explain, run
-from compactlab.sim.core import plugins
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
-from compactlab.strategies.summarizers import catalogue
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
 from compactlab.strategies.summarizers.quoting import Lead
 
@@ -155,20 +152,3 @@ def test_what_is_wrong_is_named(
     with pytest.raises(UsageError) as caught:
         find(name)
     assert fault in str(caught.value)
-
-
-def test_a_package_brings_one_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> object:
-        raise ImportError("half of it is missing")
-
-    points = [
-        SimpleNamespace(name="brought", load=lambda: Lead),
-        SimpleNamespace(name="lexrank", load=broken),
-        SimpleNamespace(name="broken", load=broken),
-    ]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
-    assert find_summarizer("brought(tokens=9)") == Lead(tokens=9)
-    assert find_summarizer("lexrank").spec.startswith("lexrank(")
-    with pytest.raises(UsageError, match="broken cannot be loaded: half of it is missing"):
-        find_summarizer("broken")
-    assert [catalogue.is_foreign_name(n) for n in ("brought", "lexrank")] == [True, False]

@@ -13,7 +13,7 @@ from compactlab.reports.analysis.betting import p_at_least
 from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.preservation import Preservation, preservation
-from compactlab.reports.analysis.tests import ALPHA, holm
+from compactlab.reports.analysis.significance import ALPHA, holm
 from compactlab.reports.analysis.trade_off import knee
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, enumerated, listed

@@ -10,7 +10,6 @@ from hashlib import blake2b
 from itertools import chain, pairwise
 from operator import add
 from statistics import fmean, median
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,49 +21,28 @@ from compactlab.sim.experiment.results import StoredMetrics
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.metrics.metric import Aggregation
 
 Floats = NDArray[np.float64]
 
 # How figures of runs become those of a strategy: amounts add up, shares do not.
 
-Rule = Literal["sum", "mean", "median", "maximum", "minimum"]
-
-_RULES: dict[Rule, Callable[[list[float]], float]] = {
+_RULES: dict[Aggregation, Callable[[list[float]], float]] = {
     "sum": math.fsum,
     "mean": fmean,
     "median": median,
     "maximum": max,
     "minimum": min,
 }
-_HOW: dict[Rule, str] = {
+_HOW: dict[Aggregation, str] = {
     "sum": "sum over conversations",
     "mean": "mean over the conversations that have a value",
     "median": "median over the conversations that have a value",
     "maximum": "maximum over conversations",
     "minimum": "minimum over conversations",
 }
-_MEDIANS = {
-    "write_spike",
-    "write_spike_ratio",
-    "flush_margin",
-    "break_even_calls",
-    "ttft_proxy_p50",
-    "ttft_proxy_p95",
-    "calls_to_recover",
-    "verbatim_tail_messages",
-    "verbatim_tail_tokens",
-}
-_MAXIMA = {
-    "prompt_tokens_peak",
-    "write_spike_max",
-    "write_spike_ratio_max",
-    "compaction_stall_max_s",
-}
-_MINIMA = {"compaction_interval_min"}
 # Rules by which one conversation alone makes the figure.
-EXTREMES: tuple[Rule, ...] = ("maximum", "minimum")
-# What adds up over conversations; everything else is a mean of them.
-_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries", "seconds")
+EXTREMES: tuple[Aggregation, ...] = ("maximum", "minimum")
 # What is not put together from the runs' own values, but from what those are shares of.
 POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
@@ -104,7 +82,7 @@ def _together(groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
     starts = np.cumsum([0, *map(len, groups)]).tolist()
     numbers = values_of([run for group in groups for run in group], METRICS)
     for metric, column in zip(METRICS, numbers.T, strict=True):
-        rule = rule_of(metric)
+        rule = METRICS[metric].aggregation
         inner = _RULES[rule] if rule in EXTREMES else fmean
         known = ~np.isnan(column)
         if len(column) == len(groups):
@@ -162,7 +140,7 @@ def acted(runs: Sequence[Run], unchanged: Sequence[Run | None]) -> NDArray[np.bo
 
 def combined_by(metric: str) -> str:
     """How the figure of a strategy is put together from its runs, in words."""
-    return POOLED[metric] if metric in POOLED else _HOW[rule_of(metric)]
+    return POOLED[metric] if metric in POOLED else _HOW[METRICS[metric].aggregation]
 
 
 def _reuse(groups: Sequence[Sequence[Run]]) -> float | None:
@@ -253,14 +231,3 @@ def memory_of(runs: Sequence[Run], lag: int, *, summarises: bool) -> dict[str, f
         told = summarises and junk and writer in shares
         figures[name] = 1 - shares[writer] / junk if told and junk else None
     return figures
-
-
-def rule_of(metric: str) -> Rule:
-    """By which rule conversations are put together: amounts add up, shares do not."""
-    if metric in _MAXIMA:
-        return "maximum"
-    if metric in _MINIMA:
-        return "minimum"
-    if metric in _MEDIANS:
-        return "median"
-    return "sum" if METRICS[metric].unit in _AMOUNTS else "mean"

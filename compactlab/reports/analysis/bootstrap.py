@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis import betting
-from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, Rule, rule_of
+from compactlab.reports.analysis.aggregate import EXTREMES, POOLED
 from compactlab.reports.analysis.comparison import Row
 from compactlab.reports.analysis.distributions import (
     normal_quantile,
@@ -29,6 +29,7 @@ from compactlab.reports.analysis.sample import (
     mean_of,
 )
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.metric import Aggregation
 
 LEVEL = 0.95
 PERCENTILE = "percentile"  # the method, as results name it
@@ -304,7 +305,9 @@ class Interval:
     method: str = ""  # percentile, betting or order
 
 
-def interval_of(values: Sequence[float | None], how: Rule, *, share: bool = False) -> Interval:
+def interval_of(
+    values: Sequence[float | None], how: Aggregation, *, share: bool = False
+) -> Interval:
     """The 95 % interval of a figure that is put together from values of conversations.
 
     Of shares, which are bounded, one that holds for any distribution (:mod:`.betting`): where one
@@ -345,7 +348,7 @@ def row_interval(row: Row, metric: str, *, fixed: bool = False) -> Interval:
     sample = Sample([row], [metric])
     if metric not in POOLED:
         values, share = sample.values(metric)[0].tolist(), METRICS[metric].unit == "share"
-        return interval_of(values, rule_of(metric), share=share and not fixed)
+        return interval_of(values, METRICS[metric].aggregation, share=share and not fixed)
     pooled = Quotient(*sample.parts(metric))
     if (pooled.below > 0).sum() < FEWEST:
         return Interval()

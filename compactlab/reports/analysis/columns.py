@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.text import show
 from compactlab.sim.metrics import METRICS
@@ -19,12 +20,13 @@ OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED, DOUBT = "○", "◇", "□", "☆", 
 
 @dataclass(frozen=True)
 class FigureColumn:
-    """A column of figures: of a metric, or ``of_reference``."""
+    """A column of figures: of a metric, or of one of :data:`_OF_STRATEGIES`."""
 
     key: str
     title: str
     unit: str
     better: str
+    meaning: str
     rank: int  # where room is scarce, columns with a high one go first
 
     @property
@@ -38,55 +40,66 @@ class FigureColumn:
         return show(figures.get(self.key), self.unit)
 
 
-def _metric(key: str, title: str, rank: int) -> FigureColumn:
-    return FigureColumn(key, title, METRICS[key].unit, METRICS[key].better, rank)
+# Figures of a strategy that are no metrics of runs: title, unit, direction, meaning.
+_OF_STRATEGIES = {
+    "of_reference": (f"{TIMES}reference", "ratio", "lower",
+                     "cost over that of the reference on the same conversations"),
+    "recall": ("recall", "share", "higher",
+               "share of needed facts that the prompt holds, of those last stated so many tokens "
+               "ago or earlier (mean over conversations)"),
+    "exposure": ("exposure", "share", "lower",
+                 "share of these that is missed with summaries without content: the strategy's "
+                 "loss"),
+    "preserved": ("preserved", "share", "higher",
+                  "effect preservation: share of the exposure that its summaries keep"),
+    "preserved_random": ("by random", "share", "neither",
+                         "the same of summaries that quote at random"),
+    "preserved_oracle": ("by oracle", "share", "neither",
+                         "the same of summaries that state what later calls need"),
+}  # fmt: skip
 
 
+def column(key: str, rank: int = 0) -> FigureColumn:
+    """The column of a figure, as its metric declares it."""
+    if key in _OF_STRATEGIES:
+        return FigureColumn(key, *_OF_STRATEGIES[key], rank)
+    metric = METRICS[key]
+    meaning = f"{metric.meaning} ({combined_by(key)})"
+    return FigureColumn(key, metric.label, metric.unit, metric.better, meaning, rank)
+
+
+# The table of strategies, from left to right.
 COLUMNS = (
-    _metric("cost_usd", "cost", 0),
-    FigureColumn("of_reference", f"{TIMES}reference", "ratio", "lower", 2),
-    _metric("cost_with_recovery_usd", "with recovery", 3),
-    FigureColumn("recall", "recall", "share", "higher", 1),
-    FigureColumn("preserved", "preserved", "share", "higher", 3),
-    _metric("amnesia_need", "miss rate, all needs", 9),
-    _metric("forward_need", "forward need", 6),
-    _metric("side_cost_usd", "side calls", 11),
-    _metric("avoidable_cost_usd", "avoidable", 15),
-    _metric("prefix_reuse", "prefix reuse", 4),
-    _metric("write_spike", "write spike", 12),
-    _metric("compactions", "compactions", 8),
-    _metric("over_window", "exceeds window", 5),
-    _metric("verbatim_recency", "verbatim recency", 13),
-    _metric("structural_validity", "validity", 10),
-    _metric("flushed_compactions", "flushed", 14),
+    column("cost_usd", 0),
+    column("of_reference", 2),
+    column("cost_with_recovery_usd", 3),
+    column("recall", 1),
+    column("preserved", 3),
+    column("amnesia_need", 9),
+    column("forward_need", 6),
+    column("side_cost_usd", 11),
+    column("avoidable_cost_usd", 15),
+    column("prefix_reuse", 4),
+    column("write_spike", 12),
+    column("compactions", 8),
+    column("over_window", 5),
+    column("verbatim_recency", 13),
+    column("structural_validity", 10),
+    column("flushed_compactions", 14),
 )
-
-
 # Fact recall and recovery, in a table of its own where there is room.
-MEMORY = (
-    FigureColumn("recall", "recall", "share", "higher", 0),
-    FigureColumn("exposure", "exposure", "share", "lower", 0),
-    FigureColumn("preserved", "preserved", "share", "higher", 0),
-    FigureColumn("preserved_random", "by random", "share", "neither", 0),
-    FigureColumn("preserved_oracle", "by oracle", "share", "neither", 0),
-    _metric("recall_10k", "recall \N{GREATER-THAN OR EQUAL TO}10k", 0),
-    _metric("recall_40k", "recall \N{GREATER-THAN OR EQUAL TO}40k", 0),
-    _metric("amnesia_need", "miss rate, all needs", 0),
-    _metric("amnesia", "mean of fact types", 0),
-    _metric("amnesia_need_effective", "not retrievable", 0),
-    _metric("amnesia_tool_detail", "tool details", 0),
-    _metric("instruction_must", "rules: must", 0),
-    _metric("instruction_must_not", "must not", 0),
-    _metric("stale", "stale", 0),
-    _metric("mutation", "mutated", 0),
-    _metric("survival_5", "survival", 0),
-    _metric("reference_closure", "references", 0),
-    _metric("rereads_per_100_calls", "fetched again", 0),
-    _metric("questions_per_100_calls", "asked again", 0),
-    _metric("unmet_needs", "unmet needs", 0),
-    _metric("cost_with_recovery_usd", "recovery, best case", 0),
-    _metric("cost_with_recovery_worst_usd", "worst case", 0),
-)
+MEMORY = tuple(
+    map(
+        column,
+        (
+            "recall", "exposure", "preserved", "preserved_random", "preserved_oracle",
+            "recall_10k", "recall_40k", "amnesia_need", "amnesia", "amnesia_need_effective",
+            "amnesia_tool_detail", "instruction_must", "instruction_must_not", "stale", "mutation",
+            "survival_5", "reference_closure", "rereads_per_100_calls", "questions_per_100_calls",
+            "unmet_needs", "cost_with_recovery_usd", "cost_with_recovery_worst_usd",
+        ),
+    )
+)  # fmt: skip
 
 
 def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:

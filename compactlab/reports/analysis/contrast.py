@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis import bootstrap
-from compactlab.reports.analysis.aggregate import EXTREMES, POOLED, rule_of
+from compactlab.reports.analysis.aggregate import EXTREMES, POOLED
 from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
 from compactlab.reports.analysis.comparison import ENOUGH, RECALL, Comparison, Row
 from compactlab.reports.analysis.sample import (
@@ -25,7 +25,7 @@ from compactlab.reports.analysis.sample import (
     Sample,
     mean_of,
 )
-from compactlab.reports.analysis.tests import (
+from compactlab.reports.analysis.significance import (
     benjamini_hochberg,
     holm,
     no_less,
@@ -44,7 +44,7 @@ Indices = NDArray[np.intp]
 
 def proportional(metric: str) -> bool:
     """Whether a metric is compared by ratio where it can be: money and tokens that add up."""
-    return rule_of(metric) == "sum" and METRICS[metric].unit in ("USD", "tokens")
+    return METRICS[metric].aggregation == "sum" and METRICS[metric].unit in ("USD", "tokens")
 
 
 def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, Floats]:
@@ -57,13 +57,13 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     paired = pairs.both.any(axis=1)
     flips = pairs.differences
     # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
-    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", *EXTREMES))
+    ranked = np.isinf(flips).any(axis=1) | (METRICS[metric].aggregation in ("median", *EXTREMES))
     flips[ranked] = signed_ranks(flips[ranked])
-    if rule_of(metric) == "median":
+    if METRICS[metric].aggregation == "median":
         _put(estimates, np.flatnonzero(paired), _medians(pairs.rows(np.flatnonzero(paired))))
-    elif rule_of(metric) in EXTREMES:
+    elif METRICS[metric].aggregation in EXTREMES:
         rows = np.flatnonzero(paired)
-        _put(estimates, rows, _extremes(pairs.rows(rows), rule_of(metric) == "maximum"))
+        _put(estimates, rows, _extremes(pairs.rows(rows), METRICS[metric].aggregation == "maximum"))
     else:
         plain = np.flatnonzero(paired & ~ranked)
         by_ratio = plain[_has_ratio(pairs.rows(plain))] if proportional(metric) else plain[:0]
@@ -275,7 +275,7 @@ class Contrast:
         told = self.low is not None and self.high is not None
         if told and (self.low or 0.0) <= self.same <= (self.high or 0.0):
             return False
-        if rule_of(self.metric) in EXTREMES and self._direction() * self.effect <= 0:
+        if METRICS[self.metric].aggregation in EXTREMES and self._direction() * self.effect <= 0:
             return False  # One conversation holds the extreme; the others tell the reverse.
         return round(self.adjusted, 9) < ALPHA
 

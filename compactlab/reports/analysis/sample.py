@@ -13,7 +13,6 @@ from compactlab.reports.analysis.aggregate import (
     EXTREMES,
     read_and_missed,
     replays,
-    rule_of,
     values_of,
 )
 from compactlab.reports.analysis.comparison import Case, Row, case_of
@@ -21,6 +20,7 @@ from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics import METRICS
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -120,7 +120,8 @@ def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     smallest = np.minimum.reduceat(np.where(known, raw, np.inf), starts, axis=0)
     peaks, lows = (
-        np.array([rule_of(name) == rule for name in metrics]) & (counts > 0) for rule in EXTREMES
+        np.array([METRICS[name].aggregation == rule for name in metrics]) & (counts > 0)
+        for rule in EXTREMES
     )
     values: Floats = np.where(peaks, largest, np.where(lows, smallest, means))
     return values

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from compactlab.reports.analysis.advice import COST, Advice
 from compactlab.reports.analysis.bootstrap import FEWEST
 from compactlab.reports.analysis.contrast import ALPHA, Contrast
-from compactlab.reports.analysis.tests import EXACT, FLIPS, conversations_needed
+from compactlab.reports.analysis.significance import EXACT, FLIPS, conversations_needed
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars
 from compactlab.sim.metrics import METRICS

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,36 +25,20 @@ if TYPE_CHECKING:
 
 # Names of files: what is on a chart and of what, in signs that every machine takes.
 
-# By kind of chart; another has its kind.
-_SHOWN = {
-    "pareto": "cost-and-memory",
-    "classes": "cost-by-class",
-    "causes": "cache-miss-tokens-by-cause",
-    "spikes": "spikes-and-break-even",
-    "thrash": "compaction-after-compaction",
-    "age": "needs-met-by-age",
-    "type": "forgotten-by-type",
-    "survival": "survival-by-round",
-    "states": "states-of-facts",
-    "loops": "cost-with-recovery",
-    "session": "context",
-    "cumulative": "cost-so-far",
-    "sensitivity": "ranks-by-model-and-summariser",
-}
 _LETTERS = 60
 
 
-def stem(kind: str, under: str, subject: str, taken: Collection[str]) -> str:
+def stem(shown: str, under: str, subject: str, taken: Collection[str]) -> str:
     """The name of a chart's files: what is on it, under what and of what; none is taken twice.
 
     Examples
     --------
-    >>> stem("session", "Model gpt-5", "Ünter/den:linden (pi)", ())
+    >>> stem("context", "Model gpt-5", "Ünter/den:linden (pi)", ())
     'model-gpt-5-context-unter-den-linden-pi'
-    >>> stem("pareto", "", "", {"cost-and-memory"})
+    >>> stem("cost-and-memory", "", "", {"cost-and-memory"})
     'cost-and-memory-2'
     """
-    words = (safe(under), _SHOWN.get(kind, safe(kind)), safe(subject))
+    words = (safe(under), safe(shown), safe(subject))
     name = "-".join(filter(None, words)) or "chart"
     number, unique = 1, name
     while unique in taken:
@@ -167,6 +151,7 @@ def _painted(part: Figure, dots: int) -> NDArray[np.uint8]:
 # The chart itself.
 
 DOTS_PER_INCH = 200
+Section = Literal["front", "cost", "spikes", "memory", "conversation"]
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -179,6 +164,8 @@ class Chart:
     caption: str  # what it shows and how that is computed: plain text, which may hold foreign names
     figure: Figure = field(repr=False, compare=False)
     kind: str = ""  # the same in every comparison: pareto, session, ...
+    section: Section = "memory"  # the part of a comparison in the page that it stands in
+    shown: str = ""  # what is on it, as its files are called in --charts; its kind, if empty
     subject: str = ""  # what it is of, where there are several of a kind: a conversation
     scope: str = ""  # what was compared, in a line, for those who see the chart alone
     narrow: Figure | None = field(default=None, repr=False, compare=False)  # for small screens

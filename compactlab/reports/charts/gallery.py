@@ -119,11 +119,11 @@ def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> 
     for number, comparison in enumerate(compared, 1):
         under = told_apart(comparison, compared) if len(compared) > 1 else ""
         for chart in gallery(results, comparison, colours, f"comparison-{number}"):
-            name = stem(chart.kind, under, chart.subject, taken)
+            name = stem(chart.shown or chart.kind, under, chart.subject, taken)
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
     if ranks := sensitivity(compared, colours):
-        yield replace(ranks, name=stem(ranks.kind, "", "", taken))
+        yield replace(ranks, name=stem(ranks.shown, "", "", taken))
 
 
 def _largest(comparison: Comparison, cases: Sequence[Case] | None) -> list[dict[str, Run]]:

@@ -151,7 +151,16 @@ def cumulative(
         last = int(max(line.xs[-1] for line in lines))
         calls = dict.fromkeys(round(last * (n + 1) / _PLACES) for n in range(_PLACES))
         tell(axes, lines, {n: f"up to call {n:,}" for n in calls if n}, USD)
-    return Chart(name, "Cumulative cost", _CAPTION, drawn, "cumulative", subject)
+    return Chart(
+        name,
+        "Cumulative cost",
+        _CAPTION,
+        drawn,
+        "cumulative",
+        "conversation",
+        "cost-so-far",
+        subject,
+    )
 
 
 def _curve(row: Row, run: Run, colour: str) -> Curve:
@@ -223,7 +232,14 @@ def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | Non
     caption = _SURVIVED + (_BANDS if any(line.band for line in lines) else "")
     title = "compactions since the fact was stated"
     drawn = _recall(lines, list(_ROUNDS.values()), title)
-    return Chart(name, "Fact recall by number of compactions", caption.strip(), drawn, "survival")
+    return Chart(
+        name,
+        "Fact recall by number of compactions",
+        caption.strip(),
+        drawn,
+        "survival",
+        shown="survival-by-round",
+    )
 
 
 def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str = _HELD) -> Figure:

@@ -103,7 +103,7 @@ def pareto(
         + (_BARS.format(reference=reference) if intervals else _NO_BARS)
     )
     title = "Cost and fact recall"
-    return Chart(name, title, caption, wide, "pareto", narrow=narrow)
+    return Chart(name, title, caption, wide, "pareto", "front", "cost-and-memory", narrow=narrow)
 
 
 def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:

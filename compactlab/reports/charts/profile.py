@@ -127,7 +127,11 @@ _PROFILE = (
 def by_type(comparison: Comparison, name: str) -> Chart | None:
     """Show how much is held of the facts of each type; None without facts."""
     drawn = _table(comparison, _TYPES)
-    return Chart(name, "Fact recall by type", _RECALLED, drawn, "type") if drawn else None
+    return (
+        Chart(name, "Fact recall by type", _RECALLED, drawn, "type", shown="forgotten-by-type")
+        if drawn
+        else None
+    )
 
 
 def continuity(comparison: Comparison, name: str) -> Chart | None:

@@ -55,7 +55,14 @@ def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = Non
             sheet.text((width * number + 4, height - 4), _PANELS[metric], "muted", size=8.5)
             _panel(sheet, (width * number, width, height), own, shared)
     title = "Ranks by model and summariser"
-    return Chart("sensitivity", title, _caption(shown), sheet.figure, "sensitivity")
+    return Chart(
+        "sensitivity",
+        title,
+        _caption(shown),
+        sheet.figure,
+        "sensitivity",
+        shown="ranks-by-model-and-summariser",
+    )
 
 
 def comparable(comparisons: Sequence[Comparison]) -> list[Comparison]:

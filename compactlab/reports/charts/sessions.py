@@ -147,7 +147,16 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
             tip(drawing.sheet.figure, box, panel.label, *_told(panel.run))
         drawing.finish()
     figure = drawing.sheet.figure
-    return Chart(name, "Context size by call", _CAPTION, figure, "session", subject)
+    return Chart(
+        name,
+        "Context size by call",
+        _CAPTION,
+        figure,
+        "session",
+        "conversation",
+        "context",
+        subject,
+    )
 
 
 def _top(peaks: Sequence[int]) -> float:

@@ -76,7 +76,14 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         measure(axes, "x", USD, "cost of all conversations, USD")
         row_tips(axes, list(map(_loops, closed)))
-    return Chart(name, "Cost with recovery", _LOOPS_CAPTION, sheet.figure, "loops")
+    return Chart(
+        name,
+        "Cost with recovery",
+        _LOOPS_CAPTION,
+        sheet.figure,
+        "loops",
+        shown="cost-with-recovery",
+    )
 
 
 def _bills(axes: Axes, closed: Sequence[Row]) -> None:
@@ -183,7 +190,13 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         _write_counts(right, -1, "number", "no break-even")
         row_tips(left, [each.told(label) for label, each in shown])
     return Chart(
-        name, "Cache-miss spike and break-even of compactions", _CAPTION, sheet.figure, "spikes"
+        name,
+        "Cache-miss spike and break-even of compactions",
+        _CAPTION,
+        sheet.figure,
+        "spikes",
+        "spikes",
+        "spikes-and-break-even",
     )
 
 

@@ -45,7 +45,9 @@ def classes(comparison: Comparison, name: str) -> Chart | None:
         return None
     with canvas():
         drawn = _bars_of(rows, _CLASSES, USD, "cost of all conversations, USD")
-    return Chart(name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes")
+    return Chart(
+        name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes", "cost", "cost-by-class"
+    )
 
 
 def _bars_of(
@@ -79,7 +81,15 @@ def breakdown(comparison: Comparison, name: str) -> Chart | None:
     with canvas():
         title = "cache-miss tokens, all conversations together"
         drawn = bars([row.label for row in comparison.rows], pieces, TOKENS, title)
-    return Chart(name, "Cache-miss tokens by cause", _CAUSES_CAPTION, drawn, "causes")
+    return Chart(
+        name,
+        "Cache-miss tokens by cause",
+        _CAUSES_CAPTION,
+        drawn,
+        "causes",
+        "cost",
+        "cache-miss-tokens-by-cause",
+    )
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
@@ -127,4 +137,4 @@ def occupancy(comparison: Comparison, name: str) -> Chart | None:
     with canvas():
         title = "facts due, % of all pairs of a call and a fact"
         drawn = _bars_of(rows, _STATES, PERCENT, title, end=1.0)
-    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states")
+    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states", shown="states-of-facts")

@@ -104,7 +104,13 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
             write_beside(right, -1, title, across)
         row_tips(left, [each.told(label) for label, each in shown])
     return Chart(
-        name, "Compaction after compaction: interval and gain", _CAPTION, sheet.figure, "thrash"
+        name,
+        "Compaction after compaction: interval and gain",
+        _CAPTION,
+        sheet.figure,
+        "thrash",
+        "spikes",
+        "compaction-after-compaction",
     )
 
 

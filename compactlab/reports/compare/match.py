@@ -21,7 +21,7 @@ from compactlab.reports.analysis.comparison import (
 )
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.distance import distance_of
-from compactlab.reports.analysis.tests import benjamini_hochberg, holm
+from compactlab.reports.analysis.significance import benjamini_hochberg, holm
 from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.sim.core.errors import UsageError, unknown

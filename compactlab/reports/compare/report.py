@@ -11,8 +11,8 @@ from compactlab.reports.analysis.advice import COST
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.scope import scope
+from compactlab.reports.analysis.significance import discordance
 from compactlab.reports.analysis.strength import bill, detected, points, signed
-from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.render.document import (

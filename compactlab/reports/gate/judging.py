@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compactlab.reports.analysis.aggregate import POOLED, figures_of, rule_of
+from compactlab.reports.analysis.aggregate import POOLED, figures_of
 from compactlab.reports.analysis.comparison import Case, Comparison, Row
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.record import Record, Subject, brief
@@ -105,7 +105,7 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
         base, times = 0.0, figure
     else:
         # The difference of an amount is one for a conversation, and the figure is for all.
-        base, times = figure, contrast.conversations if rule_of(metric) == "sum" else 1
+        base, times = figure, contrast.conversations if METRICS[metric].aggregation == "sum" else 1
     detectable = None if contrast.detectable is None else contrast.detectable * times
     missing = _missing(metric, contrast.conversations)
     if contrast.low is None or contrast.high is None:
@@ -131,7 +131,7 @@ def _smallest_distance(metric: str, row: Row) -> float | None:
     from compactlab.reports.analysis.bootstrap import smallest_difference
     from compactlab.reports.analysis.sample import Quotient, Sample, mean_of
 
-    if rule_of(metric) == "median":
+    if METRICS[metric].aggregation == "median":
         return None
     sample = Sample([row], [metric])
     if metric in POOLED:
@@ -140,7 +140,7 @@ def _smallest_distance(metric: str, row: Row) -> float | None:
         values = sample.values(metric)
         figure = mean_of(values, ~np.isnan(values))
     counts = (figure.below > 0).sum(axis=1)
-    times = counts[0] if rule_of(metric) == "sum" else 1
+    times = counts[0] if METRICS[metric].aggregation == "sum" else 1
     pull, sizes = figure.influence(counts), np.abs(figure.value)
     distance = smallest_difference(pull, counts, sizes)[0] * times
     return float(distance) if np.isfinite(distance) else None
@@ -150,7 +150,7 @@ def _missing(metric: str, conversations: int) -> str:
     """Why there is no interval."""
     from compactlab.reports.analysis.bootstrap import FEWEST
 
-    if rule_of(metric) == "maximum":
+    if METRICS[metric].aggregation == "maximum":
         return "a maximum has no interval"
     if conversations < FEWEST:
         return f"{counted(conversations, 'conversation')}; an interval needs {FEWEST}"

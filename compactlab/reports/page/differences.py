@@ -12,7 +12,7 @@ from compactlab.reports.analysis.contrast import (
     Contrast,
     contrasts,
 )
-from compactlab.reports.analysis.tests import conversations_needed
+from compactlab.reports.analysis.significance import conversations_needed
 from compactlab.reports.page.figures import STRATEGY, row_of
 from compactlab.reports.render.document import (
     Block,
@@ -118,7 +118,9 @@ def differences(
     explored = [m for m in explored if any(estimates[row.spec, m].determined for row in rows)]
     rows = [row for row in rows if any(estimates[row.spec, m].determined for m in explored)]
     if explored:
-        heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
+        heads = (
+            _head(METRICS[metric].label, metric, METRICS[metric].better) for metric in explored
+        )
         about = sentences([_EXPLORED], "quiet", bullets=False)
         blocks = (about, table(heads, explored, _brief))
         yield Folded("Differences in other figures: exploratory", blocks)
@@ -141,10 +143,6 @@ def _informative(table: Table) -> Iterator[Block]:
 
 def _known(comparison: Comparison, metric: str) -> bool:
     return any(row.figures[metric] is not None for row in comparison.rows)
-
-
-def _title(metric: str) -> str:
-    return next(each.title for each in (*MEMORY, *COLUMNS) if each.key == metric)
 
 
 def _head(title: str, key: str, better: str = "lower") -> Column:

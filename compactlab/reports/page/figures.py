@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.columns import FigureColumn, marks
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import Cell, Column, Key, Table, TableRow
 from compactlab.reports.render.text import MINUS, clean, exact, plain
-from compactlab.sim.metrics import METRICS
 
 STRATEGY = Column("strategy")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -18,16 +16,6 @@ _UNRANKED = frozenset({"write_spike"})
 # A column stays if this share of the strategies has a figure in it; cost and memory always do.
 _MOST = 0.5
 _ALWAYS = frozenset({"cost_usd", "recall"})
-_MEANINGS = {
-    "of_reference": "cost over that of the reference on the same conversations",
-    "recall": "share of needed facts that the prompt holds, of those last stated so many tokens "
-    "ago or earlier (mean over conversations)",
-    "exposure": "share of these that is missed with summaries without content: the strategy's loss",
-    "preserved": "effect preservation: share of the exposure that its summaries keep",
-    "preserved_random": "the same of summaries that quote at random",
-    "preserved_oracle": "the same of summaries that state what later calls need",
-    **{name: f"{metric.meaning} ({combined_by(name)})" for name, metric in METRICS.items()},
-}
 
 
 def figures(
@@ -42,7 +30,7 @@ def figures(
         row_of(row, colours, cells_of(columns, row, best), roles.get(row.spec, ()))
         for row in sorted(comparison.lines, key=lambda row: row.bound)
     ]
-    heads = [head_of(column, _MEANINGS[column.key]) for column in columns]
+    heads = [head_of(column, column.meaning) for column in columns]
     return Table((STRATEGY, *heads), tuple(rows), ordered="cost_usd")
 
 

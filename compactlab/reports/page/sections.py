@@ -151,7 +151,7 @@ def section(
     first = [each.case for each in listing[:1]]
     charts: dict[str, list[Block]] = {}
     for chart in gallery(results, comparison, colours, anchor, first, most=most):
-        charts.setdefault(place(chart.kind), []).append(drawing(chart))
+        charts.setdefault(chart.section, []).append(drawing(chart))
     yield Heading(capitalised(scope(comparison)), 2, anchor, label)
     said, *others = verdict(comparison, advice) or [""]
     yield sentences([said, *others[:_SAID]], "strong", bullets=False)
@@ -266,23 +266,6 @@ def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
         blocks = (about, Custom("compactions.html.j2", shown))
         title = "One compaction, before and after"
         yield from _part(title, _COMPACTION, blocks, anchor, "compaction")
-
-
-# The part of a comparison that a chart belongs to, by its kind; a new kind belongs to memory.
-_PLACES = {
-    "pareto": "front",
-    "classes": "cost",
-    "causes": "cost",
-    "spikes": "spikes",
-    "thrash": "spikes",
-    "session": "conversation",
-    "cumulative": "conversation",
-}
-
-
-def place(kind: str) -> str:
-    """The part of a comparison that a chart of a kind belongs to."""
-    return _PLACES.get(kind, "memory")
 
 
 def drawing(chart: Chart) -> Drawing:

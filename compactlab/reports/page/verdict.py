@@ -11,8 +11,8 @@ from compactlab.reports.analysis.aggregate import replays
 from compactlab.reports.analysis.calls import prompt_tokens
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.preservation import Share
+from compactlab.reports.analysis.significance import ALPHA
 from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
-from compactlab.reports.analysis.tests import ALPHA
 from compactlab.reports.page.bounds import window_on
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show

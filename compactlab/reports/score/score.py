@@ -260,7 +260,6 @@ class _Whereabouts:
 
 _RARE = ("resurrected", "presumed")  # only facts of some types are in these; shown if any is
 _NAMED = 5  # ids of facts that a line names
-_NEED = "share of needs whose facts the context does not hold"
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
 
@@ -357,14 +356,10 @@ def _states(score: Score) -> Table:
 def _figures(score: Score) -> list[tuple[str, str, str]]:
     """The figures that have a value; those by type stand with the states."""
     return [
-        (name, show(value, METRICS[name].unit), _meaning(name))
+        (name, show(value, METRICS[name].unit), METRICS[name].meaning)
         for name, value in score.figures.items()
         if value is not None and name.removeprefix("amnesia_") not in score.states
     ]
-
-
-def _meaning(name: str) -> str:
-    return _NEED if name == "amnesia_need" else METRICS[name].meaning
 
 
 def _verdict(score: Score) -> list[str]:

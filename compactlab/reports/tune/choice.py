@@ -13,7 +13,7 @@ from compactlab.reports.analysis.betting import p_at_least
 from compactlab.reports.analysis.bootstrap import FEWEST, LEVEL, interval_ends
 from compactlab.reports.analysis.distributions import normal_quantile, student_quantiles
 from compactlab.reports.analysis.sample import SAME, Flags, Floats, Quotient, resampled_sums
-from compactlab.reports.analysis.tests import ALPHA, holm
+from compactlab.reports.analysis.significance import ALPHA, holm
 from compactlab.sim.core.stream import stream
 
 # So often conversations are split into two halves.

@@ -58,7 +58,7 @@ and in ``tram_dispatcher.py``::
 
 A domain may as well be built in Python: ``domain: ClassVar[Domain] = Domain(...)``.
 
-Then add it to ``SCENARIOS`` in ``catalogue.py``: by that alone the tests
+Then add it to ``_SCENARIOS`` in ``catalogue.py``: by that alone the tests
 (``tests/scenarios/test_scenarios_*.py``) hold it to everything that is asked of a scenario.
 
 What to mind:

@@ -22,11 +22,7 @@ _TRIED = 0.4
 
 
 def planned(
-    rng: random.Random,
-    domain: Domain,
-    starts: Sequence[float],
-    tokens: float,
-    route: Sequence[int],
+    rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float, route: Sequence[int]
 ) -> tuple[Planner, list[PlannedFact]]:
     """Draw a plan: the planner, and the facts in the order of their places."""
     if not any(route):

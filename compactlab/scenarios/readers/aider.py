@@ -8,7 +8,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.counts import contained, count
-from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Script, numbered, time_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage, verbatim
@@ -33,8 +33,7 @@ _ASKING = ("/architect", "/ask", "/code", "/context", "/help")  # those that ask
 _UNITS = {"k": 1_000, "M": 1_000_000}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return isinstance(first[0], str) and any(
         line.startswith(_HEAD) for line in first[0].splitlines()
     )
@@ -48,8 +47,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             continue
         made += 1
         stem = lines.path.stem.removeprefix(".").removesuffix(".chat.history") or NAME
-        id = stem if made == 1 else f"{stem}/{made}"
-        yield chat.script.conversation(id, NAME, lines.path)
+        yield chat.script.conversation(numbered(stem, made), NAME, lines.path)
     if not made:
         raise InputError("there is no chat in it, only its head", str(lines.path))
 
@@ -84,7 +82,6 @@ class _Chat:
         self._fenced = False
 
     def take(self, row: str) -> None:
-        """Take a line."""
         noted = row.startswith(f"{_NOTED} ") or row == _NOTED
         if self._fenced and not _SENT.search(row):
             self._fenced = not row.startswith(_FENCE)
@@ -104,7 +101,6 @@ class _Chat:
             self._answer.append(row)
 
     def end(self) -> None:
-        """Take what is left."""
         self._say()
         self._ask()
 
@@ -118,9 +114,7 @@ class _Chat:
             self.script.rewind(None)
         # A command is for aider, but for those that ask the model.
         meta = text.startswith("/") and not text.startswith(_ASKING)
-        draft = self.script.draft("user", None, self._time, meta)
-        draft.parts = [verbatim(draft.id, "text", text)]
-        self.script.add(draft)
+        self.script.say("user", text, None, self._time, meta=meta)
 
     def _say(self) -> None:
         """End an answer."""
@@ -130,14 +124,11 @@ class _Chat:
         notes, self._notes = "\n".join(self._notes).strip(), []
         if self._last and notes:
             # Nobody typed anything in between: aider asked again, with what it had noted.
-            told = self.script.draft("user", None, self._time, True)
-            told.origin = NAME
-            told.parts = [verbatim(told.id, "text", notes)]
-            self.script.add(told)
-        draft = self._last = self.script.draft("assistant", None, self._time)
-        draft.parts = [verbatim(draft.id, "text", text)]
-        draft.call = Call(self._model, version=NAME)
-        self.script.add(draft)
+            self.script.say("user", notes, None, self._time, meta=True, origin=NAME)
+        self._last = self.script.draft("assistant", None, self._time)
+        self._last.parts = [verbatim(self._last.id, "text", text)]
+        self._last.call = Call(self._model, version=NAME)
+        self.script.add(self._last)
 
     def _note(self, text: str) -> None:
         sent = _SENT.search(text)
@@ -173,4 +164,4 @@ def _number(text: str) -> int:
         return 0
 
 
-FORMAT = Format(NAME, "aider's history of chats (Markdown)", sniff, read)
+FORMAT = Format(NAME, "aider's history of chats (Markdown)", _sniff, read)

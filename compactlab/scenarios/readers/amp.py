@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import compact
-from compactlab.scenarios.readers.counts import count
+from compactlab.scenarios.readers.counts import beside, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, time_of
-from compactlab.scenarios.readers.shapes import is_amp
+from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
+from compactlab.scenarios.readers.shapes import dict_of, first_is, is_amp, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -27,31 +29,19 @@ _LEDGER = ("input", "output", "cacheReadInputTokens", "cacheCreationInputTokens"
 _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return is_amp(first[0])
-
-
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a thread."""
-    for number, thread in jsonl.values(lines):
-        script = None
-        with lines.at(number, thread):
-            if not is_amp(thread):
-                raise InputError("a thread of Amp has an id and messages")
-            script = _script(thread, lines)
-        if script:
-            yield script.conversation(str(thread["id"]), NAME, lines.path)
-            return
-    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
-def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
+def _conversation(lines: jsonl.Lines, thread: Any, _: int) -> Conversation:
+    if not is_amp(thread):
+        raise InputError("a thread of Amp has an id and messages")
     lines.pass_over_fields(thread, _THREAD, "a thread")
     script = Script()
-    trees = _dict(_dict(thread.get("env")).get("initial")).get("trees")
+    trees = dict_of(dict_of(thread.get("env")).get("initial")).get("trees")
     for tree in trees if isinstance(trees, list) else ():
-        script.locate(str(_dict(tree).get("uri") or "").removeprefix("file://") or None)
+        script.locate(str(dict_of(tree).get("uri") or "").removeprefix("file://") or None)
     ledger = [each for each in _ledger(thread) if isinstance(each, dict)]
     time = time_of(thread["created"])
     for message in thread["messages"]:
@@ -61,21 +51,21 @@ def _script(thread: dict[str, Any], lines: jsonl.Lines) -> Script:
             time = max(time, _sent(message))
             time = max(time, _take(script, message, ledger, time, lines))
     for entry in ledger:
-        if usage := _usage(_dict(entry.get("tokens")), _LEDGER):
+        if usage := _usage(dict_of(entry.get("tokens")), _LEDGER):
             purpose = str(entry.get("operationType") or "not in the messages")
             call = Call(str(entry.get("model") or ""), usage, id=str(entry.get("id") or ""))
             at = time_of(entry.get("timestamp"))
             script.side_requests.append(SideRequest(purpose, call, at))
-    return script
+    return script.conversation(str(thread["id"]), NAME, lines.path)
 
 
 def _ledger(thread: dict[str, Any]) -> list[Any]:
-    events = _dict(thread.get("usageLedger")).get("events")
-    return events if isinstance(events, list) else []
+    events = dict_of(thread.get("usageLedger")).get("events")
+    return list_of(events)
 
 
 def _sent(message: dict[str, Any]) -> float:
-    return time_of(_dict(message.get("meta")).get("sentAt"))
+    return time_of(dict_of(message.get("meta")).get("sentAt"))
 
 
 def _take(
@@ -86,14 +76,14 @@ def _take(
     lines: jsonl.Lines,
 ) -> float:
     """Take a message, with its entry of the ledger; return when it was, as far as that tells."""
-    told = _dict(message.get("usage"))
+    told = dict_of(message.get("usage"))
     usage, call = _usage(told, _MESSAGE), Call(str(told.get("model") or ""))
     if message.get("role") == "assistant":
         entry = _entry(message, usage, ledger)
         if entry:
             ledger.remove(entry)
             time = time_of(entry.get("timestamp")) or time
-            usage = usage or _usage(_dict(entry.get("tokens")), _LEDGER)
+            usage = usage or _usage(dict_of(entry.get("tokens")), _LEDGER)
             model = call.model or str(entry.get("model") or "")
             call = Call(model, id=str(entry.get("id") or ""))
         call = msgspec.structs.replace(call, usage=usage)
@@ -112,15 +102,14 @@ def _entry(
     id = message.get("messageId")
     named = (each for each in ledger if id is not None and each.get("toMessageId") == id)
     same = (
-        each for each in ledger if usage and _usage(_dict(each.get("tokens")), _LEDGER) == usage
+        each for each in ledger if usage and _usage(dict_of(each.get("tokens")), _LEDGER) == usage
     )
     return next(named, None) or next(same, None)
 
 
 def _usage(told: dict[str, Any], keys: tuple[str, ...]) -> Usage | None:
     """The usage of an answer: its input leaves out what was cached."""
-    prompt, output, read, written = (count(told.get(key)) for key in keys)
-    return Usage(prompt, read, written, output=output) if told else None
+    return beside(*counted(told, keys)) if told else None
 
 
 def _block(block: Any) -> Any:
@@ -130,7 +119,7 @@ def _block(block: Any) -> Any:
     run = block.get("run")
     if isinstance(run, str):
         return {**block, "tool_use_id": block.get("toolUseID"), "content": run}
-    run = _dict(run)
+    run = dict_of(run)
     told = block.get("content", run.get("result", run.get("error", run.get("reason", ""))))
     content = told if isinstance(told, str) or _is_blocks(told) else compact(told)
     failed = run.get("status") in ("error", "rejected-by-user")
@@ -139,11 +128,7 @@ def _block(block: Any) -> Any:
 
 
 def _is_blocks(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(_dict(b).get("type"), str) for b in value)
+    return isinstance(value, list) and all(isinstance(dict_of(b).get("type"), str) for b in value)
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-FORMAT = Format(NAME, "threads of Amp (JSON)", sniff, read)
+FORMAT = Format(NAME, "threads of Amp (JSON)", first_is(is_amp), read)

@@ -1,15 +1,16 @@
-"""What Anthropic's API says of a request: its usage, what it is priced by, what else it cost."""
+"""Anthropic's API: the usage of a request, what it is priced by and else cost; its threads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
 from compactlab.scenarios.readers.blocks import Tokens
+from compactlab.scenarios.readers.script import Draft, Script
 from compactlab.sim.core.conversation import SideRequest
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 
 
@@ -226,3 +227,77 @@ def rest_of(
 
 def _call(request: Call | SideRequest) -> Call:
     return request.call if isinstance(request, SideRequest) else request
+
+
+# Threads: since 2026-11-02 the body of a request may have a ``thread``. The one that creates it
+# holds the whole conversation; one that continues it names the answer that it follows, and holds
+# what was said since. The answers are no part of any body, so both have to be in the file.
+
+_LACKING = (
+    "this is a continued thread of Anthropic's Messages API; its beginning is not in this file"
+)
+
+
+def is_of_thread(value: Any) -> bool:
+    """Whether a value is the body of a request that creates or continues a thread."""
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        return False
+    return isinstance(value.get("thread"), dict)
+
+
+class MessageThreads:
+    """The threads of a file, which takes bodies and their answers in order.
+
+    Parameters
+    ----------
+    begin
+        Reads a body that holds a whole conversation.
+    add
+        Adds a message, of a model, to a conversation.
+    """
+
+    def __init__(
+        self, begin: Callable[[Any], Script], add: Callable[[Script, Any, str], None]
+    ) -> None:
+        self.scripts: list[Script] = []
+        self._begin, self._add = begin, add
+        self._asked: tuple[Script, str] | None = None  # what the next answer is to
+        self._after: dict[str, tuple[Script, Draft | None]] = {}
+
+    def take(self, value: Any) -> bool:
+        """Take a value if it is of a thread."""
+        if is_of_thread(value):
+            self._request(value, str(value.get("model") or ""))
+            return True
+        if self._asked and isinstance(value, dict) and value.get("role") == "assistant":
+            self._answer(value, *self._asked)
+            return True
+        return False
+
+    def _request(self, body: dict[str, Any], model: str) -> None:
+        if body["thread"].get("type") == "create":
+            script = self._begin(body)
+            self.scripts.append(script)
+        else:
+            found = self._after.get(body["thread"].get("previous_message_id"))
+            if found is None:
+                raise RefusedError(_LACKING)
+            script, last = found
+            if script.last is not last:
+                script.rewind(last)
+            for message in body["messages"]:
+                self._add(script, message, model)
+        self._asked = script, model
+
+    def _answer(self, message: dict[str, Any], script: Script, model: str) -> None:
+        self._asked = None
+        self._add(script, message, model)
+        draft, id = script.last, message.get("id")
+        if draft is None or not isinstance(id, str):
+            return
+        self._after[id] = script, draft
+        if message.get("usage"):
+            counts = msgspec.convert(message["usage"], Counts)
+            usage = usage_of(counts)
+            name = priced((draft.call or Call()).model, counts)
+            draft.call = Call(name, usage, ttl_of(usage), tier=tier_of(counts), id=id)

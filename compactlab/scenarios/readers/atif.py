@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.blocks import (
     parts,
 )
 from compactlab.scenarios.readers.blocks import result as result_parts
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -26,8 +27,10 @@ from compactlab.scenarios.readers.script import (
     Moment,
     Script,
     converted,
+    numbered,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -113,12 +116,9 @@ _KNOWN = {
 }
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict) or not isinstance(head.get("steps"), list):
-        return False
-    return str(head.get("schema_version")).startswith("ATIF-")
+def _is_own(head: dict[str, Any]) -> bool:
+    named = str(head.get("schema_version")).startswith("ATIF-")
+    return named and isinstance(head.get("steps"), list)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -128,7 +128,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         scripts: list[tuple[str, Script]] = []
         stem = lines.path.stem
         with lines.at(number, value):
-            scripts = list(_scripts(value, f"{stem}/{count + 1}" if count else stem, lines))
+            scripts = list(_scripts(value, numbered(stem, count + 1), lines))
         count += bool(scripts)
         for id, script in scripts:
             yield script.conversation(id, NAME, lines.path)
@@ -183,7 +183,6 @@ class _Reading:
             self.script.system.append(tools)
 
     def take(self, step: _Step) -> None:
-        """Take the next step."""
         content = given(step.message, f"a step of {step.source!r}")
         if step.source == "agent":
             self._boundary = None
@@ -304,12 +303,9 @@ def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
         written = apart
         if agent in _WRITES_APART or cached + written > prompt:
             prompt += written
-    written = min(written, prompt - cached)
     lifetimes = extra.get("cache_creation")
-    hour = _count(lifetimes if isinstance(lifetimes, dict) else {}, "ephemeral_1h_input_tokens")
-    hour = min(hour, written)
-    plain = prompt - cached - written
-    return Usage(plain, cached, written - hour, hour, metrics.completion_tokens or 0)
+    hour = _count(dict_of(lifetimes), "ephemeral_1h_input_tokens")
+    return within(prompt, metrics.completion_tokens or 0, cached, written, hour)
 
 
 def _count(extra: dict[str, Any], key: str) -> int:
@@ -319,4 +315,4 @@ def _count(extra: dict[str, Any], key: str) -> int:
         raise InputError(f"{key!r} is no count of tokens") from None
 
 
-FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", sniff, read)
+FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", first_is(_is_own), read)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from compactlab.scenarios.readers.jsonl import Lines
+from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Part, Source, verbatim
 
@@ -75,17 +76,9 @@ _FILES = ("base64", "url", "file")  # sources of documents that are no texts
 # What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
 # what only the client is told.
 _WORDLESS = {
-    "audio",
-    "computer_screenshot",
-    "container_upload",
-    "encrypted_content",
-    "fallback",
-    "file",
-    "input_audio",
-    "input_file",
-    "redacted_thinking",
-    "video_url",
-}
+    "audio", "computer_screenshot", "container_upload", "encrypted_content", "fallback", "file",
+    "input_audio", "input_file", "redacted_thinking", "video_url",
+}  # fmt: skip
 
 
 class Block(msgspec.Struct):
@@ -134,7 +127,7 @@ def listed(content: Given | dict[str, Any]) -> list[Block]:
     """See any content as a list of blocks."""
     if isinstance(content, str):
         return [Block("text", text=content)]
-    return content if isinstance(content, list) else []
+    return list_of(content)
 
 
 def parts(content: Given | dict[str, Any], id: str, lines: Lines | None = None) -> list[Part]:
@@ -254,7 +247,7 @@ def _words(block: Block) -> str:
 
 def _document(block: Block) -> Iterator[str]:
     """The words of a document that is sent as text; of a file, what is told about it alone."""
-    source = block.source if isinstance(block.source, dict) else {}
+    source = dict_of(block.source)
     yield from filter(None, (block.title, block.context))
     if source.get("type") in ("text", "content"):
         inner = source.get("data") if source["type"] == "text" else source.get("content")

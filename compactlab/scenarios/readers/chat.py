@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.anthropic import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.blocks import (
     Block,
     Content,
@@ -24,9 +25,8 @@ from compactlab.scenarios.readers.blocks import (
     result_of,
 )
 from compactlab.scenarios.readers.counts import of_provider
-from compactlab.scenarios.readers.message_threads import MessageThreads, is_of_thread
 from compactlab.scenarios.readers.refused import refusal
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import (
     Shape,
     fits,
@@ -47,34 +47,15 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _SAYING = ("content", "refusal", "tool_calls", "function_call", *_THOUGHTS)
 # By what other formats call the same: a message that has such a key is not one of ours.
 _FOREIGN = {
-    *(key.replace("_", "") for key in _SAYING),
-    "arguments",
-    "args",
-    "audio",
-    "blocks",
-    "body",
-    "contents",
-    "input",
-    "message",
-    "output",
-    "parts",
-    "response",
-    "result",
-    "text",
-    "toolresults",
+    *(key.replace("_", "") for key in _SAYING), "arguments", "args", "audio", "blocks", "body",
+    "contents", "input", "message", "output", "parts", "response", "result", "text", "toolresults",
     "value",
-}
+}  # fmt: skip
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 # What stands around messages and is read, or is a setting.
 _AROUND = (
-    "system",
-    "tools",
-    "tool_choice",
-    "thinking",
-    "reasoning",
-    "output_config",
-    "output_format",
-)
+    "system", "tools", "tool_choice", "thinking", "reasoning", "output_config", "output_format",
+)  # fmt: skip
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
@@ -195,10 +176,10 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
                     raise InputError("a conversation has a system prompt and no message")
             if one and one.events:
                 count += 1
-                yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+                yield one.conversation(numbered(lines.path.stem, count), format, lines.path)
     for one in (*threads.scripts, *([alone] if alone.events else [])):
         count += 1
-        yield one.conversation(_numbered(lines.path.stem, count), format, lines.path)
+        yield one.conversation(numbered(lines.path.stem, count), format, lines.path)
     if not count:
         yield alone.conversation(lines.path.stem, format, lines.path)
 
@@ -389,10 +370,6 @@ def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
         arguments = compact(asked.input if asked.arguments is None else asked.arguments)
         part = verbatim(draft.id, "tool_call", arguments, name=asked.name, call_id=call.id or "")
         draft.parts.append(part)
-
-
-def _numbered(stem: str, count: int) -> str:
-    return stem if count == 1 else f"{stem}/{count}"
 
 
 def _is_of(kind: str, first: list[Any]) -> bool:

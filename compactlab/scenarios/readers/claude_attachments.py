@@ -13,59 +13,28 @@ SYSTEM_PROMPT = "prompt_snapshot"  # the system prompt and the tools as they wer
 
 # Shown to the user, or kept for the client; never sent to the model.
 _UNSEEN = (
-    "command_permissions",
-    "hook_system_message",
-    "hook_cancelled",
-    "hook_non_blocking_error",
-    "hook_error_during_execution",
-    "dynamic_skill",
-    "deferred_tools_record",
-    SYSTEM_PROMPT,
-)
+    "command_permissions", "hook_system_message", "hook_cancelled", "hook_non_blocking_error",
+    "hook_error_during_execution", "dynamic_skill", "deferred_tools_record", SYSTEM_PROMPT,
+)  # fmt: skip
 # Thoughts that the client left out of a request, by a hash that is not documented.
 _EDITS = ("thinking_drop", "thinking_stripped")
 # Where the various types keep their text; the first that is there is taken.
 _FIELDS = (
-    "content",
-    "snippet",
-    "prompt",
-    "addedBlocks",
-    "addedLines",
-    "skills",
-    "planContent",
-    "blockingError",
-    "files",
-    "text",
-    "message",
-)
+    "content", "snippet", "prompt", "addedBlocks", "addedLines", "skills", "planContent",
+    "blockingError", "files", "text", "message",
+)  # fmt: skip
 # What has words for the model, if only an empty list of them.
 _WORDED = (
-    "agent_listing_delta",
-    "deferred_tools_delta",
-    "edited_text_file",
-    "file",
-    "hook_additional_context",
-    "hook_success",
-    "invoked_skills",
-    "mcp_instructions_delta",
-    "nested_memory",
-    QUEUED,
-    "skill_listing",
-    "task_reminder",
-    "todo_reminder",
-)
+    "agent_listing_delta", "deferred_tools_delta", "edited_text_file", "file",
+    "hook_additional_context", "hook_success", "invoked_skills", "mcp_instructions_delta",
+    "nested_memory", QUEUED, "skill_listing", "task_reminder", "todo_reminder",
+)  # fmt: skip
 _INSIDE = ("content", "text", "file", "blockingError")
 # Fields that tell of an attachment, and whose words the model is not sent.
 _KNOWN = (
-    *_FIELDS,
-    "allowedTools",
-    "context",
-    "hookSpecificOutput",
-    "outputFilePath",
-    "stdout",
-    "stderr",
-    "toolUseID",
-)
+    *_FIELDS, "allowedTools", "context", "hookSpecificOutput", "outputFilePath", "stdout",
+    "stderr", "toolUseID",
+)  # fmt: skip
 
 
 def attached_text(

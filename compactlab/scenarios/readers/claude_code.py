@@ -14,6 +14,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
 from compactlab.scenarios.readers.script import Format, Tree, decoder
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
@@ -30,8 +31,6 @@ class _Cost(msgspec.Struct, rename="camel"):
 
 _NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ANY = msgspec.json.Decoder(Any)
-_RECORD = msgspec.json.Decoder(dict[str, Any])
 # The lines that must hold something, and where; what is spoken has content there.
 _HOLDERS = {
     "user": "message",
@@ -45,87 +44,26 @@ _READ = {*_SAID, "system"}
 _HANGING = {*_READ, "progress"}  # the lines of the tree
 # What the client keeps for itself: titles, queues, files, links. The texts of a queue stand again
 # where they were sent.
-_BOOKKEEPING = frozenset(
-    {
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "ai-title",
-        "artifact-autoreact-ledger",
-        "artifact-comment-monitor",
-        "atis-latch",
-        "attribution-snapshot",
-        "bridge-session",
-        "continued-in",
-        "cost-state",
-        "custom-title",
-        "ended",
-        "ended-by-model",
-        "failed",
-        "file-history-delta",
-        "file-history-snapshot",
-        "frame-link",
-        "history-suppression",
-        "isolation-latch",
-        "last-prompt",
-        "launched",
-        "marble-origami-snapshot",
-        "mode",
-        "observer-ref",
-        "permission-mode",
-        "pr-link",
-        "queue-operation",
-        "relocated",
-        "result",
-        "speculation-accept",
-        "started",
-        "summary",
-        "tag",
-        "task-summary",
-        "worktree-state",
-    }
-)
+_BOOKKEEPING = frozenset({
+    "agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger",
+    "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
+    "continued-in", "cost-state", "custom-title", "ended", "ended-by-model", "failed",
+    "file-history-delta", "file-history-snapshot", "frame-link", "history-suppression",
+    "isolation-latch", "last-prompt", "launched", "marble-origami-snapshot", "mode",
+    "observer-ref", "permission-mode", "pr-link", "queue-operation", "relocated", "result",
+    "speculation-accept", "started", "summary", "tag", "task-summary", "worktree-state",
+})  # fmt: skip
 # Notes of the client: shown to the user, and never sent, but for those that are read.
-_NOTES = frozenset(
-    {
-        "agents_killed",
-        "api_error",
-        "api_refusal",
-        "away_summary",
-        "bridge_status",
-        "code_change_published",
-        "compact_boundary",
-        "end_session",
-        "error",
-        "file_snapshot",
-        "generate_session_title",
-        "hook_progress",
-        "hook_response",
-        "hook_started",
-        "informational",
-        "init",
-        "local_command",
-        "memory_saved",
-        "microcompact_boundary",
-        "model_refusal_fallback",
-        "model_refusal_no_fallback",
-        "permission_retry",
-        "post_turn_summary",
-        "scheduled_task_fire",
-        "session_start",
-        "snip_boundary",
-        "snip_marker",
-        "status",
-        "stop_hook_summary",
-        "task_notification",
-        "task_progress",
-        "task_started",
-        "task_updated",
-        "thinking",
-        "turn_duration",
-        "vcs_state_changed",
-    }
-)
+_NOTES = frozenset({
+    "agents_killed", "api_error", "api_refusal", "away_summary", "bridge_status",
+    "code_change_published", "compact_boundary", "end_session", "error", "file_snapshot",
+    "generate_session_title", "hook_progress", "hook_response", "hook_started", "informational",
+    "init", "local_command", "memory_saved", "microcompact_boundary", "model_refusal_fallback",
+    "model_refusal_no_fallback", "permission_retry", "post_turn_summary", "scheduled_task_fire",
+    "session_start", "snip_boundary", "snip_marker", "status", "stop_hook_summary",
+    "task_notification", "task_progress", "task_started", "task_updated", "thinking",
+    "turn_duration", "vcs_state_changed",
+})  # fmt: skip
 # Names of what edits the context; of an unknown one nobody knows what the model saw after it.
 _EDITS = re.compile(
     "boundary|collaps|compact|context.?edit|origami|prune|replacement|reset|snip|tombstone"
@@ -135,40 +73,14 @@ _NOTHING = (b"null", b"false")
 _MOST_LABELS = 1_000
 _EDITING = ("replacesSpan",)  # fields that do the same
 # Fields of lines and of messages that say nothing of their own, though their names sound so.
-_KNOWN = frozenset(
-    {
-        "attachment",
-        "attributionMcpTool",
-        "batchToolUses",
-        "content",
-        "contextUsage",
-        "context_management",
-        "data",
-        "hostClassifierContext",
-        "input_transformations",
-        "mcpMeta",
-        "message",
-        "microcompactMetadata",
-        "planContent",
-        "promptSource",
-        "rendered",
-        "renderedInHumanTurn",
-        "serverClassifierContext",
-        "summarizeMetadata",
-        "thinkingMetadata",
-        "toolUseMetadata",
-        "toolUseResult",
-        "tool_use_meta",
-        "usageLimitNote",
-        "wireIngestContext",
-        "wireToolInputs",
-    }
-)
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
+_KNOWN = frozenset({
+    "attachment", "attributionMcpTool", "batchToolUses", "content", "contextUsage",
+    "context_management", "data", "hostClassifierContext", "input_transformations", "mcpMeta",
+    "message", "microcompactMetadata", "planContent", "promptSource", "rendered",
+    "renderedInHumanTurn", "serverClassifierContext", "summarizeMetadata", "thinkingMetadata",
+    "toolUseMetadata", "toolUseResult", "tool_use_meta", "usageLimitNote", "wireIngestContext",
+    "wireToolInputs",
+})  # fmt: skip
 
 
 def _is_own(record: dict[str, Any]) -> bool:
@@ -205,7 +117,6 @@ class _File:
         self._totals: dict[str, Total] = {}  # of the session, as the client counted them last
 
     def take(self, data: bytes) -> None:
-        """Take the next line."""
         node = jsonl.decode(data, _NODE)
         _check(node)
         if node.type not in _HANGING:
@@ -234,7 +145,6 @@ class _File:
         self._thread_of[node.uuid], self._words[node.uuid] = key, words
 
     def conversations(self) -> Iterator[Conversation]:
-        """Finish, and yield them."""
         main = self._threads.pop("")
         sidechains = {f"#sidechain-{n}": t for n, t in enumerate(self._threads.values(), 1)}
         path, threads = self._lines.path, {"": main, **sidechains}
@@ -273,7 +183,7 @@ class _File:
             return
         agent = (node.agent_id or "") if node.type in _EDITS_READ else ""
         thread = self._thread(agent)
-        record = jsonl.decode(data, _RECORD)
+        record = jsonl.decode(data, jsonl.OBJECT)
         if node.type == "content-replacement":
             thread.replace_results(record.get("replacements") or [])
         elif node.type == "marble-origami-commit":
@@ -289,7 +199,7 @@ class _File:
         self._threads[self._thread_of[line.uuid or ""]].repeat(line)
         if words != self._words[line.uuid or ""]:
             kind = "line that was there before with other content"
-            self._lines.pass_over(kind, jsonl.decode(data, _ANY))
+            self._lines.pass_over(kind, jsonl.decode(data, jsonl.ANY))
 
     def _words_of(self, node: Node, data: bytes) -> int:
         """A hash of what a line says; what it says under unknown names is counted."""
@@ -303,7 +213,7 @@ class _File:
                 _refuse_edit(subtype)
                 if "content" in fields:
                     kind = f"record 'system' of subtype {subtype!r}"
-                    self._lines.pass_over(kind, jsonl.decode(data, _ANY))
+                    self._lines.pass_over(kind, jsonl.decode(data, jsonl.ANY))
         holder = fields.get(_HOLDERS.get(node.type, ""))
         if node.type not in _SPOKEN or holder is None:
             return hash(bytes(holder or b""))
@@ -320,7 +230,7 @@ class _File:
         for key in new:
             if not any(unknown_fields({key: key}, ())) and len(self._labels) < _MOST_LABELS:
                 self._labels.add(key)
-        said = {key: jsonl.decode(bytes(fields[key]), _ANY) for key in new - self._labels}
+        said = {key: jsonl.decode(bytes(fields[key]), jsonl.ANY) for key in new - self._labels}
         self._lines.pass_over_fields(said, _KNOWN, whose)
 
 
@@ -350,6 +260,6 @@ def _refuse_edit(kind: str) -> None:
 FORMAT = Format(
     NAME,
     "transcripts of Claude Code (JSONL), each sidechain a conversation of its own",
-    sniff,
+    any_is(_is_own),
     read,
 )

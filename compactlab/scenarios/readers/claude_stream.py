@@ -25,27 +25,17 @@ from compactlab.scenarios.readers.blocks import Tokens
 from compactlab.scenarios.readers.claude_thread import Body, Compacted, Kept, Line, Thread
 from compactlab.scenarios.readers.script import Draft, Format, Moment, converted
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, Usage
 
 NAME = "claude-stream-json"
 
 _SPOKEN = ("user", "assistant")
 # What is printed for whoever watches, and says nothing that the model is told.
-_SHOWN = frozenset(
-    {
-        "auth_status",
-        "control_cancel_request",
-        "control_request",
-        "control_response",
-        "keep_alive",
-        "prompt_suggestion",
-        "rate_limit_event",
-        "streamlined_text",
-        "streamlined_tool_use_summary",
-        "tool_progress",
-        "tool_use_summary",
-    }
-)
+_SHOWN = frozenset({
+    "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
+    "prompt_suggestion", "rate_limit_event", "streamlined_text", "streamlined_tool_use_summary",
+    "tool_progress", "tool_use_summary",
+})  # fmt: skip
 _KNOWN = frozenset({"message", "tool_use_meta", "tool_use_result", "wire_tool_inputs"})
 _BOUNDARY = "compact_boundary"
 _CHARACTERS_PER_TOKEN = 4
@@ -74,16 +64,12 @@ class _Answer(msgspec.Struct):
 
 
 class _Delta(msgspec.Struct):
-    """A piece of an answer."""
-
     text: str | None = None
     thinking: str | None = None
     partial_json: str | None = None
 
 
 class _Piece(msgspec.Struct):
-    """What the provider streamed."""
-
     type: str = ""
     message: _Answer | None = None
     delta: _Delta | None = None
@@ -91,8 +77,6 @@ class _Piece(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """A line that is read."""
-
     type: str
     subtype: str | None = None
     session_id: str | None = None
@@ -111,8 +95,7 @@ class _Event(msgspec.Struct):
     model_usage: dict[str, Total] | None = msgspec.field(default=None, name="modelUsage")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_own(value) for value in first) or any(
         isinstance(value, list) and any(map(_is_own, value[:5])) for value in first
     )
@@ -164,7 +147,6 @@ class _Session:
         self._count = 0
 
     def take(self, record: Any) -> None:
-        """Take the next line."""
         event = converted(record, _Event)
         key = event.parent_tool_use_id or ""
         if event.type in _SPOKEN:
@@ -180,14 +162,11 @@ class _Session:
             self._lines.pass_over(f"record {event.type!r}", record)
 
     def conversations(self, number: str) -> Iterator[Conversation]:
-        """Finish, and yield them."""
         main = self._threads.pop("")
         agents = list(self._threads.values())
         self._complete(main, agents)
         if main.script.last is None and self._result:
-            draft = main.script.draft("assistant")
-            draft.parts = [verbatim(draft.id, "text", self._result)]
-            main.script.add(draft)
+            main.script.say("assistant", self._result)
         for text in self._pieces.values():
             if text and not self._lines.strict:
                 self._lines.pass_over("answer that was not finished", text)
@@ -339,6 +318,6 @@ def _model(draft: Draft) -> str:
 FORMAT = Format(
     NAME,
     "what Claude Code prints: stream-json, or json with --verbose (JSONL or JSON)",
-    sniff,
+    _sniff,
     read,
 )

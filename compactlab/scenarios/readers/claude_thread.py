@@ -31,6 +31,7 @@ from compactlab.scenarios.readers.claude_attachments import SYSTEM_PROMPT, attac
 from compactlab.scenarios.readers.claude_edits import Context
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Moment, Script, seconds
+from compactlab.scenarios.readers.shapes import dict_of
 from compactlab.scenarios.readers.starts import Starts
 from compactlab.sim.core.conversation import SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
@@ -144,13 +145,9 @@ class Line(Node, rename="camel"):
 
 # What the client writes into the user's place: nobody typed it.
 _LOCAL = (
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-input>",
-    "<bash-stdout>",
+    "<local-command-", "<command-name>", "<command-message>", "<bash-input>", "<bash-stdout>",
     "<bash-stderr>",
-)
+)  # fmt: skip
 _BROKEN_OFF = "[Request interrupted by user"
 _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
 _THINKING_CLEARED = "clear_thinking"  # the edit of a context that takes older thoughts alone
@@ -571,7 +568,7 @@ def _diagnosis(body: Body) -> Diagnosis | None:
 
 def _check_edits(body: Body) -> None:
     """Refuse an answer before which the provider cleared what is not said."""
-    about = body.context_management if isinstance(body.context_management, dict) else {}
+    about = dict_of(body.context_management)
     for edit in about.get("applied_edits") or ():
         kind = str(edit.get("type") if isinstance(edit, dict) else edit)
         if not kind.startswith(_THINKING_CLEARED):

@@ -1,7 +1,8 @@
-"""Tasks of Cline, Roo Code and Kilo Code: what they sent, with what they paid for it.
+"""Tasks of Cline, Roo Code and Kilo Code, with what they paid; and sessions of Cline's SDK.
 
 A task is a folder. ``api_conversation_history.json`` holds the messages, ``ui_messages.json`` what
-was shown, and in it each request with its tokens. Either names the task.
+was shown, and in it each request with its tokens. Either names the task. A session is what Cline's
+CLI writes, and its extensions from 4.1 on: ``*.messages.json``.
 """
 
 from __future__ import annotations
@@ -10,22 +11,31 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact, owned
-from compactlab.scenarios.readers.counts import contained, count
+from compactlab.scenarios.readers.blocks import as_summary, compact
+from compactlab.scenarios.readers.counts import beside, contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Draft, Format, Script, time_of
-from compactlab.scenarios.readers.shapes import is_task_history, is_task_screen
+from compactlab.scenarios.readers.script import Draft, Format, Script, conversations, time_of
+from compactlab.scenarios.readers.shapes import (
+    dict_of,
+    first_is,
+    is_cline_session,
+    is_task_history,
+    is_task_screen,
+    list_of,
+)
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
-NAME = "cline"
+NAME, SESSION = "cline", "cline-session"
 
 HISTORY, SCREEN, METADATA = (
     "api_conversation_history.json",
@@ -38,7 +48,7 @@ _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) F
 # What a person typed; the rest of a user's messages are results of tools and notes.
 _TYPED = re.compile(r"<(?:task|feedback|user_message|answer|new_user_message)>")
 # Fields of a message that are read here, or that say nothing to the model.
-READ = ("metrics", "modelInfo", "reasoning_details", "summary")
+_READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 
 # From these days on (releases 3.29.5 of Roo and 4.119.0 of Kilo) `tokensIn` is the whole prompt
 # for every provider; before, what Anthropic's interface calls input: the prompt less the cached.
@@ -47,22 +57,12 @@ READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 # list of providers second-hand (docs/formats.md).
 _WHOLE_ROO, _WHOLE_KILO = 1761955200.0, 1762905600.0  # 2025-11-01, 2025-11-12
 _WHOLE_AT_CLINE = (
-    "doubao",
-    "fireworks",
-    "hicap",
-    "litellm",
-    "lmstudio",
-    "openai",
-    "qwen",
-    "xai",
-    "zai",
-)
+    "doubao", "fireworks", "hicap", "litellm", "lmstudio", "openai", "qwen", "xai", "zai",
+)  # fmt: skip
 
 
 @dataclass
 class _Asked:
-    """A request, as the screen tells it."""
-
     time: float
     usage: Usage | None
     model: str
@@ -80,8 +80,7 @@ class _Task:
     models: list[tuple[float, str]] = field(default_factory=list)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return is_task_history(first[0]) or is_task_screen(first[0])
 
 
@@ -93,21 +92,12 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a task."""
-    for number, first in jsonl.values(lines):
-        script = None
-        with lines.at(number, first):
-            if not sniff([first]):
-                raise InputError("a task of Cline is a list of messages")
-            script = _script(first, lines)
-        if script:
-            named = lines.path.name in (HISTORY, SCREEN)
-            id = lines.path.absolute().parent.name if named else lines.path.stem
-            yield script.conversation(id, NAME, lines.path, counted=True)
-            return
-    raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
-def _script(first: Any, lines: jsonl.Lines) -> Script:
+def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
+    if not _sniff([first]):
+        raise InputError("a task of Cline is a list of messages")
     history = first if is_task_history(first) else _beside(lines, HISTORY)
     screen = first if is_task_screen(first) else _beside(lines, SCREEN)
     whole = history["messages"] if isinstance(history, dict) else history
@@ -121,9 +111,7 @@ def _script(first: Any, lines: jsonl.Lines) -> Script:
     for entry in usages if isinstance(usages, list) else ():
         if isinstance(entry, dict):
             task.models.append((time_of(entry.get("ts")), str(entry.get("model_id") or "")))
-    shown = [
-        each for each in (screen if isinstance(screen, list) else []) if isinstance(each, dict)
-    ]
+    shown = [each for each in (list_of(screen)) if isinstance(each, dict)]
     _take_screen(task, shown, lines)
     script = Script()
     reading = _Reading(script, task, messages, lines)
@@ -131,7 +119,9 @@ def _script(first: Any, lines: jsonl.Lines) -> Script:
         reading.take()
     else:
         reading.take_screen(shown)
-    return script
+    named = lines.path.name in (HISTORY, SCREEN)
+    id = lines.path.absolute().parent.name if named else lines.path.stem
+    return script.conversation(id, NAME, lines.path, counted=True)
 
 
 def _beside(lines: jsonl.Lines, name: str) -> Any:
@@ -150,7 +140,6 @@ def _vendor(path: Path, messages: list[Any]) -> str:
 
 
 def _take_screen(task: _Task, shown: list[dict[str, Any]], lines: jsonl.Lines) -> None:
-    """Take the requests from what was shown."""
     cut: tuple[int, int] | None = None
     for each in shown:
         with lines.at(0, each):
@@ -179,7 +168,7 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
     if not isinstance(told, dict):
         raise InputError("a request is told by an object")
     time = time_of(shown.get("ts"))
-    info = _dict(shown.get("modelInfo"))
+    info = dict_of(shown.get("modelInfo"))
     index = shown.get("conversationHistoryIndex")
     return _Asked(
         time,
@@ -193,8 +182,8 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
 def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usage | None:
     """The usage of a request; None if it was never answered."""
     keys = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-    prompt, output, read, written = (count(told.get(key)) for key in keys)
-    if not (prompt or output or read or written):
+    counts = counted(told, keys)
+    if not any(counts):
         return None
     protocol = told.get("apiProtocol")
     if vendor == "cline" and protocol is None:
@@ -202,9 +191,7 @@ def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usa
     else:
         since = _WHOLE_KILO if vendor == "kilo" else _WHOLE_ROO
         whole = protocol != "anthropic" or time >= since
-    if whole:
-        return contained(prompt, output, read, written)
-    return Usage(prompt, read, written, output=output)
+    return (contained if whole else beside)(*counts)
 
 
 class _Reading:
@@ -255,7 +242,7 @@ class _Reading:
         if message.get("type") == "reasoning" and "role" not in message:
             self._thoughts += _thoughts(message)
             heard = [verbatim("", "thinking", each["thinking"]) for each in self._thoughts]
-            pass_over_rest(self._lines, message, heard, READ)
+            pass_over_rest(self._lines, message, heard, _READ)
             return
         told = _text(message)
         folder, model = _FOLDER.search(told), _MODEL.search(told)
@@ -267,14 +254,14 @@ class _Reading:
         if asked and asked.truncated:
             self._truncated(*asked.truncated, asked.time)
         time = time_of(message.get("ts")) or (asked.time if asked else 0.0)
-        info = _dict(message.get("modelInfo"))
+        info = dict_of(message.get("modelInfo"))
         model_id = str(info.get("modelId") or "") or (asked.model if asked else "")
         call = Call(model_id or self._model_at(time), asked.usage if asked else None)
-        plain = as_anthropic(message)
+        plain = _as_anthropic(message)
         if message.get("role") == "assistant" and self._thoughts:
             content = plain.get("content")
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            plain["content"] = [*self._thoughts, *(blocks if isinstance(blocks, list) else [])]
+            plain["content"] = [*self._thoughts, *(list_of(blocks))]
             self._thoughts = []
         self._latest = call.model or self._latest
         self._taken[at] = chat.take(
@@ -283,11 +270,11 @@ class _Reading:
             self._lines,
             call=call,
             time=time,
-            known=READ,
+            known=_READ,
             meta=bool(at and not _TYPED.search(told)),
         )
         made: list[Part | Draft] = [*self._taken[at], *self._script.system]
-        pass_over_rest(self._lines, message, made, READ)
+        pass_over_rest(self._lines, message, made, _READ)
 
     def _model_at(self, time: float) -> str:
         """The model of a time: as the prompt names it, or the task's metadata."""
@@ -301,7 +288,7 @@ class _Reading:
         kept = next((draft for drafts in self._taken[end + 1 :] for draft in drafts), None)
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         before = (draft for drafts in self._taken[:start] for draft in drafts)
-        boundary.inserted = [self._copy(draft) for draft in before]
+        boundary.inserted = [self._script.copy(draft) for draft in before]
 
     def _condensed(self, at: int, message: dict[str, Any]) -> None:
         """Roo hides messages behind a summary, or behind a note that they were cut."""
@@ -316,18 +303,13 @@ class _Reading:
         time = time_of(message.get("ts"))
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         for index in range(min(hidden, default=0)):
-            boundary.inserted += [self._copy(draft) for draft in self._taken[index]]
-        scratch, plain = Script(), as_anthropic(message) | {"role": "user"}
-        for draft in chat.take(scratch, plain, self._lines, time=time, known=READ):
-            copy = self._copy(draft)
+            boundary.inserted += [self._script.copy(draft) for draft in self._taken[index]]
+        scratch, plain = Script(), _as_anthropic(message) | {"role": "user"}
+        for draft in chat.take(scratch, plain, self._lines, time=time, known=_READ):
+            copy = self._script.copy(draft)
             copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
             boundary.inserted.append(copy)
-        pass_over_rest(self._lines, message, boundary.inserted, READ)
-
-    def _copy(self, draft: Draft) -> Draft:
-        copy = self._script.draft(draft.role, None, draft.time, True)
-        copy.parts = [owned(part, copy.id) for part in draft.parts]
-        return copy
+        pass_over_rest(self._lines, message, boundary.inserted, _READ)
 
 
 def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int, _Asked]:
@@ -352,7 +334,7 @@ def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int,
     return {at: each for at, each in found.items() if at >= 0}
 
 
-def as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
+def _as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
     """A message as Anthropic's interface has it: Roo and Cline have written the AI SDK's, too."""
     content = message.get("content")
     plain = dict(message)
@@ -408,11 +390,7 @@ _BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
 def _thoughts(item: dict[str, Any]) -> list[Any]:
     """What a model thought, where a history keeps it as an item of its own."""
     summary = item.get("summary")
-    texts = [
-        each.get("text")
-        for each in (summary if isinstance(summary, list) else [])
-        if isinstance(each, dict)
-    ]
+    texts = [each.get("text") for each in (list_of(summary)) if isinstance(each, dict)]
     told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
     return [{"type": "thinking", "thinking": told}]
 
@@ -424,14 +402,93 @@ def _text(message: dict[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 FORMAT = Format(
-    NAME,
-    "tasks of Cline, Roo Code and Kilo Code (their folders)",
-    sniff,
-    read,
-    part_of=part_of,
+    NAME, "tasks of Cline, Roo Code and Kilo Code (their folders)", _sniff, read, part_of=part_of
+)
+
+
+# Sessions
+
+_OF_SESSIONS = (*_READ, "metadata")
+_MESSAGES = ".messages.json"
+_SUMMARY = "compaction_summary"
+_SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin", "messages"}
+
+
+def _messages_of(path: Path) -> Path | None:
+    """The messages that a manifest or a compaction belongs to, if they are there."""
+    stem = path.name.removesuffix(".json").removesuffix(".compaction")
+    messages = path.with_name(f"{stem}{_MESSAGES}")
+    return messages if messages != path and path.suffix == ".json" and messages.is_file() else None
+
+
+def read_session(lines: jsonl.Lines) -> Iterator[Conversation]:
+    """Yield the conversation of a file."""
+    yield from islice(conversations(lines, partial(_session, lines)), 1)
+
+
+def _session(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
+    if not is_cline_session(session):
+        raise InputError("a session of Cline has an id and messages")
+    lines.pass_over_fields(session, _SESSION, "a session")
+    manifest = _manifest(lines)
+    script = Script()
+    script.locate(manifest.get("cwd") or manifest.get("workspace_root"))
+    script.subagent = session.get("agent", "lead") != "lead"
+    model = str(manifest.get("model") or "")
+    for message in session["messages"]:
+        with lines.at(0, message):
+            model = _take_message(script, message, model, lines)
+    stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
+    return script.conversation(stem, SESSION, lines.path, counted=True)
+
+
+def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
+    """What the file beside it tells of the session."""
+    path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
+    return dict_of(jsonl.load(path)) if path != lines.path and path.is_file() else {}
+
+
+def _take_message(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
+    """Take a message; return the model from then on."""
+    if not isinstance(message, dict):
+        raise InputError("a message is an object")
+    metadata = dict_of(message.get("metadata"))
+    if metadata.get("displayOnly"):
+        return model  # a note to the user
+    time = time_of(message.get("ts"))
+    plain = _as_anthropic(message)
+    if metadata.get("kind") == _SUMMARY:
+        before = count(metadata.get("tokensBefore"))
+        boundary = script.compact(time, trigger="auto", tokens_before=before)
+        for draft in chat.take(Script(), plain, lines, time=time, known=_OF_SESSIONS):
+            copy = script.copy(draft)
+            copy.role = "user"
+            copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
+            boundary.inserted.append(copy)
+        pass_over_rest(lines, message, boundary.inserted, _OF_SESSIONS)
+        return model
+    model = str(dict_of(message.get("modelInfo")).get("id") or model)
+    usage = _metered(message.get("metrics"))
+    plain.pop("id", None)
+    drafts = chat.take(script, plain, lines, call=Call(model, usage), time=time, known=_OF_SESSIONS)
+    pass_over_rest(lines, message, [*drafts, *script.system], _OF_SESSIONS)
+    return model
+
+
+def _metered(metrics: Any) -> Usage | None:
+    """The usage of an answer, whose input contains what was cached."""
+    if not isinstance(metrics, dict):
+        return None
+    keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    counts = counted(metrics, keys)
+    return contained(*counts) if any(counts[:2]) else None
+
+
+SESSIONS = Format(
+    SESSION,
+    "sessions of Cline's CLI and of its extensions from 4.1 on (JSON)",
+    first_is(is_cline_session),
+    read_session,
+    part_of=_messages_of,
 )

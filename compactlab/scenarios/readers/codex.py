@@ -20,6 +20,7 @@ from compactlab.scenarios.readers.blocks import (
     result,
 )
 from compactlab.scenarios.readers.codex_fork import Fork, number_of
+from compactlab.scenarios.readers.counts import within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
@@ -30,8 +31,10 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation, SideRequest
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
 
 NAME = "codex"
@@ -98,6 +101,12 @@ class _Counts(msgspec.Struct, frozen=True):
     output_tokens: Tokens = 0
     reasoning_output_tokens: Tokens = 0
     total_tokens: Tokens = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The classes of a bill: what was read and what was written are parts of the input."""
+        read, written = self.cached_input_tokens, self.cache_write_input_tokens
+        return within(self.input_tokens, self.output_tokens, read, written)
 
 
 class _Info(msgspec.Struct):
@@ -183,12 +192,6 @@ class _Fields(msgspec.Struct):
 
 
 _HEAD, _LINE, _FIELDS_OF = decoder(_Head), decoder(_Line), decoder(_Fields)
-_ANY = msgspec.json.Decoder(Any)
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
 
 
 def _is_own(record: dict[str, Any]) -> bool:
@@ -219,10 +222,10 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
         return _is_item(kind, jsonl.decode(data, _FIELDS_OF).payload, lines)
     if head.type == "event_msg":
         if kind not in _EVENTS and not kind.startswith(_QUIET_EVENTS):
-            _pass_over(lines, f"event {kind!r}", jsonl.decode(data, _ANY))
+            _pass_over(lines, f"event {kind!r}", jsonl.decode(data, jsonl.ANY))
         return kind in _EVENTS
     if head.type not in _LINES and head.type not in _LEFT_OUT:
-        _pass_over(lines, f"record {head.type!r}", jsonl.decode(data, _ANY))
+        _pass_over(lines, f"record {head.type!r}", jsonl.decode(data, jsonl.ANY))
     return head.type in _LINES
 
 
@@ -246,10 +249,8 @@ def _is_item(kind: str, fields: dict[str, Any], lines: jsonl.Lines) -> bool:
 
 def _pass_over(lines: jsonl.Lines, what: str, value: Any) -> None:
     if _EDITS.search(what):
-        raise RefusedError(
-            f"Codex wrote the {what}, which is not known and seems to change the context; the "
-            "prompts would be wrong, so that not even --lenient reads this rollout"
-        )
+        told = f"Codex wrote the {what}, which is not known and seems to change the context"
+        raise edit_refused(told, "rollout")
     lines.pass_over(what, value)
 
 
@@ -279,7 +280,6 @@ class _Rollout:
         self._usage: _Counts | None = None
 
     def take(self, line: _Line) -> None:
-        """Take the next line."""
         item, time = line.payload, seconds(line.timestamp)
         if line.type != "session_meta":
             where = number_of(line.ordinal), item.turn_id, item.thread_id or ""
@@ -387,7 +387,7 @@ class _Rollout:
     def _call(self, counts: _Counts | None, id: str = "") -> Call:
         return Call(
             self._model,
-            None if counts is None else _usage(counts),
+            counts.usage if counts else None,
             version=self._version,
             thinking=self._effort,
             id=id,
@@ -454,10 +454,8 @@ class _Rollout:
         history = item.replacement_history
         if history is None:
             if not item.message:
-                raise RefusedError(
-                    "Codex wrote a compaction with neither a message nor a history that is known; "
-                    "the prompts would be wrong, so that not even --lenient reads this rollout"
-                )
+                told = "Codex wrote a compaction with neither a message nor a history that is known"
+                raise edit_refused(told, "rollout")
             history = [{"type": "message", "role": "user", "content": item.message}]
         boundary = self.script.compact(time, restored="verbatim")
         boundary.call = self._claim(item)
@@ -483,24 +481,14 @@ class _Rollout:
 
     def _roll_back(self, item: _Item) -> None:
         if item.rollback_start_index is not None:
-            raise RefusedError(
-                "Codex went back by 'rollback_start_index', which is not known; the prompts would "
-                "be wrong, so that not even --lenient reads this rollout"
-            )
+            told = "Codex went back by 'rollback_start_index', which is not known"
+            raise edit_refused(told, "rollout")
         to, turns = self.script.last, item.num_turns or 0
         while to and turns > 0:
             turns -= to.role == "user" and not to.meta
             to = to.before
         if to is not self.script.last:
             self.script.rewind(to)
-
-
-def _usage(counts: _Counts) -> Usage:
-    """The classes of a bill: what was read and what was written are parts of the input."""
-    read = min(counts.cached_input_tokens, counts.input_tokens)
-    written = min(counts.cache_write_input_tokens, counts.input_tokens - read)
-    plain = counts.input_tokens - read - written
-    return Usage(plain, read, written, output=counts.output_tokens)
 
 
 def _is_told(item: _Item) -> bool:
@@ -577,4 +565,4 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
     return msgspec.structs.replace(part, kind="summary", sources=sources)
 
 
-FORMAT = Format(NAME, "rollouts of Codex (JSONL)", sniff, read)
+FORMAT = Format(NAME, "rollouts of Codex (JSONL)", any_is(_is_own), read)

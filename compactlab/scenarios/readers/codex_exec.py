@@ -12,7 +12,9 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
-from compactlab.scenarios.readers.script import Draft, Format, Script
+from compactlab.scenarios.readers.counts import within
+from compactlab.scenarios.readers.script import Draft, Format, Script, numbered
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage, verbatim
@@ -61,12 +63,6 @@ class _Event(msgspec.Struct):
 
 
 _EVENT = msgspec.json.Decoder(_Event)
-_ANY = msgspec.json.Decoder(Any)
-
-
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(isinstance(value, dict) and _is_own(value) for value in first)
 
 
 def _is_own(event: dict[str, Any]) -> bool:
@@ -87,15 +83,15 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             event = jsonl.decode(data, _EVENT)
             if event.type not in _EVENTS:
                 if event.type != _LEFT_OUT:
-                    lines.pass_over(f"event {event.type!r}", jsonl.decode(data, _ANY))
+                    lines.pass_over(f"event {event.type!r}", jsonl.decode(data, jsonl.ANY))
             elif event.type == _STARTS or thread is None:
                 thread = threads.setdefault(event.thread_id or "", _Thread(lines))
                 thread.end_turn()
             if thread is not None and event.type in _EVENTS:
                 thread.take(event)
-    for number, thread in enumerate(threads.values()):
+    for number, thread in enumerate(threads.values(), 1):
         thread.end_turn()
-        id = f"{lines.path.stem}/{number + 1}" if number else lines.path.stem
+        id = numbered(lines.path.stem, number)
         yield thread.script.conversation(id, NAME, lines.path, inside=True, counted=True)
 
 
@@ -111,7 +107,6 @@ class _Thread:
         self._open: dict[str, dict[str, Any]] = {}  # items that are not complete, by their ids
 
     def take(self, event: _Event) -> None:
-        """Take the next event."""
         if event.type in _ITEMS:
             item = event.item
             if item is None:
@@ -155,10 +150,7 @@ class _Thread:
 
     def _fail(self, item: dict[str, Any]) -> None:
         """What went wrong: told to the user, not to the model."""
-        draft = self.script.draft("assistant")
-        draft.origin = "error"
-        draft.parts = [verbatim(draft.id, "text", _text(item, "message"))]
-        self.script.add(draft)
+        self.script.say("assistant", _text(item, "message"), origin="error")
 
     def _begin(self) -> Draft:
         if self._answer is None:
@@ -221,10 +213,8 @@ def _usage(total: _Counts, before: _Counts) -> Usage:
     grown = [getattr(total, key) - getattr(before, key) for key in keys]
     if min(grown) < 0:
         grown = [getattr(total, key) for key in keys]
-    whole, read, written, output = grown
-    read = min(read, whole)
-    written = min(written, whole - read)
-    return Usage(whole - read - written, read, written, output=output)
+    prompt, read, written, output = grown
+    return within(prompt, output, read, written)
 
 
-FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", sniff, read)
+FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", any_is(_is_own), read)

@@ -9,6 +9,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque, result
+from compactlab.scenarios.readers.counts import less
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
@@ -18,6 +19,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Source, Usage, verbatim
@@ -27,18 +29,10 @@ NAME = "copilot"
 # Groups of events that tell the model nothing that another event does not tell.
 _LEFT_OUT = ("session.", "hook.", "permission.", "subagent.", "command.", "commands.", "mcp.")
 _QUIET = {
-    "abort",
-    "assistant.idle",
-    "assistant.intent",
-    "assistant.turn_end",
-    "assistant.turn_start",
-    "model_call.failure",
-    "skill.invoked",
-    "tool.execution_partial_result",
-    "tool.execution_progress",
-    "tool.execution_start",
-    "tool.user_requested",
-}
+    "abort", "assistant.idle", "assistant.intent", "assistant.turn_end", "assistant.turn_start",
+    "model_call.failure", "skill.invoked", "tool.execution_partial_result",
+    "tool.execution_progress", "tool.execution_start", "tool.user_requested",
+}  # fmt: skip
 _SUMMARIZED = "session.compaction_complete"
 _REWOUND = "session.snapshot_rewind"
 _SHUTDOWN = "session.shutdown"
@@ -46,13 +40,9 @@ _STATE = {
     *("session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND, _SHUTDOWN)
 }
 _TOLD = {
-    "assistant.message",
-    "assistant.reasoning",
-    "system.message",
-    "system.notification",
-    "tool.execution_complete",
-    "user.message",
-}
+    "assistant.message", "assistant.reasoning", "system.message", "system.notification",
+    "tool.execution_complete", "user.message",
+}  # fmt: skip
 _STARTS = ("session.start", "session.resume")
 # Fields of messages that say something; what is encrypted has no words, and an intention is for
 # the user.
@@ -90,7 +80,6 @@ class _Counts(msgspec.Struct, rename="camel"):
 
     @property
     def usage(self) -> Usage:
-        """The classes of a bill."""
         whole = self.input_tokens or self.input
         read, written = self.cache_read_tokens or self.cached_input, self.cache_write_tokens
         # Until 1.0.51 some models' input was what was not cached.
@@ -159,19 +148,12 @@ class _Fields(msgspec.Struct):
 
 
 _HEAD, _EVENT, _FIELDS = decoder(_Head), decoder(_Event), decoder(_Fields)
-_ANY = msgspec.json.Decoder(Any)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(_is_own(value) for value in first)
-
-
-def _is_own(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
-        return False
+def _is_own(value: dict[str, Any]) -> bool:
     kind = value.get("type")
-    return isinstance(kind, str) and kind in _TOLD | _STATE and "parentId" in value
+    own = isinstance(kind, str) and kind in _TOLD | _STATE
+    return own and "parentId" in value and isinstance(value.get("data"), dict)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -199,7 +181,7 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
     if head.type in _TOLD or head.type in _STATE:
         return True
     if head.type not in _QUIET and not head.type.startswith(_LEFT_OUT):
-        lines.pass_over(f"event {head.type!r}", jsonl.decode(data, _ANY))
+        lines.pass_over(f"event {head.type!r}", jsonl.decode(data, jsonl.ANY))
     return False
 
 
@@ -258,7 +240,7 @@ class _Bill:
         before = self._totals if self._counts_on(totals, told) else {}
         self._totals = totals
         rests = {
-            model: _less(_less(usage, before.get(model, Usage())), told.pop(model, Usage()))
+            model: less(less(usage, before.get(model, Usage())), told.pop(model, Usage()))
             for model, usage in totals.items()
         }
         for usage in told.values():  # of a model that has another name here
@@ -270,7 +252,7 @@ class _Bill:
 
     def _counts_on(self, totals: dict[str, Usage], told: dict[str, Usage]) -> bool:
         grown = all(
-            _less(usage, totals.get(model, Usage())) == Usage()
+            less(usage, totals.get(model, Usage())) == Usage()
             for model, usage in self._totals.items()
         )
         before, now, since = (
@@ -285,23 +267,15 @@ def _detailed(details: _Details) -> Usage:
     return Usage(plain, read, written, output=details.output.token_count)
 
 
-def _less(usage: Usage, other: Usage) -> Usage:
-    """The difference in each class, at least 0."""
-    pairs = zip(msgspec.structs.astuple(usage), msgspec.structs.astuple(other), strict=True)
-    return Usage(*(max(0, one - two) for one, two in pairs))
-
-
 def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
     """Take something out of usages, from the first that has it."""
     rest = {}
     for model, usage in usages.items():
-        rest[model], taken = _less(usage, taken), _less(taken, usage)
+        rest[model], taken = less(usage, taken), less(taken, usage)
     return rest
 
 
 class _Session:
-    """The events of a session."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self.agents = {"": _Agent()}
         self.bill = _Bill()
@@ -313,7 +287,6 @@ class _Session:
         self._places: dict[str, Draft | None] = {}  # where the session stood before an event
 
     def take(self, event: _Event) -> None:
-        """Take the next event."""
         data = event.data
         agent = self._agent(data.parent_tool_call_id or event.agent_id or "")
         if event.id is not None:
@@ -436,11 +409,9 @@ def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
         else:
             script.system.append(verbatim(SYSTEM, "text", text))
         return
-    draft = script.draft("user", event.id, seconds(event.timestamp))
-    draft.parts = [verbatim(draft.id, "text", text)]
     injected = (data.source or "user") != "user" or bool(data.is_autopilot_continuation)
-    draft.meta = event.type != "user.message" or injected
-    script.add(draft)
+    meta = event.type != "user.message" or injected
+    script.say("user", text, event.id, seconds(event.timestamp), meta=meta)
 
 
 def _result(script: Script, event: _Event) -> None:
@@ -457,4 +428,4 @@ def _result(script: Script, event: _Event) -> None:
     script.add(draft)
 
 
-FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", sniff, read)
+FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", any_is(_is_own), read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -33,6 +34,33 @@ def count(value: Any) -> int:
         raise InputError(f"{str(value)[:40]!r} is no count of tokens") from None
 
 
+def counted(told: Mapping[str, Any], keys: Iterable[str]) -> list[int]:
+    """The counts of a usage under some names, in their order."""
+    return [count(told.get(key)) for key in keys]
+
+
+def beside(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
+    """The usage of a request whose prompt leaves out what was read and written.
+
+    ``hour`` is the part of what was written that lives for an hour.
+    """
+    hour = min(hour, written)
+    return Usage(prompt, read, written - hour, hour, output)
+
+
+def within(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
+    """The usage of a request whose prompt contains what was read and written, in any case.
+
+    Examples
+    --------
+    >>> within(100, 5, 60, 30).uncached, within(40, 5, 60).cache_read
+    (10, 40)
+    """
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    return beside(prompt - read - written, output, read, written, hour)
+
+
 def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
     """The usage of a request whose prompt contains what was read and written.
 
@@ -46,13 +74,8 @@ def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: i
     >>> contained(3, 5, 60).uncached
     3
     """
-    plain = prompt
-    for cached in (read + written, read):
-        if cached <= prompt:
-            plain = prompt - cached
-            break
-    hour = min(hour, written)
-    return Usage(plain, read, written - hour, hour, output)
+    cached = next((cached for cached in (read + written, read) if cached <= prompt), 0)
+    return beside(prompt - cached, output, read, written, hour)
 
 
 def by_total(
@@ -65,10 +88,20 @@ def by_total(
     >>> by_total(10, 5, 60, 0, total=75).uncached, by_total(70, 5, 60, 0, total=75).uncached
     (10, 10)
     """
-    if (read or written) and total > prompt + output:
-        hour = min(hour, written)
-        return Usage(prompt, read, written - hour, hour, output)
-    return contained(prompt, output, read, written, hour)
+    apart = (read or written) and total > prompt + output
+    return (beside if apart else contained)(prompt, output, read, written, hour)
+
+
+def less(whole: Usage, part: Usage) -> Usage:
+    """What is left of a usage: of each class what is beyond a part, if anything.
+
+    Examples
+    --------
+    >>> less(Usage(9, 5), Usage(3, 8))
+    Usage(uncached=6, cache_read=0, cache_write_5m=0, cache_write_1h=0, output=0, storage=0)
+    """
+    pairs = zip(msgspec.structs.astuple(whole), msgspec.structs.astuple(part), strict=True)
+    return Usage(*(max(0, one - other) for one, other in pairs))
 
 
 def of_provider(usage: Any) -> Usage | None:
@@ -92,13 +125,13 @@ def of_provider(usage: Any) -> Usage | None:
     read = _first(usage, _READ) or _first(details, _READ)
     written = _first(usage, _WRITTEN) or _first(details, _WRITTEN)
     lifetimes = _inside(usage, "cache_creation") or _inside(details, "cache_creation_token_details")
-    hour = min(count(lifetimes.get(_HOUR)), written)
+    hour = count(lifetimes.get(_HOUR))
     if "prompt_tokens" not in usage and not details:
-        return Usage(prompt, read, written - hour, hour, output)
+        return beside(prompt, output, read, written, hour)
     made = _inside(usage, "completion_tokens_details", "output_tokens_details")
-    beside = count(usage.get("total_tokens")) - prompt - output
-    if beside > 0 and beside == count(made.get("reasoning_tokens")):
-        output += beside
+    apart = count(usage.get("total_tokens")) - prompt - output
+    if apart > 0 and apart == count(made.get("reasoning_tokens")):
+        output += apart
     return contained(prompt, output, read, written, hour)
 
 

@@ -17,8 +17,6 @@ VISITED = 500_000
 
 
 class _Visit:
-    """Counts what is looked at for a name."""
-
     def __init__(self, name: str) -> None:
         self.name, self.left = name, VISITED
 

@@ -10,16 +10,11 @@ import msgspec
 from compactlab.scenarios.readers import google, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
 from compactlab.scenarios.readers.google import Piece, Pieces
-from compactlab.scenarios.readers.script import (
-    Draft,
-    Format,
-    Moment,
-    Script,
-    converted,
-    seconds,
-)
+from compactlab.scenarios.readers.script import Draft, Format, Moment, Script, converted, seconds
+from compactlab.scenarios.readers.shapes import first_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "gemini"
@@ -28,12 +23,9 @@ _ANSWERS = {"gemini", "model"}
 _TOLD_TO_THE_USER = {"info", "error", "warning"}
 # What the client writes into the user's place: nobody typed it.
 _NOT_TYPED = (
-    "<session_context>",
-    "<state_snapshot>",
-    "I ran the following shell command:",
-    "System: Please continue.",
-    "This is the Gemini CLI. We are setting up the context",
-)
+    "<session_context>", "<state_snapshot>", "I ran the following shell command:",
+    "System: Please continue.", "This is the Gemini CLI. We are setting up the context",
+)  # fmt: skip
 # Where a message says something; what is displayed is for the user.
 _SAYING = {"content", "parts", "displayContent", "thoughts", "toolCalls"}
 _ROLES = {"user": "user", "model": "gemini", "gemini": "gemini"}
@@ -100,11 +92,7 @@ class _Step(NamedTuple):
 _CHANGES = ("$set", "$rewindTo")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict):
-        return False
+def _is_own(head: dict[str, Any]) -> bool:
     if _is_history(head.get("history")):
         return True
     own = isinstance(head.get("sessionId"), str) and isinstance(head.get("projectHash"), str)
@@ -152,18 +140,14 @@ class _Log:
 
     @property
     def counts(self) -> bool:
-        """Whether any tokens are counted."""
         return any(message.tokens for message in self.messages.values())
 
     def take(self, value: Any, number: int) -> None:
-        """Take the next line, or the one document."""
         line = converted(value, _Line)
         change = next((key for key in value if key.startswith("$") and key not in _CHANGES), None)
         if change is not None:
-            raise RefusedError(
-                f"Gemini CLI wrote the change {change!r}, which is not known; the prompts would be "
-                "wrong, so that not even --lenient reads this chat"
-            )
+            told = f"Gemini CLI wrote the change {change!r}, which is not known"
+            raise edit_refused(told, "chat")
         self.subagent |= line.kind == "subagent"
         if line.rewind is not None:
             self._rewind(line.rewind, number)
@@ -246,8 +230,6 @@ def _is_result(message: _Message) -> bool:
 
 
 class _Builder:
-    """Makes the script out of what happened."""
-
     def __init__(self, script: Script, log: _Log, lines: jsonl.Lines) -> None:
         self._script, self._log, self._lines = script, log, lines
         self._counts = log.counts
@@ -255,7 +237,6 @@ class _Builder:
         self._last: dict[str, Draft] = {}  # and the last of its results
 
     def take(self, step: _Step) -> None:
-        """Take what happened next."""
         if step.kind == "message":
             message = self._log.messages[step.id]
             try:
@@ -368,4 +349,4 @@ def _usage(tokens: _Tokens) -> Usage:
     return google.usage(tokens.input, tokens.cached, tokens.output, thoughts, tool)
 
 
-FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", sniff, read)
+FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", first_is(_is_own), read)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
+from compactlab.scenarios.readers.counts import within
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Part, Usage, verbatim
 
@@ -83,8 +84,7 @@ def usage(prompt: int, cached: int, answer: int, thoughts: int, tool: int) -> Us
     >>> usage(100, 80, 7, 5, 2)
     Usage(uncached=22, cache_read=80, cache_write_5m=0, cache_write_1h=0, output=12, storage=0)
     """
-    read = min(cached, prompt)
-    return Usage(prompt - read + tool, read, output=answer + thoughts)
+    return within(prompt, answer + thoughts, cached) + Usage(tool)
 
 
 def listed(content: Pieces | msgspec.UnsetType) -> list[Piece]:

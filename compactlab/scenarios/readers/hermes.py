@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from compactlab.scenarios.readers import database, hermes_database, jsonl
-from compactlab.scenarios.readers.blocks import (
-    Given,
-    Tokens,
-    compact,
-    given,
-    parts,
-    result,
-)
+from compactlab.scenarios.readers import database, jsonl
+from compactlab.scenarios.readers.blocks import Given, Tokens, compact, given, parts, result
 from compactlab.scenarios.readers.chat import is_session
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, since_1970
+from compactlab.scenarios.readers.counts import within
+from compactlab.scenarios.readers.database import Database, plain
+from compactlab.scenarios.readers.script import (
+    SYSTEM,
+    Draft,
+    Format,
+    Script,
+    numbered,
+    since_1970,
+    stored,
+)
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.scenarios.readers.unread import unknown_fields
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Source, Usage, verbatim
 
@@ -92,10 +97,9 @@ _MESSAGE |= {"platform_message_id", "display_kind", "display_metadata", "effect_
 _CALL = {"function", "id", "call_id", "response_item_id"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
-    return hermes_database.is_store(tables) if isinstance(tables, dict) else is_session(first[0])
+def _is_own(head: dict[str, Any]) -> bool:
+    tables = head.get("sqlite")
+    return _is_store(tables) if isinstance(tables, dict) else is_session(head)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -112,33 +116,26 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             if script.last is None:
                 continue
             count += 1
-            id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
-            yield script.conversation(id, NAME, lines.path)
+            yield script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
     if not count:
         raise InputError("there is no conversation in it", str(lines.path))
 
 
 def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    count = 0
     with database.opened(lines.path) as opened:
-        sessions = hermes_database.sessions(opened)
-        if lines.session and lines.session not in sessions:
-            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
-        for id in [lines.session] if lines.session else sessions:
-            conversation = None
-            with lines.at(0), opened.snapshot():
-                row = hermes_database.session(opened, id)
-                row["messages"] = list(hermes_database.messages(opened, id))
-                script = _whole(row, lines)
-                script.side_requests += hermes_database.requests(opened, row)
-                if script.last is not None:
-                    name, inside = f"{lines.path.stem}/{id}", row["continues"]
-                    conversation = script.conversation(name, NAME, lines.path, inside=inside)
-            if conversation is not None:
-                count += 1
-                yield conversation
-    if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        sessions = ((id, opened) for id in _sessions_of_database(opened))
+        yield from stored(lines, opened, sessions, partial(_stored, lines))
+
+
+def _stored(lines: jsonl.Lines, id: str, opened: Database) -> Conversation | None:
+    row = _session_of_database(opened, id)
+    row["messages"] = list(_messages_of_database(opened, id))
+    script = _whole(row, lines)
+    script.side_requests += _requests_of_database(opened, row)
+    if script.last is None:
+        return None
+    name, inside = f"{lines.path.stem}/{id}", row["continues"]
+    return script.conversation(name, NAME, lines.path, inside=inside)
 
 
 def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
@@ -277,8 +274,7 @@ def _usage(counts: _Counts | None) -> Usage | None:
     if counts is None or counts.prompt_tokens is None:
         return None
     details = counts.prompt_tokens_details or _Details()
-    read = min(details.cached_tokens or 0, counts.prompt_tokens)
-    return Usage(counts.prompt_tokens - read, read, output=counts.completion_tokens or 0)
+    return within(counts.prompt_tokens, counts.completion_tokens or 0, details.cached_tokens or 0)
 
 
 def _seconds(time: Time) -> float:
@@ -287,6 +283,112 @@ def _seconds(time: Time) -> float:
     return since_1970(time) if isinstance(time, str) else float(time)
 
 
+# The database, ``state.db``: sessions in the form of an export, and what they used.
+
+Record = dict[str, Any]
+
+_TABLES = {
+    "sessions": {"id", "model", "started_at"},
+    "messages": {"id", "session_id", "role", "content", "tool_calls"},
+}
+# Content that is no text is kept as JSON behind this.
+_JSON = "\0json:"
+_CLASSES = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+_MOST = 10_000  # requests that a total is divided into
+
+
+def _is_store(tables: Mapping[str, list[str]]) -> bool:
+    """Whether tables are those of Hermes."""
+    return all(columns <= {*tables.get(name, ())} for name, columns in _TABLES.items())
+
+
+def _sessions_of_database(database: Database) -> list[str]:
+    """The ids of all sessions, the oldest first."""
+    rows = database.rows("SELECT id FROM sessions ORDER BY started_at, id")
+    return [plain(id) for (id,) in rows if isinstance(id, bytes)]
+
+
+def _session_of_database(database: Database, id: str) -> Record:
+    """A session as an export has it, without its messages."""
+    (row,) = database.records("sessions", "id = ?", id)
+    if not row.get("system_prompt") and "system_prompts" in database.tables:
+        query = "SELECT prompt FROM system_prompts WHERE hash = ?"
+        for (prompt,) in database.rows(query, row.get("system_prompt_hash")):
+            row["system_prompt"] = plain(prompt)
+    parent, marks = row.get("parent_session_id"), _decoded(row.get("model_config"))
+    ended = ""
+    if parent and "end_reason" in row:
+        query = "SELECT end_reason FROM sessions WHERE id = ?"
+        ended = next((plain(reason) for (reason,) in database.rows(query, parent)), "")
+    branched = bool(marks.get("_branched_from")) or ended == "branched"
+    row["continues"] = ended == "compression" and not branched
+    row["forked"] = branched
+    return row
+
+
+def _messages_of_database(database: Database, id: str) -> Iterator[Record]:
+    """The messages of a session, in the order in which they were written."""
+    for row in database.records("messages", "session_id = ?", id, order="id"):
+        content = row.get("content")
+        if isinstance(content, str) and content.startswith(_JSON):
+            row["content"] = json.loads(content.removeprefix(_JSON))
+        yield {key: value for key, value in row.items() if value is not None or key == "content"}
+
+
+def _requests_of_database(database: Database, row: Record) -> Iterator[SideRequest]:
+    """What a session used, which is counted for all of it: by model and task, or in one sum.
+
+    A sum is divided by its number of calls, so that none looks as long as all of them.
+    """
+    id = row["id"]
+    rest = _used(row)
+    calls = _number(row.get("api_call_count"))
+    if "session_model_usage" in database.tables:
+        for each in database.records("session_model_usage", "session_id = ?", id):
+            task = each.get("task") or ""
+            if not task:
+                rest = [a - b for a, b in zip(rest, _used(each), strict=True)]
+                calls -= _number(each.get("api_call_count"))
+            start = each.get("first_seen") or row["started_at"]
+            yield from _divided(each, task, f"{id}/{task}", start)
+    if min(rest) >= 0:
+        left = dict(zip(_CLASSES, rest, strict=True))
+        whole = {**row, **left, "api_call_count": calls}
+        yield from _divided(whole, "", f"{id}/rest", row["started_at"])
+
+
+def _divided(row: Record, task: str, id: str, time: Any) -> Iterator[SideRequest]:
+    counts, model = _used(row), str(row.get("model") or "")
+    number = max(1, min(_number(row.get("api_call_count")), _MOST))
+    provider = row.get("billing_provider") or ""
+    for share in range(number if any(counts) else 0):
+        uncached, read, write, output = ((n + share) // number for n in counts)
+        usage = Usage(uncached, read, write, output=output)
+        name = f"{id}/{provider}/{model}/{share}"
+        moment = float(time) if isinstance(time, int | float) else 0.0
+        yield SideRequest(task or "session", Call(model, usage, id=name), moment)
+
+
+def _used(row: Record) -> list[int]:
+    """Tokens by class; the input is without what the cache held, the output with reasoning."""
+    return [_number(row.get(key)) for key in _CLASSES]
+
+
+def _number(value: Any) -> int:
+    return min(value, 10**15) if isinstance(value, int) and value > 0 else 0
+
+
+def _decoded(text: Any) -> Record:
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return dict_of(value)
+
+
 FORMAT = Format(
-    NAME, "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)", sniff, read
+    NAME,
+    "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)",
+    first_is(_is_own),
+    read,
 )

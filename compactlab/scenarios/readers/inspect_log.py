@@ -12,17 +12,13 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
-from compactlab.scenarios.readers.blocks import Content, compact, parts
-from compactlab.scenarios.readers.counts import by_total, count
+from compactlab.scenarios.readers.blocks import compact
+from compactlab.scenarios.readers.counts import by_total, count, counted, less
+from compactlab.scenarios.readers.prompts import said_of
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
-from compactlab.scenarios.readers.threads import (
-    SYSTEM_ROLES,
-    Known,
-    Request,
-    Said,
-    conversations,
-)
+from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
+from compactlab.scenarios.readers.threads import Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -34,7 +30,6 @@ _HEADERS = ("header.json", "_journal/start.json", "start.json")
 _ATTACHED = ("attachment://", "tc://")
 _COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 _DEEPEST = 64
-_ANY = msgspec.json.Decoder(Any)
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = ("source", "metadata", "function", "error", "view", "internal")
 
@@ -42,23 +37,12 @@ _READ = ("source", "metadata", "function", "error", "view", "internal")
 # Fields of a model event and of a sample that are read here, or that no model reads.
 _EVENT = ("call", "input", "input_refs", "output", "tools", "tool_choice", "traceback_ansi")
 _SAMPLE = (
-    "attachments",
-    "events",
-    "events_data",
-    "input",
-    "messages",
-    "output",
-    "scores",
-    "store",
+    "attachments", "events", "events_data", "input", "messages", "output", "scores", "store",
     "target",
-)
+)  # fmt: skip
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    if not isinstance(head, dict):
-        return False
+def _is_own(head: dict[str, Any]) -> bool:
     names = head.get("zip")
     if isinstance(names, list):
         return any(name in _HEADERS for name in names) and any(
@@ -92,11 +76,11 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
     """The samples of a log, one by one where it is an archive, when it was begun, and the line."""
-    if "zip" not in _dict(jsonl.peek(lines.path)[0]):
+    if "zip" not in dict_of(jsonl.peek(lines.path)[0]):
         for number, log in jsonl.values(lines):
-            whole = _dict(log)
-            created = time_of(_dict(whole.get("eval")).get("created"))
-            yield from ((sample, created, number) for sample in _list(whole.get("samples")))
+            whole = dict_of(log)
+            created = time_of(dict_of(whole.get("eval")).get("created"))
+            yield from ((sample, created, number) for sample in list_of(whole.get("samples")))
         return
     with Archive(lines.path) as archive:
         names = [name for name in archive.names if name.startswith(_SAMPLES)]
@@ -107,29 +91,26 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
             )
             raise RefusedError(text, str(lines.path))
         header = next((name for name in _HEADERS if name in archive.names), "")
-        head = _dict(jsonl.decode(archive.read(header), _ANY)) if header else {}
-        created = time_of(_dict(head.get("eval")).get("created"))
+        head = dict_of(jsonl.decode(archive.read(header), jsonl.ANY)) if header else {}
+        created = time_of(dict_of(head.get("eval")).get("created"))
         for name in names:
             sample = None
             with lines.at(0):
-                sample = jsonl.decode(archive.read(name), _ANY)
+                sample = jsonl.decode(archive.read(name), jsonl.ANY)
             if sample is not None:
                 yield sample, created, 0
 
 
 class _Sample:
-    """A sample that is being read."""
-
     def __init__(self, sample: dict[str, Any], started: float, lines: jsonl.Lines) -> None:
         self._sample, self._started, self._lines = sample, started, lines
         lines.pass_over_fields(sample, _SAMPLE, "a sample")
-        self._attachments = _dict(sample.get("attachments"))
-        self._pool = _list(_dict(sample.get("events_data")).get("messages"))
+        self._attachments = dict_of(sample.get("attachments"))
+        self._pool = list_of(dict_of(sample.get("events_data")).get("messages"))
         self._known = Known()
         self._said: dict[int, list[Said]] = {}  # what a message of the pool says
 
     def conversations(self, id: str) -> Iterator[Conversation]:
-        """Its conversations, with what it bills beside them."""
         requests = list(self._requests())
         if not requests:
             yield self._plain(id)
@@ -139,7 +120,7 @@ class _Sample:
 
     def _requests(self) -> Iterator[Request]:
         compacted: dict[str, Any] | None = None
-        for event in _list(self._sample.get("events")):
+        for event in list_of(self._sample.get("events")):
             kind = event.get("event") if isinstance(event, dict) else None
             if kind == "compaction":
                 compacted = event
@@ -156,8 +137,8 @@ class _Sample:
     def _request(self, event: dict[str, Any]) -> Request | None:
         lines = self._lines
         lines.pass_over_fields(event, _EVENT, "a model event")
-        output = _dict(event.get("output"))
-        choices = [each for each in _list(output.get("choices")) if isinstance(each, dict)]
+        output = dict_of(event.get("output"))
+        choices = [each for each in list_of(output.get("choices")) if isinstance(each, dict)]
         for other in (output, *choices[1:]) if not choices else choices[1:]:
             pass_over_rest(lines, self._resolved(other), [], ("completion",))
         if choices and not isinstance(choices[0].get("message"), dict):
@@ -170,7 +151,7 @@ class _Sample:
         if event.get("pending") or (not choices and usage is None):
             return None
         refs = event.get("input_refs")
-        asked = self._referred(refs) if isinstance(refs, list) else _list(event.get("input"))
+        asked = self._referred(refs) if isinstance(refs, list) else list_of(event.get("input"))
         model = str(output.get("model") or event.get("model") or "")
         call = Call(model, usage, thinking=_thinking(event))
         start = time_of(event.get("timestamp")) or self._started
@@ -206,14 +187,7 @@ class _Sample:
 
     def _read(self, message: dict[str, Any]) -> list[Said]:
         plain = _plain(message, self._lines)
-        if plain.get("role") in SYSTEM_ROLES:
-            told = msgspec.convert(plain, _System)
-            made = parts(told.content, "", self._lines)
-            pass_over_rest(self._lines, message, made, _READ)
-            return [self._known.said("user", made, told.role)]
-        drafts = chat.take(Script(), plain, self._lines, known=_READ)
-        pass_over_rest(self._lines, message, drafts, _READ)
-        return self._known.of(drafts)
+        return said_of(plain, message, self._known, self._lines, _READ)
 
     def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
         """A value with the texts that the log keeps apart."""
@@ -228,8 +202,8 @@ class _Sample:
     def _plain(self, id: str) -> Conversation:
         """The messages of a sample without events: the usage of its last answer is known."""
         script = Script()
-        output = _dict(self._sample.get("output"))
-        messages = _list(self._sample.get("messages"))
+        output = dict_of(self._sample.get("output"))
+        messages = list_of(self._sample.get("messages"))
         for message in messages:
             with self._lines.at(0, message):
                 whole = self._resolved(message)
@@ -247,27 +221,14 @@ class _Sample:
 
     def _beside(self, calls: list[Call]) -> list[SideRequest]:
         """What a sample bills and no event tells: its totals less the calls that are there."""
-        usages = [usage_of(each) for each in _dict(self._sample.get("model_usage")).values()]
-        totals = [usage for usage in usages if usage]
-        told = [call.usage for call in calls if call.usage]
-        names = Usage.__struct_fields__
-        sums = [sum(getattr(each, name) for each in totals) for name in names]
-        left = [
-            max(0, whole - sum(getattr(each, name) for each in told))
-            for whole, name in zip(sums, names, strict=True)
-        ]
-        if not totals or not any(left):
+        usages = [usage_of(each) for each in dict_of(self._sample.get("model_usage")).values()]
+        totals = sum(filter(None, usages), Usage())
+        left = less(totals, sum((call.usage for call in calls if call.usage), Usage()))
+        if left == Usage():
             return []
-        models = list(_dict(self._sample.get("model_usage")))
+        models = list(dict_of(self._sample.get("model_usage")))
         model = models[0] if len(models) == 1 else ""
-        return [SideRequest("not in the events", Call(model, Usage(*left)), self._started)]
-
-
-class _System(msgspec.Struct):
-    """A message with a system prompt."""
-
-    role: str
-    content: Content = None
+        return [SideRequest("not in the events", Call(model, left), self._started)]
 
 
 def usage_of(told: Any) -> Usage | None:
@@ -281,8 +242,7 @@ def usage_of(told: Any) -> Usage | None:
     """
     if not isinstance(told, dict):
         return None
-    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
-    return by_total(prompt, output, read, written, total=count(told.get("total_tokens")))
+    return by_total(*counted(told, _COUNTS), total=count(told.get("total_tokens")))
 
 
 def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:
@@ -343,16 +303,10 @@ def _tools(tools: Any) -> Iterator[Part]:
 
 
 def _thinking(event: dict[str, Any]) -> str:
-    config = _dict(event.get("config"))
+    config = dict_of(event.get("config"))
     return str(config.get("reasoning_effort") or config.get("reasoning_tokens") or "")
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-FORMAT = Format(NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", sniff, read)
+FORMAT = Format(
+    NAME, "logs of Inspect (`.json`, and `.eval` with a sample a file)", first_is(_is_own), read
+)

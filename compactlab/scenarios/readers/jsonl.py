@@ -15,12 +15,7 @@ import msgspec
 
 from compactlab.scenarios.readers import database, zstd
 from compactlab.scenarios.readers.archive import MAGIC, Archive
-from compactlab.scenarios.readers.unread import (
-    characters_of,
-    tokens_of,
-    typed,
-    unknown_fields,
-)
+from compactlab.scenarios.readers.unread import characters_of, tokens_of, typed, unknown_fields
 from compactlab.sim.core.conversation import PassedOver, added
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
@@ -35,7 +30,7 @@ _BOM = b"\xef\xbb\xbf"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ANY = msgspec.json.Decoder(Any)
+ANY, OBJECT = msgspec.json.Decoder(Any), msgspec.json.Decoder(dict[str, Any])
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _PLAIN = json.JSONDecoder()
 _UNREADABLE = (ValueError, RecursionError, OverflowError, InputError)
@@ -163,7 +158,7 @@ class Lines:
         """Count a content block of a type that is not known, with all that its record has of it."""
         whole = None
         with suppress(*_UNREADABLE):
-            record = self._value if self._value is not None else decode(self._record, _ANY)
+            record = self._value if self._value is not None else decode(self._record, ANY)
             whole = typed(record, kind) or record  # of a block without a type, all of its record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
@@ -242,7 +237,7 @@ def load(path: Path) -> Any:
         raise InputError(_TOO_LARGE, str(path))
     data = _without_bom(data, path)
     try:
-        return decode(data, _ANY)
+        return decode(data, ANY)
     except _UNREADABLE as error:
         raise InputError(_reason(error), str(path), getattr(error, "line", 0)) from None
 
@@ -258,7 +253,7 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
         return
     for number, line in lines:
         with lines.at(number):
-            value = decode(line, _ANY)
+            value = decode(line, ANY)
             yield number, value
 
 
@@ -287,7 +282,7 @@ def peek(path: Path) -> list[Any]:
         # A broken line is one of a transcript, if it begins as they do.
         prose += line.lstrip()[:1] not in (b"[", b"{")
         with lines.at(number):
-            first.append(decode(line, _ANY))
+            first.append(decode(line, ANY))
     # A text that quotes a transcript is none.
     return first if first and 2 * prose <= seen else [_document_or_text(path)]
 
@@ -316,7 +311,7 @@ def _document(path: Path) -> Any:
     if first.strip() in (b"[", b"{"):
         return load(path)
     try:
-        decode(first, _ANY)
+        decode(first, ANY)
     except _UNREADABLE:
         if first.lstrip()[:1] in (b"[", b"{"):
             with suppress(InputError):
@@ -359,7 +354,7 @@ def _kind(reason: str) -> str:
 def _sizes(record: bytes) -> tuple[int, int]:
     """Characters of text and tokens in a record; of a torn one all characters."""
     try:
-        value = decode(record, _ANY)
+        value = decode(record, ANY)
     except _UNREADABLE:
         return len(record.decode("utf-8", "replace").strip()), 0
     return characters_of(value), tokens_of(value)

@@ -13,9 +13,9 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, Tokens, compact, given, opaque, parts
 from compactlab.scenarios.readers.blocks import result as result_of
 from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script
-from compactlab.scenarios.readers.unread import unknown_fields
+from compactlab.scenarios.readers.unread import edit_refused, unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "kimi"
@@ -86,7 +86,6 @@ class _Record(msgspec.Struct, rename="camel"):
 
 
 _RECORD = msgspec.json.Decoder(_Record)
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _COMMON = {"type", "time", "agentId"}
 # What is left out: prompts repeat in the message that is appended, the others are the state of the
 # client, and traces of requests.
@@ -94,17 +93,9 @@ _LEFT_OUT = {"metadata", "mcp.tools_discovered", "context.undone"}  # the last t
 # An unknown record of the context with such a name changes it without any words.
 _EDITS = re.compile(r"splice|rewind|revert|restore|truncat|edit|remove|replace|undo|drop")
 _LEFT_OUT_ALL = (
-    "goal.",
-    "permission.",
-    "plan_mode.",
-    "plugin.",
-    "runtime.",
-    "swarm_mode.",
-    "task.",
-    "token_counting.",
-    "tools.",
-    "turn.",
-)
+    "goal.", "permission.", "plan_mode.", "plugin.", "runtime.", "swarm_mode.", "task.",
+    "token_counting.", "tools.", "turn.",
+)  # fmt: skip
 _KNOWN = {
     "config.update": {"systemPrompt", "modelAlias", "subagentNames"},
     "profile.bind": {"systemPrompt", "modelAlias", "activeToolNames", "subagentNames"},
@@ -132,8 +123,7 @@ _EVENTS = {
 _RESULT = {"output", "note"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     head = first[0]
     if not isinstance(head, dict) or head.get("type") != "metadata":
         return False
@@ -148,7 +138,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     wire = _Wire()
     for number, data in lines:
         with lines.at(number):
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             if _is_read(fields, lines):
                 wire.take(jsonl.decode(data, _RECORD))
     wire.finish()
@@ -172,10 +162,8 @@ def _is_read(fields: dict[str, Any], lines: jsonl.Lines) -> bool:
     if known is None:
         told = next(unknown_fields(fields, _COMMON), None)
         if kind.startswith("context.") and (told or "event" in fields or _EDITS.search(kind)):
-            raise RefusedError(
-                f"Kimi Code wrote the record {kind!r}, which is not known and seems to change the "
-                "context; the prompts would be wrong, so that not even --lenient reads this log"
-            )
+            seen = f"the record {kind!r}, which is not known and seems to change the context"
+            raise edit_refused(f"Kimi Code wrote {seen}", "log")
         lines.pass_over(f"record {kind!r}", fields)
         return False
     lines.pass_over_fields(fields, _COMMON | known, f"a record of type {kind!r}")
@@ -215,7 +203,6 @@ class _Wire:
         self._summary: SideRequest | None = None  # the request for a summary that is to come
 
     def take(self, record: _Record) -> None:
-        """Take the next record."""
         time = (record.time or 0) / 1000
         self._model = record.model or self._model or record.model_alias or ""
         if record.thinking_effort is not None:
@@ -241,7 +228,6 @@ class _Wire:
             self._change(record, time)
 
     def _change(self, record: _Record, time: float) -> None:
-        """Take what changes the context."""
         if record.type == "context.append_message":
             self._append(self._message(record.message, time))
         elif record.type == "context.append_loop_event":
@@ -408,10 +394,8 @@ class _Wire:
         """Take a compaction: the user's words are kept, or before, all from a message on."""
         summary = record.context_summary or record.summary
         if summary is None:
-            raise RefusedError(
-                "Kimi Code wrote a compaction with no summary that is known; the prompts would be "
-                "wrong, so that not even --lenient reads this log"
-            )
+            why = "Kimi Code wrote a compaction with no summary that is known"
+            raise edit_refused(why, "log")
         count, before = record.kept_user_message_count, record.tokens_before or 0
         rest = self._context[record.compacted_count or 0 :] if count is None else []
         first = next((each for each in rest if each and self.script.has(each)), None)
@@ -491,4 +475,4 @@ def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
     return verbatim(id, "tool_call", text, name=name, call_id=call_id)
 
 
-FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", sniff, read)
+FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", _sniff, read)

@@ -22,16 +22,8 @@ _TRACE: Shape = {"observations": list}
 _GENERATION, _EMBEDDING = "GENERATION", "EMBEDDING"
 # Observations that ask no model: what they say is said to a model in a generation, or to none.
 _SILENT = (
-    "AGENT",
-    "CHAIN",
-    "EMBEDDING",
-    "EVALUATOR",
-    "EVENT",
-    "GUARDRAIL",
-    "RETRIEVER",
-    "SPAN",
-    "TOOL",
-)
+    "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
+)  # fmt: skip
 _KNOWN = ("input", "inputUsage", "metadata", "output", "outputUsage", "promptName", "statusMessage")
 # What the counts are called, by what they mean; whatever else has "input" or "output" in its name
 # belongs there, as Langfuse itself adds it up (its page on token usage, 2026).
@@ -41,8 +33,7 @@ _HOUR = "1h"
 _REASONING = "reasoning"
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_observation(each) for value in first for each in _observations(value))
 
 
@@ -140,4 +131,4 @@ def _is_count(key: Any, value: Any) -> bool:
     return whole and "cost" not in str(key).lower()
 
 
-FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", _sniff, read)

@@ -9,7 +9,7 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.counts import contained, count, of_provider
 from compactlab.scenarios.readers.prompts import Prompts
 from compactlab.scenarios.readers.script import Format, time_of
-from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.scenarios.readers.shapes import Shape, dict_of, fits
 from compactlab.scenarios.readers.threads import Request, conversations
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -25,8 +25,7 @@ _MODELS = ("ls_model_name", "model_name", "model")
 _CHILDREN = ("child_runs", "runs", "children", "data")
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(fits(run, _RUN) for value in first for run, _ in _runs(value, ""))
 
 
@@ -66,16 +65,16 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _session(run: dict[str, Any]) -> str:
-    metadata = _dict(_dict(run.get("extra")).get("metadata"))
+    metadata = dict_of(dict_of(run.get("extra")).get("metadata"))
     return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), "")
 
 
 def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.Lines) -> Request:
     lines.pass_over_fields(run, _KNOWN, "a run")
     start = time_of(run.get("start_time"))
-    inputs, outputs = _dict(run.get("inputs")), _dict(run.get("outputs"))
-    extra = _dict(run.get("extra"))
-    invocation = _dict(extra.get("invocation_params"))
+    inputs, outputs = dict_of(run.get("inputs")), dict_of(run.get("outputs"))
+    extra = dict_of(run.get("extra"))
+    invocation = dict_of(extra.get("invocation_params"))
     asked = inputs if "messages" in inputs else inputs.get("prompts") or inputs.get("input") or {}
     if isinstance(asked, dict) and "tools" not in asked and invocation.get("tools"):
         asked = {**asked, "tools": invocation["tools"]}
@@ -86,9 +85,9 @@ def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.L
         lines.pass_over("inputs of a run", inputs)
     system, messages = prompts.asked(asked)
     answer = next((each for each in _answers(outputs) if each), {})
-    metadata = _dict(extra.get("metadata"))
+    metadata = dict_of(extra.get("metadata"))
     named = (source.get(key) for source in (metadata, invocation) for key in _MODELS)
-    response = _dict(answer.get("response_metadata"))
+    response = dict_of(answer.get("response_metadata"))
     model = response.get("model_name") or response.get("model") or next(filter(None, named), "")
     answered_id = str(response.get("id") or outputs.get("id") or "")
     return Request(
@@ -109,18 +108,18 @@ def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
         while isinstance(listed, list) and listed and isinstance(listed[0], list):
             listed = listed[0]
         for each in listed if isinstance(listed, list) else ():
-            message = _dict(_dict(each).get("message")) or _dict(each)
-            yield _dict(message.get("kwargs")) or message
-    yield _dict(outputs.get("message"))
+            message = dict_of(dict_of(each).get("message")) or dict_of(each)
+            yield dict_of(message.get("kwargs")) or message
+    yield dict_of(outputs.get("message"))
     yield outputs
 
 
 def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any]) -> Usage | None:
     """The usage of a run: LangChain's counts contain what was cached, the provider's may not."""
-    for source in (answer, outputs, _dict(_dict(run.get("extra")).get("metadata"))):
+    for source in (answer, outputs, dict_of(dict_of(run.get("extra")).get("metadata"))):
         told = source.get("usage_metadata")
         if isinstance(told, dict) and told:
-            details = _dict(told.get("input_token_details"))
+            details = dict_of(told.get("input_token_details"))
             written = count(details.get("cache_creation"))
             five, hour = (count(details.get(f"ephemeral_{n}_input_tokens")) for n in ("5m", "1h"))
             return contained(
@@ -130,7 +129,7 @@ def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any])
                 written or five + hour,
                 hour,
             )
-    provider = _dict(outputs.get("llm_output"))
+    provider = dict_of(outputs.get("llm_output"))
     for told in (outputs.get("usage"), provider.get("token_usage"), provider.get("usage")):
         if usage := of_provider(told):
             return usage
@@ -140,8 +139,4 @@ def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any])
 _TOTALS = ("prompt_tokens", "completion_tokens")
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", _sniff, read)

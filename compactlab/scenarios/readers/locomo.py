@@ -58,14 +58,13 @@ class _Sample(msgspec.Struct):
     sample_id: str = ""
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_sample(item) for value in first for item in _samples(value))
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
-    yield from conversations(lines, _samples, partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines), _samples)
 
 
 def _samples(value: Any) -> list[Any]:
@@ -164,4 +163,4 @@ def _labels(
     return facts, needs, unresolved
 
 
-FORMAT = Format(NAME, "conversations and questions of LoCoMo (JSON)", sniff, read)
+FORMAT = Format(NAME, "conversations and questions of LoCoMo (JSON)", _sniff, read)

@@ -9,8 +9,8 @@ from typing import Any
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, conversations
-from compactlab.scenarios.readers.shapes import is_mini
+from compactlab.scenarios.readers.script import Format, Script, conversations, numbered
+from compactlab.scenarios.readers.shapes import any_is, dict_of, is_mini, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call
@@ -23,14 +23,9 @@ _EXIT = "exit"  # the role of the note with which a run ends
 _TRAJECTORY = {"info", "messages", "trajectory_format", "instance_id"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(is_mini(value) for value in first)
-
-
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(lines, lambda value: [value], partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines))
 
 
 def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
@@ -43,24 +38,22 @@ def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
         with lines.at(0, message):
             _take(script, message, model, lines)
     id = lines.path.name.removesuffix(".json").removesuffix(".traj")
-    numbered = id if number == 1 else f"{id}/{number}"
-    return script.conversation(numbered, NAME, lines.path)
+    return script.conversation(numbered(id, number), NAME, lines.path)
 
 
 def _model(trajectory: dict[str, Any]) -> str:
-    """The model that a run was configured with."""
-    config = _dict(_dict(trajectory.get("info")).get("config"))
-    return str(_dict(config.get("model")).get("model_name") or "")
+    config = dict_of(dict_of(trajectory.get("info")).get("config"))
+    return str(dict_of(config.get("model")).get("model_name") or "")
 
 
 def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
     if not isinstance(message, dict):
         raise InputError("a message is an object")
-    extra = _dict(message.get("extra"))
+    extra = dict_of(message.get("extra"))
     stamp = extra.get("timestamp", message.get("timestamp"))
     time = float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else 0.0
     # Of the interface Responses, the answer itself is the message.
-    answer = message if message.get("object") == "response" else _dict(extra.get("response"))
+    answer = message if message.get("object") == "response" else dict_of(extra.get("response"))
     usage = of_provider(answer.get("usage"))
     call = Call(str(answer.get("model") or model), usage, id=str(answer.get("id") or ""))
     plain = _plain(message)
@@ -93,7 +86,7 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
 def _answered(response: dict[str, Any]) -> dict[str, Any]:
     content: list[Any] = []
     calls: list[Any] = []
-    for item in _list(response.get("output")):
+    for item in list_of(response.get("output")):
         kind = item.get("type") if isinstance(item, dict) else None
         if kind == "message":
             told = item.get("content")
@@ -102,7 +95,7 @@ def _answered(response: dict[str, Any]) -> dict[str, Any]:
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
             calls.append({"id": item.get("call_id") or item.get("id"), "function": function})
         elif kind == "reasoning":
-            summary = _list(item.get("summary"))
+            summary = list_of(item.get("summary"))
             texts = (each.get("text") for each in summary if isinstance(each, dict))
             thought = "\n".join(text for text in texts if isinstance(text, str))
             content.append({"type": "thinking", "thinking": thought})
@@ -111,12 +104,4 @@ def _answered(response: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": content, "tool_calls": calls or None}
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-FORMAT = Format(NAME, "trajectories of mini-swe-agent (`.traj.json`)", sniff, read)
+FORMAT = Format(NAME, "trajectories of mini-swe-agent (`.traj.json`)", any_is(is_mini), read)

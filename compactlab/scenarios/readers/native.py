@@ -13,6 +13,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.sim.core.conversation import (
     Compaction,
     Conversation,
@@ -105,9 +106,6 @@ _COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
 _LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
 _HELD = {"storage": 10**18}
 
-_SKIPPED = "line that was skipped"
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
-
 
 class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknown_fields=True):
     """The first line of a conversation: all of it that is no event and no label."""
@@ -126,10 +124,11 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     passed_over: tuple[PassedOver, ...] = ()
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    head = first[0]
-    return isinstance(head, dict) and head.get("type") == "conversation" and "version" in head
+_TOLD = Header.__struct_fields__[1:]  # of a conversation, in its header
+
+
+def _is_own(head: dict[str, Any]) -> bool:
+    return head.get("type") == "conversation" and "version" in head
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -138,7 +137,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     for number, data in lines:
         done = None
         with lines.at(number):
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             if fields.get("type") == "conversation":
                 done, content = content, None
                 content = _Content(_header(fields))
@@ -155,20 +154,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def write(conversation: Conversation, to: Path | BinaryIO) -> None:
     """Write a conversation; reading it gives an equal one."""
-    header = Header(
-        VERSION,
-        conversation.id,
-        conversation.format,
-        conversation.system,
-        conversation.starts_inside,
-        conversation.source,
-        conversation.seed,
-        conversation.project,
-        conversation.subagent,
-        conversation.parent,
-        conversation.side_requests,
-        conversation.passed_over,
-    )
+    header = Header(VERSION, **{name: getattr(conversation, name) for name in _TOLD})
     pieces = (header, *conversation.events, *conversation.facts, *conversation.needs)
     with to.open("wb") if isinstance(to, Path) else nullcontext(to) as stream:
         for piece in pieces:
@@ -216,24 +202,11 @@ class _Content:
                 else:
                     check_need(label, self._messages, self._facts)
                     needs.append(label)
-        head = self._header
-        source = str(lines.path) if head.source is None else head.source
-        return Conversation(
-            head.id,
-            head.format,
-            tuple(self._events),
-            head.system,
-            tuple(facts),
-            tuple(needs),
-            head.starts_inside,
-            source,
-            head.seed,
-            head.project,
-            head.subagent,
-            head.parent,
-            head.side_requests,
-            head.passed_over,
-        )
+        told = {name: getattr(self._header, name) for name in _TOLD}
+        if told["source"] is None:
+            told["source"] = str(lines.path)
+        events = tuple(self._events)
+        return Conversation(events=events, facts=tuple(facts), needs=tuple(needs), **told)
 
 
 def _header(fields: dict[str, Any]) -> Header:
@@ -246,10 +219,6 @@ def _header(fields: dict[str, Any]) -> Header:
     for name, struct in inside.items():
         for item in _dicts(fields.get(name)):
             _check(item, struct)
-    if skipped := fields.pop("skipped", 0):  # as it was written before what was skipped had kinds
-        old = {"kind": _SKIPPED, "count": skipped}
-        fields["passed_over"] = [*_dicts(fields.get("passed_over")), old]
-        _check(old, PassedOver)
     header = msgspec.convert(fields, Header)
     if header.version != VERSION:
         raise InputError(f"version {header.version} is not known; this is version {VERSION}")
@@ -322,7 +291,9 @@ def _plain_value(value: Any, owner: str) -> Any:
     return [_plain_value(item, owner) for item in value] if isinstance(value, tuple) else value
 
 
-FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)
+FORMAT = Format(
+    NAME, "compactlab's own conversations with facts and needs (JSONL)", first_is(_is_own), read
+)
 
 
 # A file of facts about a conversation that stands in another file (see docs/facts.md).
@@ -383,8 +354,6 @@ def _item(place: int) -> Iterator[None]:
 
 @dataclass
 class _Labels:
-    """The labels that were read, with their lines."""
-
     conversation: Conversation
     labels: list[tuple[int, Fact | Need]] = field(default_factory=list)
     left_out: dict[str, None] = field(default_factory=dict)
@@ -394,7 +363,6 @@ class _Labels:
         self._ids: set[str] = set()
 
     def take(self, item: Any, number: int) -> None:
-        """Read one item."""
         if not isinstance(item, dict):
             raise InputError("a fact is an object with a value")
         needs: list[Need] = []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from compactlab.scenarios.readers import database, jsonl, pi, zstd
 from compactlab.scenarios.readers.database import Database, plain
-from compactlab.scenarios.readers.script import Format
+from compactlab.scenarios.readers.script import Format, stored
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.json import LARGEST, TOO_LARGE
@@ -24,28 +26,14 @@ _OF_ARCHIVES = {"session_id", "generation", "encoding", "archive_blob"}
 _OF_NODES = {"current_session_id", "spawned_by", "fork_source_session_id"}
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file are the tables of such a database."""
-    tables = first[0].get("sqlite") if isinstance(first[0], dict) else None
-    return isinstance(tables, dict) and {*tables.get(_EVENTS, ())} >= _OF_EVENTS
+def _is_own(head: dict[str, Any]) -> bool:
+    return {*dict_of(head.get("sqlite")).get(_EVENTS, ())} >= _OF_EVENTS
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of each session, and of each that was deleted or begun anew."""
-    count = 0
     with database.opened(lines.path) as opened:
-        for id, generation in _sessions(opened):
-            if lines.session not in ("", id):
-                continue
-            conversation = None
-            with lines.at(0), opened.snapshot():
-                conversation = _conversation(opened, id, generation, lines)
-            if conversation is not None:
-                count += 1
-                yield conversation
-    if not count:
-        whose = f"no session {lines.session!r}" if lines.session else "no conversation"
-        raise InputError(f"there is {whose} in it", str(lines.path))
+        yield from stored(lines, opened, _sessions(opened), partial(_conversation, opened, lines))
 
 
 def _sessions(opened: Database) -> Iterator[tuple[str, str]]:
@@ -60,9 +48,7 @@ def _sessions(opened: Database) -> Iterator[tuple[str, str]]:
     yield from archived
 
 
-def _conversation(
-    opened: Database, id: str, generation: str, lines: jsonl.Lines
-) -> Conversation | None:
+def _conversation(opened: Database, lines: jsonl.Lines, id: str, generation: str) -> Conversation:
     if generation:
         records, named = _archived(opened, id, generation), f"{id}/{generation}"
     else:
@@ -124,4 +110,4 @@ def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int,
                 yield number, line
 
 
-FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", sniff, read)
+FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", first_is(_is_own), read)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import msgspec
 
 from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
+from compactlab.scenarios.readers.counts import less
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, stored
+from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -114,8 +117,6 @@ class _State(msgspec.Struct, frozen=True):
 
 
 class _Piece(msgspec.Struct, rename={"call_id": "callID"}):
-    """A part of a message."""
-
     type: str
     text: str | None = None
     synthetic: bool = False
@@ -148,17 +149,12 @@ _INFO = {*_Message.__struct_fields__, "modelID", "parentID", "path", "finish", "
 _ENDED = ("completed", "error")
 _SPOKEN: dict[str, PartType] = {"text": "text", "reasoning": "thinking"}
 _SAFE = re.compile(r"[\w.-]+")
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like a session of this format."""
-    value = first[0]
-    if isinstance(value, dict) and isinstance(value.get("sqlite"), dict):
-        return is_store(value["sqlite"])
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        value = value.get("info")
-    return is_session(value)
+def _is_own(head: dict[str, Any]) -> bool:
+    if isinstance(head.get("sqlite"), dict):
+        return is_store(head["sqlite"])
+    return is_session(head.get("info") if isinstance(head.get("messages"), list) else head)
 
 
 def is_session(value: Any) -> bool:
@@ -203,26 +199,16 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    count = 0
     with database.opened(lines.path) as opened:
         store = Store(opened)
-        sessions = store.sessions()
-        if lines.session and lines.session not in sessions:
-            raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
-        for id, newer in sessions.items():
-            if lines.session not in ("", id):
-                continue
-            conversation = None
-            with lines.at(0), opened.snapshot():
-                script = _read_session(store, id, lines, newer=newer).script
-                if script.last is not None:
-                    name = f"{lines.path.stem}/{id}"
-                    conversation = script.conversation(name, NAME, lines.path)
-            if conversation is not None:
-                count += 1
-                yield conversation
-    if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        yield from stored(lines, opened, store.sessions().items(), partial(_kept, store, lines))
+
+
+def _kept(store: Store, lines: jsonl.Lines, id: str, newer: bool) -> Conversation | None:
+    script = _read_session(store, id, lines, newer=newer).script
+    if script.last is None:
+        return None
+    return script.conversation(f"{lines.path.stem}/{id}", NAME, lines.path)
 
 
 def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> _Reading:
@@ -232,7 +218,7 @@ def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> 
         data = []
         for piece in raw:
             with lines.at(number, database.plain(piece)):
-                data.append(jsonl.decode(piece, _OBJECT))
+                data.append(jsonl.decode(piece, jsonl.OBJECT))
         if not data:
             continue
         try:
@@ -303,8 +289,6 @@ def _check(id: str) -> None:
 
 
 class _Reading:
-    """A session that is being read."""
-
     def __init__(self, session: _Session, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.script.locate(session.directory)
@@ -317,7 +301,6 @@ class _Reading:
         self.inherits = False  # whether it begins with copies of another session's messages
 
     def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Take the next message with its parts."""
         message = msgspec.convert(value, _Message)
         if message.role not in ("user", "assistant"):
             raise InputError(f"{message.role!r} is no role of a message")
@@ -334,8 +317,10 @@ class _Reading:
 
     def finish(self) -> None:
         """Take what is known of the session as a whole."""
-        rest, session = _less(self._session.total, self._billed), self._session
-        if session.newer and rest is not None:
+        total, session = self._session.total, self._session
+        rest = less(total, self._billed)
+        # Where more is billed than the total has, nobody knows what is left.
+        if session.newer and rest != Usage() and rest + self._billed == total:
             call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
             time = self.script.last.time if self.script.last else 0.0
             self.script.side_requests.append(SideRequest("session", call, time))
@@ -420,13 +405,6 @@ class _Reading:
             boundary.inserted.append(draft)
 
 
-def _less(total: Usage, billed: Usage) -> Usage | None:
-    """What a total holds beyond what is billed; None if that is nothing, or not to be told."""
-    keys = Usage.__struct_fields__
-    rest = [getattr(total, key) - getattr(billed, key) for key in keys]
-    return Usage(*rest) if min(rest) >= 0 < max(rest) else None
-
-
 def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:
     piece = msgspec.convert(value, _Piece)
     if piece.type in _LEFT_OUT:
@@ -496,9 +474,11 @@ def _result(script: Script, piece: _Piece, time: float) -> Draft:
 def _model(message: _Message) -> str:
     if message.model_id:
         return message.model_id
-    model = message.model if isinstance(message.model, dict) else {}
+    model = dict_of(message.model)
     named = model.get("modelID")
     return named if isinstance(named, str) else ""
 
 
-FORMAT = Format(NAME, "sessions of OpenCode (database, storage of files, exports)", sniff, read)
+FORMAT = Format(
+    NAME, "sessions of OpenCode (database, storage of files, exports)", first_is(_is_own), read
+)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact, owned
-from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.blocks import as_summary, compact
+from compactlab.scenarios.readers.counts import contained, counted, less, of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
     SYSTEM,
@@ -16,9 +16,10 @@ from compactlab.scenarios.readers.script import (
     Draft,
     Format,
     Script,
+    numbered,
     time_of,
 )
-from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.scenarios.readers.shapes import Shape, dict_of, fits, list_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
@@ -31,28 +32,17 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_wri
 # What is for the user or for the client itself.
 _UNSENT = ("null", "change_agent_state", "agent_state_changed", "condensation_request", "recall")
 _UNSENT_KINDS = (
-    "CondensationRequest",
-    "CondensationSummaryEvent",
-    "ConversationStateUpdateEvent",
-    "LLMCompletionLogEvent",
-    "PauseEvent",
-    "StreamingDeltaEvent",
-    "TokenEvent",
-)
+    "CondensationRequest", "CondensationSummaryEvent", "ConversationStateUpdateEvent",
+    "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
+)  # fmt: skip
 # Fields of an event that are read elsewhere, or that say nothing to the model.
 _SILENT = (
-    "extras",
-    "llm_metrics",
-    "tool_call_metadata",
-    "critic_result",
-    "action",
-    "security_risk",
-)
+    "extras", "llm_metrics", "tool_call_metadata", "critic_result", "action", "security_risk",
+)  # fmt: skip
 _SPOKEN = ("thought", "content")  # what an action says
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(_is_event(each) for value in first for each in (_events(value) or [value])[:8])
 
 
@@ -94,8 +84,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         made += 1
         named = value.get("instance_id") if isinstance(value, dict) else None
         stem = lines.path.stem
-        id = f"{stem}/{named}" if named else stem if made == 1 else f"{stem}/{made}"
-        yield reading.conversation(id)
+        yield reading.conversation(f"{stem}/{named}" if named else numbered(stem, made))
     if alone.script.events or not made:
         yield alone.conversation(lines.path.stem)
 
@@ -110,29 +99,27 @@ class _Bill:
 
     def take(self, metrics: Any) -> None:
         """Take the requests that some metrics list."""
-        told = _dict(metrics)
-        for each in _list(told.get("token_usages")):
-            id = str(_dict(each).get("response_id") or "")
+        told = dict_of(metrics)
+        for each in list_of(told.get("token_usages")):
+            id = str(dict_of(each).get("response_id") or "")
             if id:
                 model = str(each.get("model") or told.get("model_name") or "")
-                self.calls[id] = Call(model, _usage(each), id=id)
+                usage = contained(*counted(each, _COUNTS))  # LiteLLM's prompt contains the cached
+                self.calls[id] = Call(model, usage, id=id)
 
     def since(self, metrics: Any) -> Usage | None:
         """What has been used since the totals that were seen last."""
-        totals = _dict(_dict(metrics).get("accumulated_token_usage"))
-        now = tuple(count(totals.get(key)) for key in _COUNTS)
+        totals = dict_of(dict_of(metrics).get("accumulated_token_usage"))
+        now = tuple(counted(totals, _COUNTS))
         if not any(now):
             return None
         grown = tuple(new - old for new, old in zip(now, self.before, strict=True))
         self.before = now
         grown = now if min(grown) < 0 else grown  # they began anew
-        prompt, output, read, written = grown
-        return contained(prompt, output, read, written) if any(grown) else None
+        return contained(*grown) if any(grown) else None
 
 
 class _Reading:
-    """A list of events that is being read."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self._lines = lines
@@ -165,7 +152,6 @@ class _Reading:
         return self.script.conversation(id, NAME, self._lines.path)
 
     def take(self, event: Any) -> None:
-        """Take an event of either kind."""
         if not _is_event(event):
             raise InputError("this is no event of OpenHands")
         known = isinstance(event.get("kind"), str)
@@ -182,7 +168,7 @@ class _Reading:
         """Take an event; return whether it is said to a model, or by it."""
         if not isinstance(event.get("args"), dict | None):
             self._lines.pass_over("arguments of an action", event["args"])
-        args, time = _dict(event.get("args")), time_of(event.get("timestamp"))
+        args, time = dict_of(event.get("args")), time_of(event.get("timestamp"))
         self._bill.take(event.get("llm_metrics"))
         action, observed = event.get("action"), event.get("observation")
         kind = str(action if observed is None else observed)
@@ -210,18 +196,16 @@ class _Reading:
     def _told(self, event: dict[str, Any], text: Any, time: float, origin: str = "") -> None:
         if not isinstance(text, str) or not text:
             return
-        draft = self.script.draft("user", None, time, bool(origin))
-        draft.origin = origin
-        draft.parts = [verbatim(draft.id, "text", text)]
-        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+        draft = self.script.say("user", text, None, time, meta=bool(origin), origin=origin)
+        self._drafts[str(event.get("id"))] = [draft]
 
     def _act(self, event: dict[str, Any], args: dict[str, Any], time: float) -> None:
-        called = _dict(event.get("tool_call_metadata"))
-        response = _dict(called.get("model_response"))
+        called = dict_of(event.get("tool_call_metadata"))
+        response = dict_of(called.get("model_response"))
         id = str(response.get("id") or "")
         answer = self._answers.get(id) if id else None
         if answer is None:
-            message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
+            message = _message_of(response)
             answer = self._answer(event, time, id)
             answer.call = self._called(event, response, id)
             answer.parts += self._said(message, args, answer.id)
@@ -245,14 +229,14 @@ class _Reading:
         listed = self._bill.calls.get(id)
         self._bill.used.add(id)
         usage = of_provider(response.get("usage")) or (listed.usage if listed else None)
-        models = (response.get("model"), _dict(metrics).get("model_name"))
-        totals = _dict(_dict(metrics).get("accumulated_token_usage")).get("model")
+        models = (response.get("model"), dict_of(metrics).get("model_name"))
+        totals = dict_of(dict_of(metrics).get("accumulated_token_usage")).get("model")
         model = next(
             (str(name) for name in (*models, totals) if name), listed.model if listed else ""
         )
         if usage and grown and self._condensed is not None:
-            left = _less(grown, usage)
-            if left:
+            left = less(grown, usage)
+            if left != Usage():
                 self._condensed.call = Call(model, left)
         elif grown and not usage:
             usage = grown
@@ -265,14 +249,14 @@ class _Reading:
         thought = message.get("reasoning_content")
         said = [verbatim(id, "thinking", thought)] if isinstance(thought, str) and thought else []
         if isinstance(told, list):
-            texts = (_dict(block).get("text") for block in told)
+            texts = (dict_of(block).get("text") for block in told)
             told = "\n".join(text for text in texts if isinstance(text, str))
         spoken = [told] if told else [args.get(key) for key in _SPOKEN]
         words = (text for text in spoken if isinstance(text, str) and text)
         return said + [verbatim(id, "text", text) for text in words]
 
     def _observe(self, event: dict[str, Any], time: float) -> None:
-        cause, called = event.get("cause"), _dict(event.get("tool_call_metadata"))
+        cause, called = event.get("cause"), dict_of(event.get("tool_call_metadata"))
         content = event.get("content")
         text = content if isinstance(content, str) else compact(content)
         if cause is None or not self._drafts.get(str(cause)):
@@ -288,7 +272,7 @@ class _Reading:
     # Both kinds forget events, and put a summary in their place.
 
     def _condense(self, event: dict[str, Any], told: dict[str, Any], time: float) -> None:
-        forgotten = {str(id) for id in _list(told.get("forgotten_event_ids"))}
+        forgotten = {str(id) for id in list_of(told.get("forgotten_event_ids"))}
         ends = told.get("forgotten_events_start_id"), told.get("forgotten_events_end_id")
         if isinstance(ends[0], int) and isinstance(ends[1], int):
             forgotten |= {
@@ -303,7 +287,7 @@ class _Reading:
         before = [draft for draft in path[:first] if draft.id not in self._forgotten]
         kept = path[last + 1 :]
         boundary = self.script.compact(time, kept=kept[0] if kept else None, trigger="auto")
-        boundary.inserted = [self._copy(draft) for draft in before]
+        boundary.inserted = [self.script.copy(draft) for draft in before]
         summary = told.get("summary")
         if isinstance(summary, str) and summary:
             draft = self.script.draft("user", None, time, True)
@@ -314,11 +298,6 @@ class _Reading:
         if id := str(event.get("llm_response_id") or ""):
             self._summed[id] = boundary
 
-    def _copy(self, draft: Draft) -> Draft:
-        copy = self.script.draft(draft.role, None, draft.time, True)
-        copy.parts = [owned(part, copy.id) for part in draft.parts]
-        return copy
-
     # Events of the SDK: what the model was told and answered, each with its kind.
 
     def _take_sdk(self, event: dict[str, Any]) -> bool:
@@ -327,9 +306,8 @@ class _Reading:
         if kind == "ConversationStateUpdateEvent":
             self._stats(event)
         elif kind == "SystemPromptEvent":
-            prompt, more = _dict(event.get("system_prompt")), _dict(event.get("dynamic_context"))
-            self._system(prompt.get("text"), event.get("tools"))
-            self._system(more.get("text"), None)
+            self._system(dict_of(event.get("system_prompt")).get("text"), event.get("tools"))
+            self._system(dict_of(event.get("dynamic_context")).get("text"), None)
         elif kind == "MessageEvent":
             self._message(event, time)
         elif kind == "ActionEvent":
@@ -344,16 +322,16 @@ class _Reading:
         return kind not in _UNSENT_KINDS and kind != "ConversationStateUpdateEvent"
 
     def _stats(self, event: dict[str, Any]) -> None:
-        value = _dict(event.get("value"))
-        stats = _dict(value.get("stats")) or value
-        for metrics in _dict(stats.get("usage_to_metrics")).values():
+        value = dict_of(event.get("value"))
+        stats = dict_of(value.get("stats")) or value
+        for metrics in dict_of(stats.get("usage_to_metrics")).values():
             self._bill.take(metrics)
 
     def _message(self, event: dict[str, Any], time: float) -> None:
-        told = _dict(event.get("llm_message"))
+        told = dict_of(event.get("llm_message"))
         content = told.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        message = {**told, "content": [*_list(blocks), *_list(event.get("extended_content"))]}
+        message = {**told, "content": [*list_of(blocks), *list_of(event.get("extended_content"))]}
         message["content"] = [_image(block) for block in message["content"]]
         id = str(event.get("llm_response_id") or "")
         drafts = chat.take(
@@ -372,26 +350,23 @@ class _Reading:
             thought = event.get("reasoning_content")
             if isinstance(thought, str) and thought:
                 answer.parts.append(verbatim(answer.id, "thinking", thought))
-            for block in _list(event.get("thought")):
-                text = _dict(block).get("text")
+            for block in list_of(event.get("thought")):
+                text = dict_of(block).get("text")
                 if isinstance(text, str) and text:
                     answer.parts.append(verbatim(answer.id, "text", text))
-        call = _dict(event.get("tool_call"))
+        call = dict_of(event.get("tool_call"))
         name = str(call.get("name") or event.get("tool_name") or "")
-        asked = call.get("arguments", _dict(event.get("action")))
+        asked = call.get("arguments", dict_of(event.get("action")))
         call_id = str(event.get("tool_call_id") or call.get("id") or "")
         part = verbatim(answer.id, "tool_call", compact(asked), name=name, call_id=call_id)
         answer.parts.append(part)
         self._drafts[str(event.get("id"))] = [answer]
 
     def _observation(self, event: dict[str, Any], time: float) -> None:
-        told = _dict(event.get("observation"))
+        told = dict_of(event.get("observation"))
         content = told.get("content")
-        blocks = [
-            *(content if isinstance(content, list) else []),
-            *_list(event.get("extended_content")),
-        ]
-        texts = [text for block in blocks if isinstance(text := _dict(block).get("text"), str)]
+        blocks = [*(list_of(content)), *list_of(event.get("extended_content"))]
+        texts = [text for block in blocks if isinstance(text := dict_of(block).get("text"), str)]
         if not texts:
             rest = {key: value for key, value in told.items() if key != "kind"}
             words = (event.get("error"), event.get("rejection_reason"), content, rest.get("output"))
@@ -411,10 +386,15 @@ _READ = ("thinking_blocks", "responses_reasoning_item", "reasoning_details", "ca
 
 def _image(block: Any) -> Any:
     """A block of content as Chat Completions have it."""
-    urls = _dict(block).get("image_urls")
+    urls = dict_of(block).get("image_urls")
     if not isinstance(urls, list):
         return block
     return {"type": "image_url", "image_url": {"url": urls[0] if urls else ""}}
+
+
+def _message_of(response: dict[str, Any]) -> dict[str, Any]:
+    choice = next(iter(list_of(response.get("choices"))), None)
+    return dict_of(dict_of(choice).get("message"))
 
 
 def _tool_call(
@@ -426,34 +406,13 @@ def _tool_call(
 ) -> Part:
     """The call of an action: as the provider tells it, or from the action's arguments."""
     call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
-    message = _dict(_dict(next(iter(_list(response.get("choices"))), None)).get("message"))
-    asked = [_dict(call) for call in _list(message.get("tool_calls"))]
-    function = next((_dict(c.get("function")) for c in asked if c.get("id") == call_id), {})
+    message = _message_of(response)
+    asked = [dict_of(call) for call in list_of(message.get("tool_calls"))]
+    function = next((dict_of(c.get("function")) for c in asked if c.get("id") == call_id), {})
     name = str(function.get("name") or called.get("function_name") or event.get("action"))
     rest = {key: value for key, value in args.items() if key != "thought"}
     arguments = compact(function.get("arguments", rest))
     return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    """The usage of a request: LiteLLM's prompt contains what was cached."""
-    prompt, output, read, written = (count(told.get(key)) for key in _COUNTS)
-    return contained(prompt, output, read, written)
-
-
-def _less(whole: Usage, part: Usage) -> Usage | None:
-    """What is left of a usage; None if that is nothing."""
-    names = Usage.__struct_fields__
-    left = [max(0, getattr(whole, name) - getattr(part, name)) for name in names]
-    return Usage(*left) if any(left) else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", sniff, read)
+FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", _sniff, read)

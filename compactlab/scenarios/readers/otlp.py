@@ -12,13 +12,8 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.script import SYSTEM, Format
-from compactlab.scenarios.readers.threads import (
-    SYSTEM_ROLES,
-    Known,
-    Request,
-    Said,
-    conversations,
-)
+from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
@@ -36,11 +31,9 @@ _READ = (
     "gen_ai.usage.input_tokens.cached",
 )
 _WRITTEN = (
-    "gen_ai.usage.cache_write.input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens",
-    "gen_ai.usage.cache_creation_input_tokens",
-    "gen_ai.usage.input_tokens.cache_write",
-)
+    "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.input_tokens.cache_write",
+)  # fmt: skip
 _PROMPT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
 _WROTE = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
 _ROLES: dict[str, Role] = {
@@ -52,28 +45,14 @@ _ROLES: dict[str, Role] = {
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 # Lists and objects of a trace that have no spans in them.
 _UNHEARD = {
-    "attributes",
-    "entityRefs",
-    "events",
-    "links",
-    "resourceLogs",
-    "resourceMetrics",
-    "status",
-}
+    "attributes", "entityRefs", "events", "links", "resourceLogs", "resourceMetrics", "status",
+}  # fmt: skip
 _TELLING = {"attributes", "key", "scopeSpans", "spanId", "spans"}
 _MESSAGE = {"role", "parts", "content", "name", "finish_reason", "tool_calls", "tool_call_id"}
 _PART = {
-    "type",
-    "content",
-    "text",
-    "id",
-    "name",
-    "arguments",
-    "response",
-    "result",
-    "server_tool_call",
+    "type", "content", "text", "id", "name", "arguments", "response", "result", "server_tool_call",
     "server_tool_call_response",
-}
+}  # fmt: skip
 
 
 class _Attribute(msgspec.Struct):
@@ -112,10 +91,8 @@ class _Traces(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans]
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    values = [value for value in first if isinstance(value, dict)]
-    return any(isinstance(value.get("resourceSpans"), list) for value in values)
+def _is_own(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("resourceSpans"), list)
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -395,4 +372,6 @@ def _part(part: dict[str, Any], id: str) -> Part:
     return verbatim(id, "thinking" if kind in ("reasoning", "thinking") else "text", text)
 
 
-FORMAT = Format(NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", sniff, read)
+FORMAT = Format(
+    NAME, "traces in OTLP JSON, by OpenTelemetry's conventions for GenAI", any_is(_is_own), read
+)

@@ -10,6 +10,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, Tokens, given, parts, result
+from compactlab.scenarios.readers.counts import beside
 from compactlab.scenarios.readers.pi_system import SystemPrompt
 from compactlab.scenarios.readers.pi_tree import Kept, Node, edited, hangs_by_edits, told
 from compactlab.scenarios.readers.script import (
@@ -24,6 +25,7 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import first_is
 from compactlab.sim.core.conversation import EDIT, Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import (
@@ -115,26 +117,13 @@ class _Replacement(msgspec.Struct):
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY = decoder(_Entry)
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {
-    "message",
-    "custom_message",
-    "compaction",
-    "branch_summary",
-    "context_edit",
-    "reset",
-    "usage",
-}
+    "message", "custom_message", "compaction", "branch_summary", "context_edit", "reset", "usage",
+}  # fmt: skip
 # Entries that say nothing to the model and cost nothing.
 _LEFT_OUT = {
-    "session",
-    "custom",
-    "model_change",
-    "thinking_level_change",
-    "label",
-    "session_info",
-    "leaf",
-}
+    "session", "custom", "model_change", "thinking_level_change", "label", "session_info", "leaf",
+}  # fmt: skip
 # Fields of entries and messages that clients write and models are not told.
 _UNTOLD = {
     *("__openclaw", "customType", "data", "details", "display", "fromHook", "fromId", "label"),
@@ -162,10 +151,9 @@ _OWN = {("openclaw", "delivery-mirror"), ("openclaw", "gateway-injected")}
 _REMEDY = "prompts would be wrong. Leave this session out, or cut it before this line"
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format: by its header, or an entry."""
-    head = first[0]
-    if not isinstance(head, dict) or "timestamp" not in head or not isinstance(head.get("id"), str):
+def _begins(head: dict[str, Any]) -> bool:
+    """Whether a value is the header of a session, or an entry."""
+    if "timestamp" not in head or not isinstance(head.get("id"), str):
         return False
     if head.get("type") == "session":
         return isinstance(head.get("version", 1), int)
@@ -203,7 +191,7 @@ def conversation_of(
 
 def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
     """An entry with what it holds; one of an unknown type is counted."""
-    held = jsonl.decode(data, _FIELDS)
+    held = jsonl.decode(data, jsonl.OBJECT)
     if entry.type in _READ:
         lines.pass_over_fields(held, _KNOWN, f"an entry of type {entry.type!r}")
         lines.pass_over_fields(held.get("message"), _KNOWN_OF_MESSAGES, "a message")
@@ -573,11 +561,7 @@ def _usage(counts: _Counts | None) -> Usage:
     """The counts by class; what was written for an hour is a part of all that was written."""
     if counts is None:
         return Usage()
-    written = counts.cache_write or 0
-    hour = min(counts.cache_write_1h or 0, written)
-    return Usage(
-        counts.input or 0, counts.cache_read or 0, written - hour, hour, counts.output or 0
-    )
+    return beside(*(number or 0 for number in msgspec.structs.astuple(counts)))
 
 
 def _shell(message: _Message, id: str) -> list[Part]:
@@ -592,4 +576,6 @@ def _shell(message: _Message, id: str) -> list[Part]:
     )
 
 
-FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", sniff, read)
+FORMAT = Format(
+    NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", first_is(_begins), read
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
 from compactlab.scenarios.readers.script import SYSTEM, Script
+from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
 from compactlab.sim.core.message import Part, Role, verbatim
 
@@ -28,14 +30,9 @@ _ROLES = {
 }
 # Fields of a message that are read here, or that say nothing to the model.
 _READ = (
-    "additional_kwargs",
-    "artifact",
-    "extra",
-    "invalid_tool_calls",
-    "response_metadata",
-    "tool_call_chunks",
-    "usage_metadata",
-)
+    "additional_kwargs", "artifact", "extra", "invalid_tool_calls", "response_metadata",
+    "tool_call_chunks", "usage_metadata",
+)  # fmt: skip
 
 
 class Prompts:
@@ -47,7 +44,7 @@ class Prompts:
 
     def asked(self, value: Any) -> tuple[list[Part], list[Said]]:
         """The system parts and the messages of a prompt."""
-        outside = value if isinstance(value, dict) else {}
+        outside = dict_of(value)
         system: list[Part] = []
         if tools := outside.get("tools"):
             system.append(verbatim(SYSTEM, "text", compact(tools), name="tools"))
@@ -75,15 +72,27 @@ class Prompts:
         if calls := message.get("tool_calls"):
             known = objects(self._lines, calls, "call of a tool")
             message["tool_calls"] = [_called(call) for call in known]
-        if role in SYSTEM_ROLES:
-            content = message.get("content")
-            content = content if isinstance(content, list) else [{"type": "text", "text": content}]
-            told = parts(msgspec.convert(content, Content), "", self._lines)
-            pass_over_rest(self._lines, whole, told, _READ)
-            return [self._known.said("user", told, str(role))]
-        drafts = chat.take(Script(), message, self._lines, known=_READ)
-        pass_over_rest(self._lines, whole, drafts, _READ)
-        return self._known.of(drafts)
+        content = message.get("content")
+        if role in SYSTEM_ROLES and not isinstance(content, list):
+            message["content"] = [{"type": "text", "text": content}]
+        return said_of(message, whole, self._known, self._lines, _READ)
+
+
+def said_of(
+    message: dict[str, Any], whole: Any, known: Known, lines: jsonl.Lines, silent: Collection[str]
+) -> list[Said]:
+    """What a message of Chat Completions says, of which ``whole`` is what the log has.
+
+    Fields of the names in ``silent`` say nothing to the model, or are read elsewhere.
+    """
+    role = message.get("role")
+    if role in SYSTEM_ROLES:
+        told = parts(msgspec.convert(message.get("content"), Content), "", lines)
+        pass_over_rest(lines, whole, told, silent)
+        return [known.said("user", told, str(role))]
+    drafts = chat.take(Script(), message, lines, known=silent)
+    pass_over_rest(lines, whole, drafts, silent)
+    return known.of(drafts)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -117,7 +126,7 @@ def _message(value: Any, role: Role) -> dict[str, Any]:
         kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
         return _from_langchain({**value["kwargs"], "type": kind}, role)
     if "role" not in value and str(value.get("type", "")).lower() in _ROLES:
-        return _from_langchain({**value, **_dict(value.get("data"))}, role)
+        return _from_langchain({**value, **dict_of(value.get("data"))}, role)
     if "role" not in value:
         keys = [key for key in ("content", "text", "output") if isinstance(value.get(key), str)]
         # What is no message is told to the model, or by it, as it stands.
@@ -134,9 +143,9 @@ def _from_langchain(fields: dict[str, Any], role: Role) -> dict[str, Any]:
 
 def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
     """A message whose calls of tools stand where Chat Completions have them."""
-    calls = plain.get("tool_calls") or _dict(plain.get("additional_kwargs")).get("tool_calls")
+    calls = plain.get("tool_calls") or dict_of(plain.get("additional_kwargs")).get("tool_calls")
     content = plain.get("content")
-    inside = isinstance(content, list) and any(_dict(b).get("type") == "tool_use" for b in content)
+    inside = any(dict_of(block).get("type") == "tool_use" for block in list_of(content))
     plain.pop("tool_calls", None)
     if calls and not inside:
         plain["tool_calls"] = calls
@@ -150,7 +159,3 @@ def _called(call: dict[str, Any]) -> dict[str, Any]:
         return call
     function = {"name": call.get("name"), "arguments": compact(call.get("args"))}
     return {"id": call.get("id"), "function": function}
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

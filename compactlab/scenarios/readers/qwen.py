@@ -19,8 +19,10 @@ from compactlab.scenarios.readers.script import (
     decoder,
     seconds,
 )
+from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
 NAME = "qwen"
@@ -85,17 +87,9 @@ class _Compression(_Head, rename="camel", kw_only=True):
 
 _HEAD, _SYSTEM = decoder(_Head), decoder(_System)
 _RECORD, _COMPRESSION = decoder(_Record), decoder(_Compression)
-_FIELDS = msgspec.json.Decoder(dict[str, Any])
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(_is_own(value) for value in first)
-
-
-def _is_own(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
+def _is_own(value: dict[str, Any]) -> bool:
     if not all(isinstance(value.get(key), str) for key in ("uuid", "sessionId", "type")):
         return False
     message = value.get("message")
@@ -131,18 +125,17 @@ class _Session:
         self._tree = Tree()
 
     def take(self, head: _Head, data: bytes) -> None:
-        """Take the next record."""
         if head.uuid not in self._places:
             self._tree.hang(head.uuid, head.parent_uuid)
             self._go_to(head)
         if head.forked_from:
             self.script.parent = head.forked_from.session_id
         if head.type in _READ:
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             self._lines.pass_over_fields(fields, _SAYING, f"a record of type {head.type!r}")
             self._record(jsonl.decode(data, _RECORD))
         elif head.type != "system":
-            self._lines.pass_over(f"record {head.type!r}", jsonl.decode(data, _FIELDS))
+            self._lines.pass_over(f"record {head.type!r}", jsonl.decode(data, jsonl.OBJECT))
         elif head.subtype == _COMPRESSED:
             self._compression(jsonl.decode(data, _COMPRESSION))
         else:
@@ -154,12 +147,12 @@ class _Session:
         subtype = head.subtype or ""
         if subtype == _BOOTSTRAP:
             self.starts_inside = True  # with what another agent's context held
-            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, _FIELDS))
+            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, jsonl.OBJECT))
         elif (jsonl.decode(data, _SYSTEM).message or Content()).parts:
-            fields = jsonl.decode(data, _FIELDS)
+            fields = jsonl.decode(data, jsonl.OBJECT)
             self._lines.pass_over(f"message of a record of type 'system' ({subtype})", fields)
         elif subtype and not subtype.startswith(_NOTES):
-            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, _FIELDS))
+            self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, jsonl.OBJECT))
 
     def _go_to(self, head: _Head) -> None:
         """Rewind, if a record hangs from something else than what the script ends with."""
@@ -215,10 +208,8 @@ class _Session:
         """What the model sees from here on; its messages are inserted, as nothing names them."""
         payload, time = record.system_payload, seconds(record.timestamp)
         if payload.compressed_history is None:
-            raise RefusedError(
-                "Qwen Code wrote a compression with no history that is known; the prompts would be "
-                "wrong, so that not even --lenient reads this session"
-            )
+            told = "Qwen Code wrote a compression with no history that is known"
+            raise edit_refused(told, "session")
         before = (payload.info or _Info()).original_token_count or 0
         boundary = self.script.compact(time, restored="verbatim", tokens_before=before)
         summarized = False
@@ -252,4 +243,4 @@ def _usage(counts: Metadata | None) -> Usage | None:
     return google.usage(prompt, counts.cached_content_token_count or 0, answer, thoughts, tool)
 
 
-FORMAT = Format(NAME, "sessions of Qwen Code (JSONL)", sniff, read)
+FORMAT = Format(NAME, "sessions of Qwen Code (JSONL)", any_is(_is_own), read)

@@ -14,58 +14,19 @@ from compactlab.sim.core.message import Part
 # Keys of messages and blocks as the readers know them; under any other key that seems to say
 # something, all is taken for said.
 _KNOWN = {
-    "arguments",
-    "args",
-    "choices",
-    "content",
-    "dynamic_context",
-    "extended_content",
-    "function",
-    "function_call",
-    "generations",
-    "input",
-    "kwargs",
-    "llm_message",
-    "message",
-    "messages",
-    "observation",
-    "output",
-    "outputs",
-    "reasoning",
-    "reasoning_content",
-    "result",
-    "summary",
-    "system",
-    "system_prompt",
-    "text",
-    "thinking",
-    "thought",
-    "tool_call",
-    "tool_calls",
-    "tools",
+    "arguments", "args", "choices", "content", "dynamic_context", "extended_content", "function",
+    "function_call", "generations", "input", "kwargs", "llm_message", "message", "messages",
+    "observation", "output", "outputs", "reasoning", "reasoning_content", "result", "summary",
+    "system", "system_prompt", "text", "thinking", "thought", "tool_call", "tool_calls", "tools",
     "value",
-}
+}  # fmt: skip
 # What says nothing that a model reads, or says again what stands elsewhere.
 _SILENT = {
-    "annotations",
-    "cache_control",
-    "citations",
-    "encrypted_content",
-    "finish_reason",
-    "internal",
-    "invalid_tool_calls",
-    "logprobs",
-    "metadata",
-    "provider_specific_fields",
-    "reasoning_details",
-    "response_metadata",
-    "signature",
-    "stop_reason",
-    "thinking_blocks",
-    "tool_call_chunks",
-    "usage",
-    "usage_metadata",
-}
+    "annotations", "cache_control", "citations", "encrypted_content", "finish_reason", "internal",
+    "invalid_tool_calls", "logprobs", "metadata", "provider_specific_fields", "reasoning_details",
+    "response_metadata", "signature", "stop_reason", "thinking_blocks", "tool_call_chunks",
+    "usage", "usage_metadata",
+}  # fmt: skip
 _MARKS = {"id", "role", "type"}
 _DEEPEST = 64
 

@@ -13,16 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import opaque
-from compactlab.sim.core.conversation import (
-    Compaction,
-    Conversation,
-    Event,
-    Rewind,
-    SideRequest,
-)
+from compactlab.scenarios.readers.blocks import opaque, owned
+from compactlab.scenarios.readers.database import Database
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind, SideRequest
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
+from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
 
 T = TypeVar("T")
 
@@ -57,8 +52,8 @@ class Format:
 
 def conversations(
     lines: jsonl.Lines,
-    split: Callable[[Any], Iterable[Any]],
     make: Callable[[Any, int], Conversation],
+    split: Callable[[Any], Iterable[Any]] = lambda value: [value],
 ) -> Iterator[Conversation]:
     """Make a conversation, with its number from 1, of each item of a file; one at least."""
     count = 0
@@ -72,6 +67,34 @@ def conversations(
                 yield conversation
     if not count:
         raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+
+
+def stored(
+    lines: jsonl.Lines,
+    database: Database,
+    sessions: Iterable[tuple[str, T]],
+    make: Callable[[str, T], Conversation | None],
+) -> Iterator[Conversation]:
+    """Make a conversation of each session of a database, or of the one that is named."""
+    listed = list(sessions)
+    if lines.session and lines.session not in dict(listed):
+        raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
+    count = 0
+    for id, about in listed:
+        conversation = None
+        if lines.session in ("", id):
+            with lines.at(0), database.snapshot():
+                conversation = make(id, about)
+        if conversation is not None:
+            count += 1
+            yield conversation
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
+
+
+def numbered(name: str, number: int) -> str:
+    """The id of one of several conversations of a file, which are counted from 1."""
+    return name if number == 1 else f"{name}/{number}"
 
 
 SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
@@ -154,6 +177,27 @@ class Script:
         self.events.append(draft)
         return draft
 
+    def say(
+        self,
+        role: Role,
+        text: str,
+        id: str | None = "",
+        time: float = 0.0,
+        *,
+        meta: bool = False,
+        origin: str = "",
+    ) -> Draft:
+        """Append a message that is a text."""
+        draft = self.draft(role, id, time, meta)
+        draft.origin, draft.parts = origin, [verbatim(draft.id, "text", text)]
+        return self.add(draft)
+
+    def copy(self, draft: Draft) -> Draft:
+        """A message that says the same, as a compaction puts it in front."""
+        copy = self.draft(draft.role, None, draft.time, meta=True)
+        copy.parts = [owned(part, copy.id) for part in draft.parts]
+        return copy
+
     def has(self, draft: Draft | None) -> bool:
         """Say whether a message is on the branch; the start always is."""
         if draft is None:
@@ -190,13 +234,7 @@ class Script:
         return boundary
 
     def conversation(
-        self,
-        id: str,
-        format: str,
-        path: Path,
-        *,
-        inside: bool = False,
-        counted: bool = False,
+        self, id: str, format: str, path: Path, *, inside: bool = False, counted: bool = False
     ) -> Conversation:
         """Finish: no clock runs backwards, every result knows its tool, every copy its original.
 

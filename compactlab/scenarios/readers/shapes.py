@@ -42,6 +42,26 @@ def of_type(*kinds: str) -> Callable[[Any], bool]:
     )
 
 
+def first_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
+    """A test of a file by its first value, if that is an object."""
+    return lambda first: isinstance(first[0], dict) and own(first[0])
+
+
+def any_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
+    """A test of a file by its first values: an object at least among them."""
+    return lambda first: any(isinstance(value, dict) and own(value) for value in first)
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The object that a value is; an empty one, if it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """The list that a value is; an empty one, if it is none."""
+    return value if isinstance(value, list) else []
+
+
 # Trajectories and sessions that keep messages as providers know them, and are no plain chats.
 
 _MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}

@@ -10,7 +10,8 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, parts
-from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations
+from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations, numbered
+from compactlab.scenarios.readers.shapes import any_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
@@ -29,14 +30,9 @@ class _Message(msgspec.Struct):
     is_demo: bool = False
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
-    return any(chat.is_by_agents(value) for value in first)
-
-
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a trajectory; of JSON Lines, one a line."""
-    yield from conversations(lines, lambda value: [value], partial(_conversation, lines))
+    yield from conversations(lines, partial(_conversation, lines))
 
 
 def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
@@ -58,8 +54,7 @@ def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
     for message in history:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
-    id = lines.path.stem if count == 1 else f"{lines.path.stem}/{count}"
-    return script.conversation(id, NAME, lines.path)
+    return script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
@@ -102,4 +97,4 @@ def _text(message: _Message) -> str:
     return "\n".join(part.text for part in parts(message.content, SYSTEM) if part.text)
 
 
-FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", sniff, read)
+FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", any_is(chat.is_by_agents), read)

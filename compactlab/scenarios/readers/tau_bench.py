@@ -57,15 +57,14 @@ class _Trajectory(msgspec.Struct):
     info: _Info = msgspec.field(default_factory=_Info)
 
 
-def sniff(first: list[Any]) -> bool:
-    """Say whether the first values of a file look like this format."""
+def _sniff(first: list[Any]) -> bool:
     return any(chat.is_task(item) for value in first for item in chat.items(value))
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file, in its order."""
     taken: dict[str, int] = {}
-    for each in conversations(lines, chat.items, partial(_conversation, lines)):
+    for each in conversations(lines, partial(_conversation, lines), chat.items):
         count = taken[each.id] = taken.get(each.id, 0) + 1
         id = each.id if count == 1 else f"{each.id}/{count}"
         yield replace(each, id=id)
@@ -160,6 +159,6 @@ def _leaves(name: str, value: Any) -> Iterator[_Argument]:
 FORMAT = Format(
     NAME,
     "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts",
-    sniff,
+    _sniff,
     read,
 )

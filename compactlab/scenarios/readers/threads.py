@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from compactlab.scenarios.readers.blocks import as_summary, opaque, owned
-from compactlab.scenarios.readers.script import Draft, Script
+from compactlab.scenarios.readers.script import Draft, Script, numbered
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.message import Call, Part, Role
 
@@ -99,13 +99,13 @@ def conversations(
         groups.setdefault(request.conversation, []).append(request)
     stem = id or path.stem
     for number, group in enumerate(groups.values(), 1):
-        named = stem if number == 1 else f"{stem}/{number}"
+        named = numbered(stem, number)
         for at, thread in enumerate(_threads(group), 1):
             thread.script.locate(project)
             thread.script.side_requests += beside
             beside = ()
-            numbered = named if at == 1 else f"{named}#{at}"
-            yield thread.script.conversation(numbered, format, path, counted=True)
+            own = named if at == 1 else f"{named}#{at}"
+            yield thread.script.conversation(own, format, path, counted=True)
 
 
 def _threads(requests: list[Request]) -> list[_Thread]:

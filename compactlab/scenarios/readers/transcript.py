@@ -22,7 +22,6 @@ from compactlab.scenarios.readers import (
     claude_code,
     claude_stream,
     cline,
-    cline_session,
     codex,
     codex_exec,
     copilot,
@@ -54,7 +53,7 @@ from compactlab.sim.core.errors import InputError, NoCallsError, RefusedError, U
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.sim.core.plugins import installed, loaded
+from compactlab.sim.core.registry import Registry
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
@@ -83,11 +82,10 @@ FORMATS: tuple[Format, ...] = (
     langfuse.FORMAT,
     langsmith.FORMAT,
     cline.FORMAT,
-    cline_session.FORMAT,
+    cline.SESSIONS,
     chat.ANTHROPIC,
     chat.OPENAI,
 )
-KIND = "readers"
 _SHOWN = 8  # keys that are named
 TEXT = "text"  # the format of what is plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
@@ -100,26 +98,22 @@ def formats() -> dict[str, Format]:
     A built-in name wins, and a built-in format is asked first whether a file is its own. What
     cannot be loaded is named by a warning, and costs nothing else.
     """
-    known = {each.name: each for each in FORMATS}
-    for name, point in installed(KIND).items():
-        if name not in known:
-            try:
-                known[name] = replace(loaded(point, _checked), name=name, package=_package(point))
-            except UsageError as error:
-                warnings.warn(f"reader {error}", stacklevel=2)
-    return known
+    return READERS.usable(lambda error: warnings.warn(f"reader {error}", stacklevel=4))
 
 
-def _checked(name: str, found: object) -> Format:
+def _checked(name: str, found: object, point: EntryPoint) -> Format:
     if not isinstance(found, Format):
         raise UsageError(f"{name} is no reader: it must be a Format of compactlab")
-    return found
+    return replace(found, name=name, package=_package(point))
 
 
 def _package(point: EntryPoint) -> str:
     """Which version of which package an entry point comes from, and its module."""
     module = point.value.partition(":")[0]
     return f"{point.dist.name} {point.dist.version}, {module}" if point.dist else module
+
+
+READERS = Registry("readers", "reader", {each.name: each for each in FORMATS}, _checked)
 
 
 def format_of(path: str | Path) -> Format | None:

@@ -6,56 +6,20 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, RefusedError
 
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
 # taken for a label, such as the name of a mode.
 _SAYING = (
-    "args",
-    "argument",
-    "body",
-    "call",
-    "content",
-    "definition",
-    "input",
-    "instruction",
-    "message",
-    "note",
-    "observation",
-    "output",
-    "part",
-    "prompt",
-    "reasoning",
-    "response",
-    "result",
-    "step",
-    "summary",
-    "text",
-    "think",
-    "thought",
-    "tool",
-    "trajector",
-    "value",
-    "words",
-)
+    "args", "argument", "body", "call", "content", "definition", "input", "instruction", "message",
+    "note", "observation", "output", "part", "prompt", "reasoning", "response", "result", "step",
+    "summary", "text", "think", "thought", "tool", "trajector", "value", "words",
+)  # fmt: skip
 # But for those that end like this: they tell of something and do not say it.
 _LABELS = (
-    "at",
-    "count",
-    "effort",
-    "hash",
-    "id",
-    "ids",
-    "keep",
-    "kind",
-    "level",
-    "mode",
-    "ms",
-    "name",
-    "path",
-    "status",
-    "type",
-)
+    "at", "count", "effort", "hash", "id", "ids", "keep", "kind", "level", "mode", "ms", "name",
+    "path", "status", "type",
+)  # fmt: skip
 
 
 # What stands under such a name is no text at all.
@@ -82,6 +46,12 @@ def refuse_unread(value: Any, known: Collection[str], whose: str) -> None:
     """Fail if something seems to be said in a field that is not known."""
     for key, _ in unknown_fields(value, known):
         raise InputError(f"{whose} holds something under {key!r}, which is not read")
+
+
+def edit_refused(what: str, file: str) -> RefusedError:
+    """What to raise where a client edited the context in a way that is not known."""
+    wrong = f"the prompts would be wrong, so that not even --lenient reads this {file}"
+    return RefusedError(f"{what}; {wrong}")
 
 
 def characters_of(value: Any) -> int:

@@ -15,6 +15,7 @@ from compactlab.sim.cache.policy import (
     Settings,
 )
 from compactlab.sim.cache.xai import Xai
+from compactlab.sim.core.registry import ClassRegistry
 
 __all__ = [
     "PLAIN",
@@ -36,7 +37,7 @@ __all__ = [
     "Xai",
 ]
 
-POLICIES: dict[str, type[CachePolicy]] = {
+_POLICIES: dict[str, type[CachePolicy]] = {
     "anthropic": Anthropic,
     "deepseek": Deepseek,
     "deepseek_grid": DeepseekGrid,
@@ -48,3 +49,4 @@ POLICIES: dict[str, type[CachePolicy]] = {
     "paged": Paged,
     "xai": Xai,
 }
+POLICIES = ClassRegistry("policies", "cache policy", _POLICIES, CachePolicy)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from compactlab.sim.cache import POLICIES
 from compactlab.sim.core.isolation import is_foreign
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine, digest_of_file
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer
@@ -47,7 +48,7 @@ class Setting(Options):
         """All of it that can change a figure, with the versions of what computes it."""
         return {
             "compactlab": version("compactlab"),
-            "engine": digest_of_engine(redact=self.redact),
+            "engine": _engine(redact=self.redact),
             "prices": price_list(),
             "tokenizer": f"tiktoken {version('tiktoken')}",
             "own_models": dict(self.catalogue.own),
@@ -71,6 +72,17 @@ class Setting(Options):
         """Sixteen hex digits of what counts tokens: other code may count otherwise."""
         text = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _engine(*, redact: bool) -> str:
+    """The digest of the engine, with the cache policies that installed packages bring."""
+    ours = digest_of_engine(redact=redact)
+    brought = [cls for name, cls in POLICIES.usable().items() if name not in POLICIES.built_in]
+    if not brought:
+        return ours
+    return hashlib.blake2b(
+        f"{ours} {digest_of_classes(brought)}".encode(), digest_size=8
+    ).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError, InputError
@@ -98,5 +98,14 @@ class Scenario(ABC):
 
 
 def alone(scenario: Scenario, seed: int) -> list[Conversation]:
-    """What a source holds that is a scenario under a seed: one conversation."""
-    return [scenario.conversation(seed)]
+    """What a source holds that is a scenario under a seed: one conversation.
+
+    A package's scenario makes it in a process of its own.
+    """
+    make = partial(scenario.conversation, seed)
+    if not is_foreign(type(scenario)):
+        return [make()]
+    outcome = isolated(make)
+    if outcome.value is None:
+        raise InputError(f"{scenario.spec} failed: {outcome.fault}")
+    return [outcome.value]

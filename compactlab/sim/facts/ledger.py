@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
+from compactlab.sim.facts.needs import bits
 from compactlab.sim.facts.occurrences import anchors, normal, path_ends
 
 # What a script states, takes back and needs, and when: the same for all replays of it.
@@ -182,10 +184,10 @@ class Ledger:
         masks: dict[str, int] = defaultdict(int)
         for id, pieces in self.pieces.items():
             parts = self.messages[id].parts if id in self.messages else ()
-            for source, bits in pieces.items():
+            for source, its in pieces.items():
                 stating = parts if source.part < 0 else parts[source.part : source.part + 1]
                 if stating and all(part.type == "thinking" for part in stating):
-                    masks[id] |= bits
+                    masks[id] |= its
         return dict(masks)
 
     @cached_property
@@ -236,14 +238,7 @@ class Ledger:
         parts = (part for message in self.conversation.messages for part in message.parts)
         return {part.call_id: part for part in parts if part.type == "tool_call"}
 
-    @staticmethod
-    def mask(numbers: Iterable[int]) -> int:
-        """A set of facts of their numbers."""
-        found = list(numbers)
-        bits = bytearray(max(found, default=0) // 8 + 1)
-        for number in found:
-            bits[number >> 3] |= 1 << (number & 7)
-        return int.from_bytes(bits, "little")
+    mask = staticmethod(bits)
 
     def held(self, bits: int) -> int:
         """The facts of which the bits of enough origins are set."""
@@ -321,18 +316,9 @@ class Ledger:
         )
 
 
-_latest: list[Ledger] = []
-
-
+@keep_latest
 def ledger_of(conversation: Conversation) -> Ledger:
     """The ledger of a conversation; that of the last one asked for is kept."""
-    # Its own messages tell which of a prompt are untouched: those of an equal one are others.
-    if not _latest or _latest[0].conversation is not conversation:
-        _latest[:] = [_made(conversation)]
-    return _latest[0]
-
-
-def _made(conversation: Conversation) -> Ledger:
     declared = bool(conversation.facts)
     facts, uses = (conversation.facts, conversation.needs) if declared else inferred(conversation)
     number = {fact.id: place for place, fact in enumerate(facts)}

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 
 # Identifiers: the words of a text that name something in particular.
@@ -328,15 +329,10 @@ class ForwardNeeds:
         return known
 
 
-_latest: dict[str, ForwardNeeds] = {}
-
-
+@keep_latest
 def forward_needs(conversation: Conversation) -> ForwardNeeds:
     """The needs of a conversation; those of the last one asked for are kept."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = ForwardNeeds(conversation)
-    return _latest[conversation.digest]
+    return ForwardNeeds(conversation)
 
 
 class Later:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from compactlab.sim.facts.cues import NO, PRONOUNS, YES
+from compactlab.sim.facts.patterns import NO, PRONOUNS, YES
 from compactlab.sim.facts.quantities import Token, tokens
 
 Tokens = tuple[Token, ...]
@@ -162,29 +162,11 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
 
 
 _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
-_WEAK = frozenset(
-    {
-        ",",
-        "、",
-        "\uff0c",
-        "(",
-        ")",
-        "and",
-        "or",
-        "then",
-        "\u2013",
-        "—",
-        "und",
-        "et",
-        "y",
-        "e",
-        "if",
-        "unless",
-        "because",
-    }
-    | {"whenever", "when", "since", "although", "though", "which", "who", "otherwise", "["}
-    | {"]", "wenn", "falls", "si", "se", "plus"}
-)
+_WEAK = frozenset({
+    ",", "、", "\uff0c", "(", ")", "[", "]", "\u2013", "—", "and", "or", "then", "und", "et", "y",
+    "e", "if", "unless", "because", "whenever", "when", "since", "although", "though", "which",
+    "who", "otherwise", "wenn", "falls", "si", "se", "plus",
+})  # fmt: skip
 
 
 def segments(said: Tokens) -> tuple[Segment, ...]:

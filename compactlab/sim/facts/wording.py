@@ -14,20 +14,20 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.facts.cues import ORDERS
-from compactlab.sim.facts.line import Line
-from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
-from compactlab.sim.facts.quantities import root
-from compactlab.sim.facts.sought import (
+from compactlab.sim.facts.fact_query import (
     PARTICLES,
     RUN,
     Bag,
+    FactQuery,
     Names,
-    Sought,
+    fact_query,
     lettered,
     senses,
-    sought_for,
 )
+from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
+from compactlab.sim.facts.patterns import ORDERS
+from compactlab.sim.facts.quantities import root
+from compactlab.sim.facts.statement_query import StatementQuery
 from compactlab.sim.facts.statements import Statement, statements
 
 
@@ -74,10 +74,10 @@ class _Reading:
         return frozenset(match[0].rstrip(".") for match in _PATH.finditer(self.text))
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[StatementQuery]:
         """Its statements."""
         found: list[Statement | None] = [*statements(self.raw), None]
-        return [Line(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
+        return [StatementQuery(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
 
 
 # Several strategies keep the same texts, and several readers look at each prompt.
@@ -114,33 +114,33 @@ class Wording:
             return self._names(values, bool(fact.supersedes))
         if not self._reading.raw:
             return SILENT
-        sought = sought_for(names, values, fact.polarity)
+        query = fact_query(names, values, fact.polarity)
         found = SILENT
-        if self._has(sought.names) or not names:
-            found = self._judged(sought, sought.names or ((),))
-        heads = tuple((head,) for head in sought.heads)
+        if self._has(query.names) or not names:
+            found = self._judged(query, query.names or ((),))
+        heads = tuple((head,) for head in query.heads)
         if not found.key and self._has(heads):
             # The last word of a key alone is one of anything, unless the value stands with it.
-            by_head = self._judged(sought, heads, bare=True)
+            by_head = self._judged(query, heads, bare=True)
             found = by_head if by_head.stated else SILENT
         if found.intact or found.wrong:
             return found
-        if sought.polarity in ("is", "asks") and sought.names:
-            loose = self._judged(sought, self._most(sought), bare=True)
+        if query.polarity in ("is", "asks") and query.names:
+            loose = self._judged(query, self._most(query), bare=True)
             if loose.intact:
                 return loose
-        if found.key and sought.polarity != "must_not":
+        if found.key and query.polarity != "must_not":
             return found
-        if sought.polarity == "must_not" or (sought.telling and sought.polarity == "is"):
-            nameless = self._judged(sought, ((),), ban=sought.polarity != "is")
+        if query.polarity == "must_not" or (query.telling and query.polarity == "is"):
+            nameless = self._judged(query, ((),), ban=query.polarity != "is")
             if nameless.intact or nameless.wrong:
                 return nameless
         return found
 
-    def _most(self, sought: Sought) -> Names:
+    def _most(self, query: FactQuery) -> Names:
         """Of long keys, those words that the text has, if they are most of them."""
         found = []
-        for name in sought.names:
+        for name in query.names:
             there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
             if len(name) > 2 and 2 <= len(there) < len(name) and 2 * len(there) > len(name):
                 found.append(there)
@@ -176,12 +176,12 @@ class Wording:
         Parts may be spread over a sentence, and over the next one that goes on about it.
         """
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
-        sought = sought_for(names, (part,), "is")
-        if not sought.values[0]:
+        query = fact_query(names, (part,), "is")
+        if not query.values[0]:
             return False
         if not names:
-            return any(line.mentions(sought, self._shared) for line in self._reading.lines)
-        keys = sought.names + tuple((head,) for head in sought.heads)
+            return any(line.mentions(query, self._shared) for line in self._reading.lines)
+        keys = query.names + tuple((head,) for head in query.heads)
         if not self._has(keys):
             return False
         for place, line in enumerate(self._reading.lines):
@@ -191,19 +191,19 @@ class Wording:
                     near.append(self._reading.lines[place + 1])
                 if (place and line.goes_on) or (place and self._reading.lines[place - 1].goes_on):
                     near.append(self._reading.lines[place - 1])
-                if any(each.mentions(sought, self._shared) for each in near):
+                if any(each.mentions(query, self._shared) for each in near):
                     return True
         return False
 
     def _judged(
-        self, sought: Sought, names: Names, *, bare: bool = False, ban: bool = False
+        self, query: FactQuery, names: Names, *, bare: bool = False, ban: bool = False
     ) -> Spoken:
         key = stated = intact = ordered = wrong = False
         nameless = not any(names)
-        if nameless and not any(map(self._reading.tokens.may_say, sought.values)):
+        if nameless and not any(map(self._reading.tokens.may_say, query.values)):
             return SILENT  # it would have to be said to be found
         for line in self._reading.lines:
-            verdict = line.verdict(sought, names, self._shared, bare=bare)
+            verdict = line.verdict(query, names, self._shared, bare=bare)
             if verdict is None or (ban and verdict != "held"):
                 continue
             key = True

@@ -1,6 +1,7 @@
 """The figures of a run: pure functions of a trace and its conversation, in one table.
 
-Each file of metrics ends with its own; here they are joined, in families.
+Each file declares its own (:func:`compactlab.sim.metrics.metric.metric`); here the files are
+joined, in families.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.metrics import (
     behaviour,
     cache,
+    cache_misses,
     continuity,
+    corruption,
     cost,
     decoys,
     drift,
     flush,
+    forward,
     in_progress,
     lag,
+    latency,
     memory,
     recency,
     recovery,
@@ -30,50 +36,59 @@ from compactlab.sim.metrics.metric import Family, Metric
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.trace import Trace
 
-__all__ = ["FAMILIES", "METRICS", "Family", "Metric", "RunData", "figures", "measure"]
+__all__ = [
+    "FAMILIES",
+    "METRICS",
+    "Family",
+    "Metric",
+    "RunData",
+    "figures",
+    "measure",
+    "metrics_named",
+]
 
 FAMILIES = (
-    Family("money", "Money and tokens", cost.COST + cost.WASTE),
-    Family("cache", "Cache reads and rewrites", cache.REUSE),
-    Family("time", "Time to the first token", cache.LATENCY, cache.ABOUT_LATENCY),
-    Family("behaviour", "What the strategy did", behaviour.METRICS),
-    Family("thrash", "Compaction after compaction", thrash.METRICS, thrash.ABOUT),
+    Family("money", "Money and tokens", cost),
+    Family("cache", "Cache reads and rewrites", cache),
+    Family("time", "Time to the first token", latency, about=latency.ABOUT),
+    Family("behaviour", "What the strategy did", behaviour),
+    Family("thrash", "Compaction after compaction", thrash, about=thrash.ABOUT),
+    Family("memory", "What is forgotten", lag, memory, decoys),
+    Family("facts", "States of facts, and their survival", in_progress, corruption, survival),
     Family(
-        "memory",
-        "What is forgotten",
-        lag.METRICS + memory.MEMORY + memory.IMMEDIATE + memory.BY_AGE + decoys.METRICS,
+        "continuity", "Continuity of the work",
+        recency, forward, structure, continuity, summaries, drift,
     ),
     Family(
-        "facts",
-        "States of facts, and their survival",
-        memory.INSTRUCTIONS
-        + in_progress.METRICS
-        + memory.CORRUPTION
-        + survival.METRICS
-        + memory.OCCUPANCY,
+        "recovery", "What forgetting costs in the closed loop", recovery, about=recovery.ABOUT
     ),
-    Family(
-        "continuity",
-        "Continuity of the work",
-        recency.METRICS
-        + continuity.FORWARD
-        + structure.METRICS
-        + continuity.PENDING
-        + continuity.REFERENCES
-        + continuity.ORDER
-        + continuity.WEAKEST
-        + summaries.METRICS
-        + drift.METRICS,
-    ),
-    Family(
-        "recovery", "What forgetting costs in the closed loop", recovery.METRICS, recovery.ABOUT
-    ),
-    Family("flush", "Flushes of memory", flush.FLUSH + flush.NOTES),
-    Family(
-        "cache_misses", "Cache-miss tokens by cause", cache.CACHE_MISS, cache.ABOUT_CACHE_MISSES
-    ),
-)
+    Family("flush", "Flushes of memory", flush),
+    Family("cache_misses", "Cache-miss tokens by cause", cache_misses, about=cache_misses.ABOUT),
+)  # fmt: skip
 METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.metrics}
+
+
+def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Metrics by their names and by those of families, in the order of the table.
+
+    Raises
+    ------
+    UsageError
+        If there is neither a metric nor a family of a name.
+
+    Examples
+    --------
+    >>> metrics_named(["time", "cost_usd"])
+    ('cost_usd', 'ttft_proxy_p50', 'ttft_proxy_p95')
+    """
+    families = {family.name: {metric.name for metric in family.metrics} for family in FAMILIES}
+    wanted: set[str] = set()
+    for name in names:
+        if name not in families and name not in METRICS:
+            known = (*families, *METRICS)
+            raise UsageError(unknown("metric", name, known, "compactlab list metrics"))
+        wanted |= families.get(name, {name})
+    return tuple(name for name in METRICS if name in wanted)
 
 
 def measure(

@@ -5,45 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.metric import OVER_CALLS, metric
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.sizes import BEFORE_THE_LOG
 
 
-def calls(data: RunData) -> int:
-    """Calls of the replay, without side calls."""
-    return len(data.trace.steps)
-
-
-def rewrites(data: RunData) -> int:
-    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
-
-    A rewind of the script is not a rewrite.
-    """
-    return sum(step.rewrite for step in data.trace.steps)
-
-
-def compactions(data: RunData) -> int:
-    """Calls whose prompt lacks content that had been sent.
-
-    A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
-    rewind of the script is not a compaction.
-    """
-    return sum(step.compaction for step in data.trace.steps)
-
-
-def overflows(data: RunData) -> int:
-    """Calls whose prompt exceeds the context window."""
-    return sum(step.overflow for step in data.trace.steps)
-
-
-def over_window(data: RunData) -> float | None:
-    """Share of the calls whose prompt exceeds the context window."""
-    total = len(data.trace.steps)
-    return overflows(data) / total if total else None
-
-
+@metric("tokens", "neither", OVER_CALLS)
 def tokens_added(data: RunData) -> int:
     """Prompt tokens that are not from the script: summaries, place-holders, blocks, notes.
 
@@ -79,28 +48,46 @@ def tokens_added(data: RunData) -> int:
     return total
 
 
-_latest: list[tuple[Conversation, tuple[frozenset[int], frozenset[int]]]] = []
-
-
+@keep_latest
 def _of_script(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
-    """The messages and the parts of a script, by identity; those of the last one are kept."""
-    if not _latest or _latest[0][0] is not script:
-        messages = frozenset(map(id, script.messages))
-        parts = frozenset(id(part) for message in script.messages for part in message.parts)
-        _latest[:] = [(script, (messages, parts | frozenset(map(id, script.system))))]
-    return _latest[0][1]
+    """The messages and the parts of a script, by identity."""
+    parts = {id(part) for message in script.messages for part in message.parts}
+    return frozenset(map(id, script.messages)), frozenset({*parts, *map(id, script.system)})
 
 
-METRICS = (
-    Metric("tokens", "neither", "prompt tokens that the strategy added", OVER_CALLS, OWN,
-           tokens_added),
-    Metric("calls", "neither", "requests of the script", "count", OWN, calls),
-    Metric("calls", "lower", "calls whose prompt is not the previous one plus new messages",
-           OVER_CALLS, OWN, rewrites),
-    Metric("calls", "neither", "calls whose prompt lacks content that had been sent", OVER_CALLS,
-           OWN, compactions),
-    Metric("calls", "lower", "calls whose prompt exceeds the context window", OVER_CALLS, OWN,
-           overflows),
-    Metric("share", "lower", "calls whose prompt exceeds the context window",
-           "overflows over calls", OWN, over_window),
-)  # fmt: skip
+@metric("calls", "neither", "count")
+def calls(data: RunData) -> int:
+    """Requests of the script: the calls of the replay, without side calls."""
+    return len(data.trace.steps)
+
+
+@metric("calls", "lower", OVER_CALLS)
+def rewrites(data: RunData) -> int:
+    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
+
+    A rewind of the script is not a rewrite.
+    """
+    return sum(step.rewrite for step in data.trace.steps)
+
+
+@metric("calls", "neither", OVER_CALLS)
+def compactions(data: RunData) -> int:
+    """Calls whose prompt lacks content that had been sent.
+
+    A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
+    rewind of the script is not a compaction.
+    """
+    return sum(step.compaction for step in data.trace.steps)
+
+
+@metric("calls", "lower", OVER_CALLS)
+def overflows(data: RunData) -> int:
+    """Calls whose prompt exceeds the context window."""
+    return sum(step.overflow for step in data.trace.steps)
+
+
+@metric("share", "lower", "overflows over calls", label="exceeds window")
+def over_window(data: RunData) -> float | None:
+    """Share of the calls whose prompt exceeds the context window."""
+    total = len(data.trace.steps)
+    return overflows(data) / total if total else None

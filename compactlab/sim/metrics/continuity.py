@@ -1,96 +1,24 @@
-"""Continuity: what the next actions need, and what the model must answer now."""
+"""Continuity: what the model must answer now, what it refers to, and in which order it stands."""
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import le
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Rewind
-from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Messages
-from compactlab.sim.facts.needs import AHEAD, forward_needs
-from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric, Range
+from compactlab.sim.metrics.drift import Context, Lexicon, terms_of
+from compactlab.sim.metrics.forward import forward_need
+from compactlab.sim.metrics.metric import OVER_CALLS, Range, metric
 from compactlab.sim.metrics.recency import kept_tail, moments
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.metrics.structure import structural_validity
-
-if TYPE_CHECKING:
-    from compactlab.sim.metrics.drift import Lexicon
-
-
-# Whether what the next recorded actions need is still in context: FNC@k, without labels.
-
-
-def forward_need(data: RunData) -> float | None:
-    """Share of the words that the next five actions use, and that had appeared, in context.
-
-    For each call of the script: the *words* (see below) that the next five recorded actions (this
-    call's answer and the four after it) use and that had appeared before the call, and the share of
-    these words in the prompt. Summed over calls: all words present over all words used. It needs no
-    labels. A word that is in a prompt by chance counts, so compare it with ``random_keep`` and
-    ``keep_none``.
-    """
-    return _covered(data)[5]
-
-
-def _ahead(actions: int) -> Callable[[RunData], float | None]:
-    def forward(data: RunData) -> float | None:
-        return _covered(data)[actions]
-
-    forward.__name__ = forward.__qualname__ = f"forward_need_{actions}"
-    forward.__doc__ = f"The same share, looking {actions} recorded actions ahead (FNC@{actions})."
-    return forward
-
-
-forward_need_1 = _ahead(1)
-forward_need_20 = _ahead(20)
-
-
-@shared
-def _covered(data: RunData) -> dict[int, float | None]:
-    """By how many actions are looked ahead, the share in context."""
-    needs = forward_needs(data.conversation)
-    wanted, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
-    held = [0] * needs.size  # how often each word stands in the prompt
-    system: tuple[Part, ...] = ()
-
-    def count(numbers: Iterable[int], times: int) -> None:
-        for number in numbers:
-            held[number] += times
-
-    for step, gone, come, *_ in data.changes:
-        for message in gone:
-            count(needs.held_in(message), -1)
-        for message in come:
-            count(needs.held_in(message), 1)
-        if step.system is not system:
-            count(needs.held_by(system), -1)
-            system = step.system
-            count(needs.held_by(system), 1)
-        if step.answer in needs.answers:  # else it is a call that the script does not have
-            times = list(map(held.__getitem__, needs.wanted(step.answer, max(AHEAD))))
-            for k, size in zip(AHEAD, needs.sizes(step.answer), strict=True):
-                wanted[k] += size
-                lacking[k] += times[:size].count(0)
-    return {k: (wanted[k] - lacking[k]) / wanted[k] if wanted[k] else None for k in AHEAD}
-
-
-_SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
-_SUMMED = "sum of words in context over sum of words used, of all calls"
-
-FORWARD = (
-    Metric("share", "higher", "words used by the next action that are in context (FNC@1)",
-           _SUMMED, _SLIPSTREAM, forward_need_1),
-    Metric("share", "higher", "words used by the next five actions that are in context (FNC@5)",
-           _SUMMED, _SLIPSTREAM, forward_need),
-    Metric("share", "higher", "words used by the next 20 actions that are in context (FNC@20)",
-           _SUMMED, _SLIPSTREAM, forward_need_20),
-)  # fmt: skip
-
 
 # Whether what the model is to answer now is in front of it: the request, and what it asked for.
 
@@ -98,6 +26,7 @@ FORWARD = (
 _STANDS = frozenset({"verbatim", "truncated", "recovered"})
 
 
+@metric("calls", "lower", OVER_CALLS)
 def request_missing(data: RunData) -> int:
     """Calls whose prompt lacks the newest message that a person typed: a hard failure.
 
@@ -108,6 +37,7 @@ def request_missing(data: RunData) -> int:
     return _missing(data).requests
 
 
+@metric("calls", "lower", OVER_CALLS)
 def pending_missing(data: RunData) -> int:
     """Calls whose prompt lacks something that the model waits for: it cannot continue.
 
@@ -128,7 +58,7 @@ class _Missing(NamedTuple):
 @shared
 def _missing(data: RunData) -> _Missing:
     requests = pending = 0
-    due = _due_in(data.conversation)
+    due = _due(data.conversation)
     original = set(map(id, data.conversation.messages))
     standing: dict[str, int] = {}
     for step, gone, come, *_ in data.changes:
@@ -164,17 +94,7 @@ class _Path(NamedTuple):
     since: tuple[Message, ...] = ()
 
 
-_latest: dict[str, dict[str, _Due]] = {}
-
-
-def _due_in(conversation: Conversation) -> dict[str, _Due]:
-    """What the calls of a conversation are to answer; the last one asked for is remembered."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = _due(conversation)
-    return _latest[conversation.digest]
-
-
+@keep_latest
 def _due(conversation: Conversation) -> dict[str, _Due]:
     """Of each call of a script, by the id of its answer, what it is to answer."""
     due: dict[str, _Due] = {}
@@ -204,12 +124,54 @@ def _waited_for(since: Sequence[Message]) -> Iterator[str]:
             yield since[0].id
 
 
-PENDING = (
-    Metric("calls", "lower", "calls whose prompt lacks the newest request of a person",
-           OVER_CALLS, OWN, request_missing),
-    Metric("calls", "lower", "calls whose prompt lacks a result that the model waits for",
-           OVER_CALLS, OWN, pending_missing),
-)  # fmt: skip
+# Whether what the kept tail speaks of is still introduced before it.
+
+
+@metric("share", "higher", "mean over compactions, 50 at most", label="references")
+@shared
+def reference_closure(data: RunData) -> float | None:
+    """Share of the identifiers in the kept tail whose introduction is still in context.
+
+    At a compaction, the *kept tail* is the longest common ending of prompt and log, unchanged and
+    in order, ten messages at most. Those of its *identifiers* (see below; without thinking) count
+    that an earlier message of the log also holds. An identifier is closed if it appears in the
+    prompt before the tail, in any place: a message, a summary, a place-holder, a system block. The
+    rest, up to 1, are dangling references. At most 50 compactions are evaluated, evenly spread over
+    the run; those whose tail refers to nothing do not count. Pronouns are not covered: no labels
+    say what they stand for.
+    """
+    looked_at = moments(data)
+    if not looked_at:
+        return None
+    names = terms_of(data.conversation).names
+    introduced, context = _Introduced(names), Context(names)
+    shares = []
+    for step, _, _, prompt in looked_at:
+        length = min(kept_tail(step.log, prompt), RECENT)
+        tail, rest = prompt[len(prompt) - length :], prompt[: len(prompt) - length]
+        referred = introduced.among(tail, step.log[: len(step.log) - length])
+        (stands,) = context.become(rest, step.system)
+        if referred:
+            shares.append(float((stands[[*referred]] > 0).mean()))
+    return fmean(shares) if shares else None
+
+
+class _Introduced:
+    """Follows a log that mostly grows, so that what was said before is not gone through again."""
+
+    def __init__(self, names: Lexicon) -> None:
+        self._names = names
+        self._log = Messages()
+        self._known: set[int] = set()
+
+    def among(self, tail: Messages, log: Messages) -> set[int]:
+        """The distinct identifiers of some messages that the log before them holds, too."""
+        same = self._log.shared(log)
+        if same < len(self._log):
+            same, self._known = 0, set()
+        self._known.update(self._names.of(log[same:]).tolist())
+        self._log = log
+        return self._known.intersection(self._names.of(tail).tolist())
 
 
 # Whether what survives stands in the order in which it was said.
@@ -219,6 +181,13 @@ PENDING = (
 _SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
 
 
+@metric(
+    "ratio",
+    "higher",
+    "mean over compactions, 50 at most",
+    "M. Kendall, A New Measure of Rank Correlation, Biometrika 30, 1938",
+    limits=Range(-1.0, 1.0),
+)
 @shared
 def order_fidelity(data: RunData) -> float | None:
     """Kendall's tau between the order of the log and of the prompt, over the surviving parts.
@@ -279,76 +248,12 @@ class _Places:
         ]
 
 
-ORDER = (
-    Metric("ratio", "higher", "order of the surviving parts (Kendall's tau)",
-           "mean over compactions, 50 at most", "M. Kendall, A New Measure of Rank Correlation, "
-           "Biometrika 30, 1938", order_fidelity,
-           Range(-1.0, 1.0)),
-)  # fmt: skip
-
-
-# Whether what the kept tail speaks of is still introduced before it.
-
-
-@shared
-def reference_closure(data: RunData) -> float | None:
-    """Share of the identifiers in the kept tail whose introduction is still in context.
-
-    At a compaction, the *kept tail* is the longest common ending of prompt and log, unchanged and
-    in order, ten messages at most. Those of its *identifiers* (see below; without thinking) count
-    that an earlier message of the log also holds. An identifier is closed if it appears in the
-    prompt before the tail, in any place: a message, a summary, a place-holder, a system block. The
-    rest, up to 1, are dangling references. At most 50 compactions are evaluated, evenly spread over
-    the run; those whose tail refers to nothing do not count. Pronouns are not covered: no labels
-    say what they stand for.
-    """
-    looked_at = moments(data)
-    if not looked_at:
-        return None
-    from compactlab.sim.metrics.drift import Context, terms_of
-
-    names = terms_of(data.conversation).names
-    introduced, context = _Introduced(names), Context(names)
-    shares = []
-    for step, _, _, prompt in looked_at:
-        length = min(kept_tail(step.log, prompt), RECENT)
-        tail, rest = prompt[len(prompt) - length :], prompt[: len(prompt) - length]
-        referred = introduced.among(tail, step.log[: len(step.log) - length])
-        (stands,) = context.become(rest, step.system)
-        if referred:
-            shares.append(float((stands[[*referred]] > 0).mean()))
-    return fmean(shares) if shares else None
-
-
-class _Introduced:
-    """Follows a log that mostly grows, so that what was said before is not gone through again."""
-
-    def __init__(self, names: Lexicon) -> None:
-        self._names = names
-        self._log = Messages()
-        self._known: set[int] = set()
-
-    def among(self, tail: Messages, log: Messages) -> set[int]:
-        """The distinct identifiers of some messages that the log before them holds, too."""
-        same = self._log.shared(log)
-        if same < len(self._log):
-            same, self._known = 0, set()
-        self._known.update(self._names.of(log[same:]).tolist())
-        self._log = log
-        return self._known.intersection(self._names.of(tail).tolist())
-
-
-REFERENCES = (
-    Metric("share", "higher", "identifiers of the kept tail whose introduction is in context",
-           "mean over compactions, 50 at most", OWN, reference_closure),
-)  # fmt: skip
-
-
 # The weakest of the figures of continuity.
 
 _FIGURES = (structural_validity, reference_closure, forward_need, order_fidelity)
 
 
+@metric("share", "higher", "minimum of these figures of the run")
 def continuity_minimum(data: RunData) -> float | None:
     """The least of structural validity, reference closure, forward need and order fidelity.
 
@@ -357,9 +262,3 @@ def continuity_minimum(data: RunData) -> float | None:
     """
     values = [value for compute in _FIGURES if (value := compute(data)) is not None]
     return max(0.0, min(values)) if values else None
-
-
-WEAKEST = (
-    Metric("share", "higher", "the worst of validity, closure, forward need and order",
-           "minimum of these figures of the run", OWN, continuity_minimum),
-)  # fmt: skip

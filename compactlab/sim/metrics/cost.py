@@ -6,23 +6,22 @@ import math
 from statistics import fmean, median
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.metrics.metric import (
-    ENDLESS,
-    OVER_CALLS,
-    OVER_REQUESTS,
-    OWN,
-    SIGNED,
-    Metric,
-)
-from compactlab.sim.metrics.run_data import RunData, above_input
+from compactlab.sim.metrics.metric import ENDLESS, OVER_CALLS, OVER_REQUESTS, SIGNED, metric
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recorded_bill import billed, priced
+
+_ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
+_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
+_KVLEAK = "dead writes of kvleak 0.12"
+_LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens"
 
 # What a replay costs: money, and tokens by billing class.
 
 
+@metric("USD", "lower", OVER_REQUESTS, _ANTHROPIC, label="cost")
 def cost_usd(data: RunData) -> float:
-    """Dollars of all calls and side calls.
+    """Cost of all requests: calls and side calls.
 
     Tokens of each billing class times the price of that class, at the date of the call and for the
     size of its whole prompt, from genai-prices. A call without a time is priced at the newest
@@ -31,13 +30,15 @@ def cost_usd(data: RunData) -> float:
     return math.fsum(data.costs) + side_cost_usd(data)
 
 
+@metric("USD", "lower", "sum over side calls", _ANTHROPIC, label="side calls")
 def side_cost_usd(data: RunData) -> float:
-    """Dollars of the side calls."""
+    """Cost of the side calls, part of ``cost_usd``."""
     return math.fsum(map(data.cost, data.side_calls))
 
 
+@metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_input_usd(data: RunData) -> float:
-    """Dollars of tokens sent at the plain input price, without side calls.
+    """Cost of tokens sent at the plain input price, part of ``cost_usd``; no side calls.
 
     The sum of this, ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and
     ``side_cost_usd`` is ``cost_usd``. On self-hosted servers, the cost of prefill is distributed
@@ -46,23 +47,27 @@ def cost_input_usd(data: RunData) -> float:
     return data.bill.input
 
 
+@metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_read_usd(data: RunData) -> float:
-    """Dollars of tokens that calls read from the cache, without side calls."""
+    """Cost of tokens read from the cache, part of ``cost_usd``; no side calls."""
     return data.bill.read
 
 
+@metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_write_usd(data: RunData) -> float:
-    """Dollars of writing the cache in calls, and of storing it, without side calls."""
+    """Cost of writing the cache and of storing it, part of ``cost_usd``; no side calls."""
     return data.bill.write
 
 
+@metric("USD", "neither", OVER_CALLS, _ANTHROPIC)
 def cost_output_usd(data: RunData) -> float:
-    """Dollars of the model's answers, without side calls."""
+    """Cost of the model's answers, part of ``cost_usd``; no side calls."""
     return data.bill.output
 
 
+@metric("USD", "neither", OVER_REQUESTS)
 def recorded_usd(data: RunData) -> float | None:
-    """Dollars that the log itself bills: what ``compactlab audit`` says of the session.
+    """Cost that the log itself bills: what ``compactlab audit`` says of the session.
 
     All its requests, with those for compactions and those beside its answers. Output that was
     counted before an answer had ended is counted by its text. Only where the recorded models are
@@ -81,13 +86,9 @@ def recorded_usd(data: RunData) -> float | None:
     return math.fsum(dollars) if dollars else None
 
 
-def tokens_passed_over(data: RunData) -> int:
-    """Tokens that the log counts in records that were not understood: its bill lacks them."""
-    return sum(each.tokens for each in data.conversation.passed_over)
-
-
+@metric("USD", "neither", OVER_CALLS)
 def recorded_input_usd(data: RunData) -> float | None:
-    """Dollars of the log's own prompts: what the deviation of a replay is measured by."""
+    """Cost of the log's own prompts: what the deviation of a replay is measured by."""
     if not _is_recorded(data):
         return None
     calls = {message.id: message.call for message in data.conversation.calls}
@@ -108,69 +109,48 @@ def _is_recorded(data: RunData) -> bool:
     return all(step.answer in known for step in data.trace.steps)
 
 
+@metric("tokens", "neither", "sum over records")
+def tokens_passed_over(data: RunData) -> int:
+    """Tokens that the log counts in records that were not understood: its bill lacks them."""
+    return sum(each.tokens for each in data.conversation.passed_over)
+
+
+@metric("tokens", "lower", OVER_REQUESTS, _ANTHROPIC)
 def tokens_uncached(data: RunData) -> int:
     """Prompt tokens at the plain input price."""
     return data.usage.uncached
 
 
+@metric("tokens", "neither", OVER_REQUESTS, _ANTHROPIC)
 def tokens_cache_read(data: RunData) -> int:
     """Prompt tokens read from the cache."""
     return data.usage.cache_read
 
 
+@metric("tokens", "lower", OVER_REQUESTS, _ANTHROPIC)
 def tokens_cache_write(data: RunData) -> int:
     """Prompt tokens written to the cache."""
     return data.usage.cache_write
 
 
+@metric("tokens", "neither", OVER_REQUESTS, _ANTHROPIC)
 def tokens_output(data: RunData) -> int:
     """Tokens that the model wrote."""
     return data.usage.output
 
 
+@metric("tokens", "lower", "maximum over calls", aggregation="maximum")
 def prompt_tokens_peak(data: RunData) -> int | None:
     """Tokens of the largest prompt."""
     return max(data.prompts, default=None)
 
 
-_ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
-
-COST = (
-    Metric("USD", "lower", "cost of all requests", OVER_REQUESTS, _ANTHROPIC, cost_usd),
-    Metric("USD", "lower", "cost of side calls, part of cost_usd", "sum over side calls",
-           _ANTHROPIC, side_cost_usd),
-    Metric("USD", "lower", "cost of plain input, part of cost_usd", OVER_CALLS, _ANTHROPIC,
-           cost_input_usd),
-    Metric("USD", "lower", "cost of cache reads, part of cost_usd", OVER_CALLS, _ANTHROPIC,
-           cost_read_usd),
-    Metric("USD", "lower", "cost of cache writes and storage, part of cost_usd", OVER_CALLS,
-           _ANTHROPIC, cost_write_usd),
-    Metric("USD", "neither", "cost of answers, part of cost_usd", OVER_CALLS, _ANTHROPIC,
-           cost_output_usd),
-    Metric("USD", "neither", "cost of all requests that the log bills", OVER_REQUESTS,
-           OWN, recorded_usd),
-    Metric("USD", "neither", "cost of the log's own prompts, part of recorded_usd", OVER_CALLS,
-           OWN, recorded_input_usd),
-    Metric("tokens", "neither", "tokens of the log's records that were not understood",
-           "sum over records", OWN, tokens_passed_over),
-    Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
-           _ANTHROPIC, tokens_uncached),
-    Metric("tokens", "neither", "prompt tokens read from the cache", OVER_REQUESTS,
-           _ANTHROPIC, tokens_cache_read),
-    Metric("tokens", "lower", "prompt tokens written to the cache", OVER_REQUESTS,
-           _ANTHROPIC, tokens_cache_write),
-    Metric("tokens", "neither", "tokens that the model wrote", OVER_REQUESTS, _ANTHROPIC,
-           tokens_output),
-    Metric("tokens", "lower", "size of the largest prompt", "maximum over calls", OWN,
-           prompt_tokens_peak),
-)  # fmt: skip
-
-
 # Costs above reading and appending, and whether compactions break even.
 
 
+@metric("USD", "lower", OVER_REQUESTS, _LOST, limits=SIGNED, label="avoidable")
 def avoidable_cost_usd(data: RunData) -> float:
-    """Avoidable cache cost: the cost of cache-miss tokens above reading them, in dollars.
+    """Avoidable cache cost: the cost of cache-miss tokens above reading them.
 
     It covers the cache-miss tokens of all causes but ``cold_start`` and ``append``, in calls and
     side calls: their cost less the cost of reading them, at the prices of the call's model, date
@@ -183,8 +163,9 @@ def avoidable_cost_usd(data: RunData) -> float:
     return math.fsum(data.avoidable_costs)
 
 
+@metric("USD", "lower", "sum over side calls of that purpose", _ANTHROPIC)
 def summary_cost_usd(data: RunData) -> float:
-    """Dollars of the requests that make summaries.
+    """Cost of the requests that make summaries.
 
     Only the side calls of purpose ``summary``: prompts and answers. Extra turns, such as flushes of
     memory, are also part of ``side_cost_usd``, but not of this.
@@ -192,11 +173,13 @@ def summary_cost_usd(data: RunData) -> float:
     return math.fsum(map(data.cost, data.summaries))
 
 
+@metric("tokens", "lower", "sum over side calls of that purpose", _ANTHROPIC)
 def tokens_summary(data: RunData) -> int:
-    """Prompt and answer of the requests that make summaries."""
+    """Prompts and answers of the requests that make summaries."""
     return sum(call.usage.prompt + call.usage.output for call in data.summaries)
 
 
+@metric("tokens", "lower", OVER_REQUESTS, _KVLEAK)
 def tokens_dead_writes(data: RunData) -> int:
     """Never-read cache writes: tokens written to the cache that no later request reads.
 
@@ -210,17 +193,19 @@ def tokens_dead_writes(data: RunData) -> int:
     return sum(data.dead)
 
 
+@metric("USD", "lower", OVER_REQUESTS, _KVLEAK, limits=SIGNED)
 def dead_writes_usd(data: RunData) -> float:
-    """Dollars that these writes cost above sending the tokens uncached.
+    """Cost of never-read cache writes above sending the tokens uncached.
 
     The cost above the plain input price, because the tokens would have been sent in any case.
     """
     both = zip(data.requests, data.dead, strict=True)
-    return math.fsum(above_input(data, request, dead) for request, dead in both)
+    return math.fsum(data.above_input(request, dead) for request, dead in both)
 
 
+@metric("USD", "lower", "sum over compactions", _LOST, limits=SIGNED)
 def spike_avoidable_cost_usd(data: RunData) -> float:
-    """Avoidable cache cost of compactions' calls, in dollars, that the strategy caused.
+    """Avoidable cache cost of compactions' calls that the strategy caused.
 
     At each compaction's call, the part of ``avoidable_cost_usd`` whose cause is the change of the
     prompt (``compaction``, ``history_edit``, ``system_changed``): the summary, and all content that
@@ -229,8 +214,11 @@ def spike_avoidable_cost_usd(data: RunData) -> float:
     return math.fsum(each.avoidable_cost for each in data.paybacks)
 
 
+@metric(
+    "calls", "lower", "median over compactions", _BREAK_EVEN, limits=ENDLESS, aggregation="median"
+)
 def break_even_calls(data: RunData) -> float | None:
-    """Median of the calls until a compaction breaks even.
+    """Calls until a compaction breaks even.
 
     For each compaction: its avoidable cost (see ``spike_avoidable_cost_usd``) plus the cost of the
     summaries requested since the previous compaction, divided by its saving per call. *Saved per
@@ -245,6 +233,7 @@ def break_even_calls(data: RunData) -> float | None:
     return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
 
+@metric("share", "higher", "mean over compactions", _BREAK_EVEN)
 def paid_back(data: RunData) -> float | None:
     """Share of the compactions that break even before the next one.
 
@@ -253,27 +242,3 @@ def paid_back(data: RunData) -> float | None:
     only.
     """
     return fmean(each.paid for each in data.paybacks) if data.paybacks else None
-
-
-_LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens"
-_KVLEAK = "dead writes of kvleak 0.12"
-_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
-
-WASTE = (
-    Metric("USD", "lower", "avoidable cache cost: cache-miss tokens above the price of reading",
-           OVER_REQUESTS, _LOST, avoidable_cost_usd, SIGNED),
-    Metric("USD", "lower", "cost of the requests that make summaries",
-           "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
-    Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
-           "sum over side calls of that purpose", _ANTHROPIC, tokens_summary),
-    Metric("tokens", "lower", "never-read cache writes", OVER_REQUESTS,
-           _KVLEAK, tokens_dead_writes),
-    Metric("USD", "lower", "cost of never-read cache writes above sending them uncached",
-           OVER_REQUESTS, _KVLEAK, dead_writes_usd, SIGNED),
-    Metric("USD", "lower", "avoidable cache cost of compactions' calls that the strategy caused",
-           "sum over compactions", _LOST, spike_avoidable_cost_usd, SIGNED),
-    Metric("calls", "lower", "calls until a compaction breaks even",
-           "median over compactions", _BREAK_EVEN, break_even_calls, ENDLESS),
-    Metric("share", "higher", "compactions that break even before the next one",
-           "mean over compactions", _BREAK_EVEN, paid_back),
-)  # fmt: skip

@@ -12,8 +12,10 @@ from compactlab.sim.facts.tracker import Counts
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics.fact_timeline import fact_timeline, share
 from compactlab.sim.metrics.memory import amnesia
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData, shared
+
+_NOTES = "chance correction as the project's notes on metrics define it, section 4"
 
 # Decoys: facts that were never stated, so only chance can keep them.
 
@@ -100,8 +102,9 @@ def _names(fact: Fact) -> list[str]:
 CORRECTED, INVALID = 0.005, 0.05
 
 
+@metric("share", "lower", "sum of decoys found over sum of decoys, of all calls", _NOTES)
 def decoys_found(data: RunData) -> float | None:
-    """Share of the decoys that are found intact, over all calls of the script.
+    """Share of the decoys, never stated, that prompts hold by chance.
 
     A decoy is generated like a fact and never stated. It counts as found if any part of the prompt
     that is not verbatim states it as an intact fact. Verbatim parts are not checked: their facts
@@ -116,11 +119,15 @@ def decoys_found(data: RunData) -> float | None:
     return share(matches, [decoys] * calls)
 
 
+@metric(
+    "share", "lower", "one less recall above chance over the possible recall above chance", _NOTES
+)
 def amnesia_corrected(data: RunData) -> float | None:
-    """Amnesia corrected for chance: ``amnesia / (1 - decoys_found)``, at most 1.
+    """Amnesia (mean over types) corrected for chance.
 
-    That is 1 - R* with R* = (R - c) / (1 - c), where R is 1 - ``amnesia`` and c ``decoys_found``.
-    It has a value where c is above 0.5 %; below, no correction is needed.
+    ``amnesia / (1 - decoys_found)``, at most 1. That is 1 - R* with R* = (R - c) / (1 - c), where R
+    is 1 - ``amnesia`` and c ``decoys_found``. It has a value where c is above 0.5 %; below, no
+    correction is needed.
     """
     chance, forgotten = decoys_found(data), amnesia(data)
     if chance is None or forgotten is None or not CORRECTED < chance < 1:
@@ -128,20 +135,8 @@ def amnesia_corrected(data: RunData) -> float | None:
     return min(1.0, forgotten / (1 - chance))
 
 
+@metric("share", "lower", "count: 1 if invalid, else 0", _NOTES)
 def guessable(data: RunData) -> float | None:
-    """1 if more than 5 % of the decoys are found, else 0: the run is then invalid for memory."""
+    """1 if the run is invalid for memory: more than 5 % of the decoys are found; else 0."""
     chance = decoys_found(data)
     return None if chance is None else float(chance > INVALID)
-
-
-_NOTES = "chance correction as the project's notes on metrics define it, section 4"
-
-METRICS = (
-    Metric("share", "lower", "decoys, never stated, that the prompt holds by chance",
-           "sum of decoys found over sum of decoys, of all calls", _NOTES, decoys_found),
-    Metric("share", "lower", "amnesia (mean over types) corrected for chance",
-           "one less recall above chance over the possible recall above chance", _NOTES,
-           amnesia_corrected),
-    Metric("share", "lower", "runs that are invalid because their values are too easy to guess",
-           "count: 1 if invalid, else 0", _NOTES, guessable),
-)  # fmt: skip

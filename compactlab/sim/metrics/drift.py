@@ -14,16 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.view import without
 from compactlab.sim.facts.needs import identifiers
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.recency import moments
 from compactlab.sim.metrics.run_data import RunData, shared
 
+_LIN = "J. Lin, Divergence Measures Based on the Shannon Entropy, IEEE Trans. Inf. Theory 37, 1991"
+_OF_SOME = "mean over compactions, 50 at most"
+_TF_IDF = "cosine of TF-IDF vectors; K. Sparck Jones, Journal of Documentation 28, 1972"
 
+
+@metric("share", "neither", _OF_SOME, _TF_IDF)
 def drift_words(data: RunData) -> float | None:
-    """One less the cosine between the words of the context before a compaction and after it.
+    """Change of the words of the context at a compaction: one less their cosine.
 
     *Before* is the previous prompt with all messages added to the log since; *after* is the prompt
     of the compaction's call. System blocks are in both, thinking in none. Words are runs of
@@ -35,8 +41,9 @@ def drift_words(data: RunData) -> float | None:
     return _mean(drift.words for drift in _drifts(data))
 
 
+@metric("share", "neither", _OF_SOME, _LIN)
 def drift_identifiers(data: RunData) -> float | None:
-    """Jensen-Shannon divergence between the identifiers before a compaction and after it.
+    """Change of the identifiers at a compaction: their Jensen-Shannon divergence.
 
     The distributions are of *identifiers* (see below), each weighted by the number of parts that
     hold it, over the same contexts as ``drift_words``; to the base 2. 0 if they are equal, 1 if
@@ -45,8 +52,9 @@ def drift_identifiers(data: RunData) -> float | None:
     return _mean(drift.names for drift in _drifts(data))
 
 
+@metric("share", "neither", _OF_SOME, _LIN)
 def drift_tools(data: RunData) -> float | None:
-    """The same divergence between the names of the tools that the contexts call."""
+    """Change of the tools that the context calls at a compaction: the same divergence."""
     return _mean(drift.tools for drift in _drifts(data))
 
 
@@ -80,8 +88,6 @@ def _drifts(data: RunData) -> list[_Drift]:
 
 def _padded(was: Numbers, now: Numbers) -> Numbers:
     """Counts from before the lexicon grew."""
-    import numpy as np
-
     return np.concatenate([was, np.zeros(len(now) - len(was), dtype=np.int64)])
 
 
@@ -119,23 +125,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return fmean(numbers) if numbers else None
 
 
-_OF_SOME = "mean over compactions, 50 at most"
-_TF_IDF = "cosine of TF-IDF vectors; K. Sparck Jones, Journal of Documentation 28, 1972"
-_LIN = "J. Lin, Divergence Measures Based on the Shannon Entropy, IEEE Trans. Inf. Theory 37, 1991"
-
-METRICS = (
-    Metric("share", "neither", "change of the words of the context at a compaction", _OF_SOME,
-           _TF_IDF, drift_words),
-    Metric("share", "neither", "change of the identifiers of the context at a compaction",
-           _OF_SOME, _LIN, drift_identifiers),
-    Metric("share", "neither", "change of the tools that the context calls at a compaction",
-           _OF_SOME, _LIN, drift_tools),
-)  # fmt: skip
-
-
 # The words of messages, numbered once for a conversation and all its replays.
-#
-# Imported in the functions that use it: numpy takes its time to load.
 
 Numbers = NDArray[np.int64]
 NOTHING: Numbers = np.zeros(0, dtype=np.int64)
@@ -225,15 +215,10 @@ def _text_of(part: Part) -> str:
     return "" if part.type == "thinking" else part.text
 
 
-_latest: dict[str, Terms] = {}
-
-
+@keep_latest
 def terms_of(conversation: Conversation) -> Terms:
     """The terms of a conversation; those of the last one asked for are kept."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = Terms(conversation)
-    return _latest[conversation.digest]
+    return Terms(conversation)
 
 
 class Context:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts import States
@@ -174,11 +175,6 @@ class _Window:
         return self._facts
 
 
-def in_order(found: Mapping[str, Age], answers: Iterable[str]) -> list[Age]:
-    """The ages at some calls, by the ids of their answers."""
-    return [found[answer] for answer in answers]
-
-
 # Limits of ages: project's notes on metrics, section 4, age curve and IA@k. Rounds: the first six.
 TOKENS = (1_000, 4_000, 16_000, 64_000)
 TURNS = (1, 2, 5, 10, 20, 100)
@@ -262,24 +258,21 @@ class FactTimeline:
     @cached_property
     def tokens(self) -> Ages:
         """Ages in tokens of the log."""
-        known_ages = _latest.get(self.ledger, self.tokenizer)
-        return Ages(TOKENS, in_order(known_ages, self._answers))
+        return self._ages(TOKENS, _ages_in_tokens(self.ledger, self.tokenizer))
 
     @cached_property
     def turns(self) -> Ages:
         """Ages in turns of the user that began since."""
-        known_ages = _latest.get(self.ledger, None)
-        return Ages(TURNS, in_order(known_ages, self._answers))
+        return self._ages(TURNS, _ages_in_turns(self.ledger))
 
     @cached_property
     def rounds(self) -> Ages:
         """Ages in compactions."""
-        made = dict(zip(self._answers, self.rounds_made, strict=True))
-        return Ages(ROUNDS, in_order(ages(self.ledger, ROUNDS, asked=made), self._answers))
+        made = {step.answer: n for step, n in zip(self.steps, self.rounds_made, strict=True)}
+        return self._ages(ROUNDS, ages(self.ledger, ROUNDS, asked=made))
 
-    @property
-    def _answers(self) -> list[str]:
-        return [step.answer for step in self.steps]
+    def _ages(self, limits: tuple[int, ...], by_answer: Mapping[str, Age]) -> Ages:
+        return Ages(limits, [by_answer[step.answer] for step in self.steps])
 
 
 @shared
@@ -316,30 +309,11 @@ def lack(some: Iterable[int], whole: Sequence[int]) -> float | None:
     return (count - common) / count if count else None
 
 
-class _Latest:
-    """The ages that depend on a script alone, for all its replays; those of the last one asked."""
-
-    def __init__(self) -> None:
-        self._digest = ""
-        self._found: dict[Tokenizer | None, dict[str, Age]] = {}
-
-    def get(self, ledger: Ledger, tokenizer: Tokenizer | None) -> dict[str, Age]:
-        """Ages by the tokens of a tokenizer; in turns, without one."""
-        digest = ledger.conversation.digest
-        if digest != self._digest:
-            self._digest, self._found = digest, {}
-        known_ages = self._found.get(tokenizer)
-        if known_ages is None:
-            if tokenizer is None:
-                known_ages = ages(ledger, TURNS, _turns)
-            else:
-                known_ages = ages(ledger, TOKENS, blocks_of(tokenizer).weight)
-            self._found[tokenizer] = known_ages
-        return known_ages
+@keep_latest
+def _ages_in_tokens(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Age]:
+    return ages(ledger, TOKENS, blocks_of(tokenizer).weight)
 
 
-_latest = _Latest()
-
-
-def _turns(message: Message) -> int:
-    return message.starts_turn
+@keep_latest
+def _ages_in_turns(ledger: Ledger) -> dict[str, Age]:
+    return ages(ledger, TURNS, lambda message: message.starts_turn)

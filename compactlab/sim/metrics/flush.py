@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean, median
 
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.metrics.fact_timeline import fact_timeline, share
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 from compactlab.sim.replay.trace import SideCall
+
+_SIGNET = "Signet specification, section 6.4"
 
 # Whether memory was flushed before each compaction, how near to it, and what users were shown.
 
 
+@metric("share", "higher", "mean over compactions", _SIGNET, label="flushed")
 def flushed_compactions(data: RunData) -> float | None:
-    """Share of the session's compactions with a flush in the same cycle before them.
+    """Share of the compactions with a flush of memory in the same cycle before them.
 
     A *flush* is an extra turn before a compaction, in which the agent writes its memory; the Signet
     specification (6.4.1) demands one each time. A *cycle* is the time between two compactions of
@@ -29,8 +31,9 @@ def flushed_compactions(data: RunData) -> float | None:
     return fmean(margin is not None for margin in margins) if margins and asked else None
 
 
+@metric("tokens", "neither", "median over compactions with a flush", _SIGNET, aggregation="median")
 def flush_margin(data: RunData) -> float | None:
-    """Median over flushed compactions of the tokens between flush and compaction.
+    """Tokens between a flush and its compaction.
 
     For each compaction with a flush before it: the largest prompt since the flush, including the
     flush's own calls, less the flush's first prompt. The specification recommends to flush 4,000
@@ -42,6 +45,7 @@ def flush_margin(data: RunData) -> float | None:
     return median(margins) if margins else None
 
 
+@metric("tokens", "lower", "sum over flushes", _SIGNET)
 def flush_heard(data: RunData) -> int | None:
     """Tokens of the answers to flushes that the user was shown.
 
@@ -83,18 +87,6 @@ def _margins(data: RunData) -> list[int | None]:
     return margins
 
 
-_SIGNET = "Signet specification, section 6.4"
-
-FLUSH = (
-    Metric("share", "higher", "compactions with a flush of memory in the same cycle before them",
-           "mean over compactions", _SIGNET, flushed_compactions),
-    Metric("tokens", "neither", "tokens between a flush and its compaction",
-           "median over compactions with a flush", _SIGNET, flush_margin),
-    Metric("tokens", "lower", "tokens of the answers to flushes that the user was shown",
-           "sum over flushes", _SIGNET, flush_heard),
-)  # fmt: skip
-
-
 # The facts that a flush wrote into memory before the compaction.
 
 # What is worth keeping before a compaction, after section 6.4.3 of the Signet specification, by
@@ -127,33 +119,26 @@ def _flushed(data: RunData) -> list[bool]:
     return flushes
 
 
-def _reached(topic: str) -> Callable[[RunData], float | None]:
-    words, kinds = TOPICS[topic]
+@metric(
+    "share",
+    "higher",
+    "sum of facts in memory over sum of facts due, of all flushed compactions",
+    "Signet specification, section 6.4.3",
+    members=[Member(f"flush_{topic}", kinds, words) for topic, (words, kinds) in TOPICS.items()],
+)
+def _reached(data: RunData, kinds: tuple[FactType, ...]) -> float | None:
+    """Share of {} in memory when a compaction followed a flush.
 
-    def reached(data: RunData) -> float | None:
-        timeline = fact_timeline(data)
-        facts = 0
-        for kind in kinds:
-            facts |= timeline.ledger.of_kind.get(kind, 0)
-        due = [
-            moment & facts if flushed else 0
-            for moment, flushed in zip(timeline.due, _flushed(data), strict=True)
-        ]
-        return share(timeline.memory, due)
-
-    reached.__name__ = reached.__qualname__ = f"flush_{topic}"
-    reached.__doc__ = (
-        f"Share of {words} that memory holds at a compaction after a flush.\n\n"
-        "Facts of those types that are due at the first call of the script after a compaction "
-        "with a flush in its cycle; the share that a note in memory holds by then, verbatim or "
-        "intact. All such compactions together."
-    )
-    return reached
-
-
-NOTES = tuple(
-    Metric("share", "higher", f"{words} in memory when a compaction followed a flush",
-           "sum of facts in memory over sum of facts due, of all flushed compactions",
-           "Signet specification, section 6.4.3", _reached(topic))
-    for topic, (words, _) in TOPICS.items()
-)  # fmt: skip
+    Facts of those types that are due at the first call of the script after a compaction with a
+    flush in its cycle; the share that a note in memory holds by then, verbatim or intact. All such
+    compactions together.
+    """
+    timeline = fact_timeline(data)
+    facts = 0
+    for kind in kinds:
+        facts |= timeline.ledger.of_kind.get(kind, 0)
+    due = [
+        moment & facts if flushed else 0
+        for moment, flushed in zip(timeline.due, _flushed(data), strict=True)
+    ]
+    return share(timeline.memory, due)

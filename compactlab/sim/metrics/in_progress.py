@@ -1,13 +1,62 @@
-"""What becomes of work in progress: finished tasks, agents in flight, instructions, questions."""
+"""What becomes of work in progress: open loops, instructions, tasks, agents, questions."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.metrics.fact_timeline import fact_timeline, lack, share
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData
 
+_DUE = "sum of such facts over sum of facts due, of all calls"
+_KEPT = "sum of facts kept over sum of facts due, of all calls"
+_OWN = "own, docs/failures.md"
 
+
+@metric(
+    "share",
+    "higher",
+    _KEPT,
+    "open loops kept as the project's notes on metrics define it, section 4",
+)
+def open_loops(data: RunData) -> float | None:
+    """Share of open loops that the prompt still states, verbatim or intact.
+
+    All pairs of a call of the script and an open loop that has not been closed, without those whose
+    state is unknown.
+    """
+    timeline = fact_timeline(data)
+    loops = timeline.ledger.of_kind.get("open_loop", 0)
+    return share(timeline.kept, [due & loops for due in timeline.known])
+
+
+@metric(
+    "share",
+    "higher",
+    _KEPT,
+    "instruction persistence as the project's notes on metrics define it, section 4",
+    members=[
+        Member("instruction_must", "must", "to do something", label="rules: must"),
+        Member("instruction_must_not", "must_not", "not to do something", label="must not"),
+    ],
+)
+def _instruction(data: RunData, polarity: Literal["must", "must_not"]) -> float | None:
+    """Share of standing instructions {} that the prompt holds, verbatim or intact.
+
+    All pairs of a call of the script and a due fact of that polarity whose scope is the rest of the
+    session, without those whose state is unknown.
+    """
+    timeline = fact_timeline(data)
+    asked = timeline.ledger.mask(
+        number
+        for number, fact in enumerate(timeline.ledger.facts)
+        if fact.polarity == polarity and fact.scope == "session"
+    )
+    return share(timeline.kept, [due & asked for due in timeline.known])
+
+
+@metric("share", "lower", _DUE, _OWN)
 def resurrected_rate(data: RunData) -> float | None:
     """Share of finished tasks that the prompt asks for without saying that they are finished.
 
@@ -23,6 +72,9 @@ def resurrected_rate(data: RunData) -> float | None:
     return share((states.resurrected for states in timeline.states), due)
 
 
+@metric(
+    "share", "lower", "sum of missed needs of handles over sum of their needs, of all calls", _OWN
+)
 def handles_forgotten(data: RunData) -> float | None:
     """Share of the uses of agents in flight at which the prompt no longer holds their handle.
 
@@ -36,8 +88,9 @@ def handles_forgotten(data: RunData) -> float | None:
     return lack(timeline.kept, [needed & handles for needed in timeline.needed])
 
 
+@metric("share", "higher", _KEPT, _OWN)
 def instruction_file(data: RunData) -> float | None:
-    """Share of what instruction files say that is verbatim or intact.
+    """Share of what instruction files say that the prompt holds, verbatim or intact.
 
     An instruction file is a message of the client in front of the first turn in which a heading, or
     "Contents of", names CLAUDE.md, AGENTS.md or GEMINI.md. All pairs of a call of the script and a
@@ -54,6 +107,7 @@ def instruction_file(data: RunData) -> float | None:
     return share(timeline.kept, [due & stated for due in timeline.known])
 
 
+@metric("share", "lower", _DUE, _OWN)
 def presumed_rate(data: RunData) -> float | None:
     """Share of open questions and proposals that the prompt states as if the user had decided.
 
@@ -64,19 +118,3 @@ def presumed_rate(data: RunData) -> float | None:
     timeline = fact_timeline(data)
     asked = [due & timeline.ledger.asking for due in timeline.known]
     return share((states.presumed for states in timeline.states), asked)
-
-
-_OWN = "own, docs/failures.md"
-_DUE = "sum of such facts over sum of facts due, of all calls"
-
-METRICS = (
-    Metric("share", "lower", "finished tasks that the prompt asks for as if they were open",
-           _DUE, _OWN, resurrected_rate),
-    Metric("share", "lower", "uses of agents in flight whose handle the prompt does not hold",
-           "sum of missed needs of handles over sum of their needs, of all calls", _OWN,
-           handles_forgotten),
-    Metric("share", "higher", "facts of instruction files that the prompt holds",
-           "sum of facts kept over sum of facts due, of all calls", _OWN, instruction_file),
-    Metric("share", "lower", "open questions that the prompt states as if they were decided",
-           _DUE, _OWN, presumed_rate),
-)  # fmt: skip

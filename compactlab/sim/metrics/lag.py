@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.metrics.fact_timeline import fact_timeline
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 # Lags are counted in these steps: tokens from which on each step goes.
@@ -35,6 +36,7 @@ class _Path:
         return _Path(self.now, dict(self.stated))
 
 
+@keep_latest
 def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
     """Tell the lag of each need of a script, by the id of the answer that needs it.
 
@@ -70,24 +72,6 @@ def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
     yield from sorted(steps.items())
 
 
-class _Latest:
-    """The lags of the last script that was asked for, for all its replays."""
-
-    def __init__(self) -> None:
-        self._key: tuple[str, Tokenizer] | None = None
-        self._lags: dict[str, Steps] = {}
-
-    def get(self, ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
-        """The lags of a script, by the tokens of a tokenizer."""
-        key = ledger.conversation.digest, tokenizer
-        if key != self._key:
-            self._key, self._lags = key, lags(ledger, tokenizer)
-        return self._lags
-
-
-_latest = _Latest()
-
-
 def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
     """The lag of a need, as the lower end of its step; None if the call does not need the fact.
 
@@ -102,7 +86,7 @@ def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int 
     fact
         Number of the fact in the ledger.
     """
-    steps = _latest.get(ledger, tokenizer).get(answer, {})
+    steps = lags(ledger, tokenizer).get(answer, {})
     return next((LAGS[place] for place, facts in steps.items() if facts >> fact & 1), None)
 
 
@@ -123,7 +107,7 @@ class Recall:
 def recall(data: RunData) -> Recall:
     """Count a replay's needs by lag, without those whose fact's state is unknown."""
     timeline = fact_timeline(data)
-    by_answer = _latest.get(timeline.ledger, timeline.tokenizer)
+    by_answer = lags(timeline.ledger, timeline.tokenizer)
     needs, met = [0] * len(LAGS), [0] * len(LAGS)
     for step, states in zip(timeline.steps, timeline.states, strict=True):
         for place, facts in by_answer[step.answer].items():
@@ -133,29 +117,30 @@ def recall(data: RunData) -> Recall:
     return Recall(needs, met)
 
 
-def _recall(lag: int) -> Callable[[RunData], float | None]:
-    def share(data: RunData) -> float | None:
-        needs, met = recall(data).beyond(lag)
-        return met / needs if needs else None
+@metric(
+    "share",
+    "higher",
+    "sum of needs met over sum of needs, of all calls",
+    "own, docs/metrics.md#recall-by-lag",
+    members=[
+        Member(
+            f"recall_{lag // 1000}k",
+            lag,
+            f"{lag:,}",
+            label=f"recall \N{GREATER-THAN OR EQUAL TO}{lag // 1000}k",
+        )
+        for lag in LONG
+    ],
+)
+def _recall(data: RunData, lag: int) -> float | None:
+    """Share of the needs at a lag of {} tokens or more that the prompt meets.
 
-    share.__name__ = share.__qualname__ = f"recall_{lag // 1000}k"
-    share.__doc__ = (
-        f"Share of the needs at a lag of {lag:,} tokens or more that the prompt meets.\n\n"
-        "A need is a fact and a call of the script that uses it, while the fact is due. Its lag is "
-        "the number of tokens of the log between the message that stated the fact last and the "
-        "call, as the model of the first call counts them. It depends on the script alone, so all "
-        "strategies meet the same needs at the same lags. A need is met if the fact is verbatim or "
-        "intact in the prompt. Strategies keep the last messages word for word, so needs at a "
-        "short lag are met by all of them, whatever their summaries say."
-    )
-    return share
-
-
-_OVER = "sum of needs met over sum of needs, of all calls"
-_SOURCE = "own, docs/metrics.md#recall-by-lag"
-
-METRICS = tuple(
-    Metric("share", "higher", f"fact recall: needs met at a lag of {lag:,} tokens or more",
-           _OVER, _SOURCE, _recall(lag))
-    for lag in LONG
-)  # fmt: skip
+    A need is a fact and a call of the script that uses it, while the fact is due. Its lag is the
+    number of tokens of the log between the message that stated the fact last and the call, as the
+    model of the first call counts them. It depends on the script alone, so all strategies meet the
+    same needs at the same lags. A need is met if the fact is verbatim or intact in the prompt.
+    Strategies keep the last messages word for word, so needs at a short lag are met by all of them,
+    whatever their summaries say.
+    """
+    needs, met = recall(data).beyond(lag)
+    return met / needs if needs else None

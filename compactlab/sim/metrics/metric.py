@@ -1,16 +1,18 @@
-"""One figure of a run: its meaning and its computation."""
+"""One figure of a run: how it is declared, beside the function that computes it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Literal
+from types import ModuleType
+from typing import Any, Literal, TypeVar
 
 from compactlab.sim.metrics.run_data import RunData
 
 Better = Literal["lower", "higher", "neither"]
+Aggregation = Literal["sum", "mean", "median", "maximum", "minimum"]
 
 # Sources and aggregations that many metrics share.
 OWN = "own, docs/metrics.md"
@@ -52,48 +54,29 @@ class Range:
 SIGNED = Range(-MOST)
 ENDLESS = Range(endless=True)
 _BY_UNIT = {"share": Range(0.0, 1.0)}
+# Figures of these units add up over conversations; of all others there is a mean.
+_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries", "seconds")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a run.
+    """One figure of a run, as :func:`metric` declares it."""
 
-    Parameters
-    ----------
-    unit
-        Its unit.
-    better
-        Which direction is good; ``neither`` for descriptive figures.
-    meaning
-        Its meaning, in one line.
-    of_run
-        How the figure of a run is computed from its calls and compactions.
-    source
-        The source of the definition.
-    compute
-        The function; it returns None where it has no value. Its docstring is the definition.
-    limits
-        The values that it may have; None for those of its unit: a share is from 0 to 1, all else
-        is finite and not negative.
-    """
-
+    name: str
     unit: str
     better: Better
-    meaning: str
     of_run: str
     source: str
+    definition: str
     compute: Callable[[RunData], float | None]
-    limits: Range | None = None
+    aggregation: Aggregation
+    range: Range
+    label: str
 
     @property
-    def name(self) -> str:
-        """Its name in tables and files: that of its function."""
-        return self.compute.__name__
-
-    @property
-    def range(self) -> Range:
-        """The values that the figure of a run may have."""
-        return self.limits or _BY_UNIT.get(self.unit, Range())
+    def meaning(self) -> str:
+        """Its meaning in one line: the first of its definition."""
+        return self.definition.partition("\n")[0].replace("``", "").removesuffix(".")
 
     def fault(self, value: float) -> str:
         """Why a value cannot be the figure of a run; "" if it can."""
@@ -104,17 +87,94 @@ class Metric:
             shown = f"{shown[:_SHOWN]}... ({len(shown):,} digits)"
         return f"{self.name} must be {self.range}, not {shown}"
 
-    @property
-    def definition(self) -> str:
-        """How exactly it is computed: the docstring of its function."""
-        return cleandoc(self.compute.__doc__ or "")
-
 
 @dataclass(frozen=True)
-class Family:
-    """Metrics that belong together."""
+class Member:
+    """One of several metrics that a function computes, each with another argument."""
 
-    name: str  # one word
-    title: str  # as a heading
-    metrics: tuple[Metric, ...]  # in the order of tables
-    about: str = ""  # what is said of all of them
+    name: str
+    value: Any  # the function's second argument
+    words: str = ""  # what replaces {} in the docstring; the value, if there are none
+    # Where members differ.
+    better: Better | None = None
+    label: str = ""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., float | None])
+_declared: dict[str, list[Metric]] = {}  # by the module of the function
+
+
+def metric(
+    unit: str,
+    better: Better,
+    of_run: str,
+    source: str = OWN,
+    *,
+    label: str = "",
+    limits: Range | None = None,
+    aggregation: Aggregation | None = None,
+    members: Iterable[Member] = (),
+) -> Callable[[_Function], _Function]:
+    """Declare that a function computes a metric; all that shows or checks metrics follows.
+
+    The function returns None where the metric has no value. Its name is the metric's name, its
+    docstring the definition, and the first line of that the meaning.
+
+    Parameters
+    ----------
+    unit
+        Its unit.
+    better
+        Which direction is good; ``neither`` for descriptive figures.
+    of_run
+        How the figure of a run is computed from its calls and compactions.
+    source
+        The source of the definition.
+    label
+        The head of its column in tables of strategies; its name, if there is none.
+    limits
+        The values that it may have; by default those of its unit: a share is from 0 to 1, all else
+        is finite and not negative.
+    aggregation
+        How figures of conversations become that of a strategy; by default amounts add up, and
+        everything else is a mean.
+    members
+        The metrics, where the function computes several.
+    """
+
+    def declare(function: _Function) -> _Function:
+        definition = cleandoc(function.__doc__ or "")
+        for member in members or (Member(function.__name__, None),):
+            _declared.setdefault(function.__module__, []).append(
+                Metric(
+                    member.name,
+                    unit,
+                    member.better or better,
+                    of_run,
+                    source,
+                    definition.replace("{}", member.words or str(member.value)),
+                    _computed(function, member.value) if members else function,
+                    aggregation or ("sum" if unit in _AMOUNTS else "mean"),
+                    limits or _BY_UNIT.get(unit, Range()),
+                    member.label or label or member.name.replace("_", " "),
+                )
+            )
+        return function
+
+    return declare
+
+
+def _computed(
+    function: Callable[[RunData, Any], float | None], value: Any
+) -> Callable[[RunData], float | None]:
+    return lambda data: function(data, value)
+
+
+class Family:
+    """Metrics that belong together, in the order of tables: those that some files declare."""
+
+    def __init__(self, name: str, title: str, *files: ModuleType, about: str = "") -> None:
+        self.name = name  # one word
+        self.title = title  # as a heading
+        self.about = about  # what is said of all of them
+        self.metrics = tuple(metric for file in files for metric in _declared[file.__name__])

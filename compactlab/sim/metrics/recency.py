@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.view import Messages
-from compactlab.sim.metrics.metric import OWN, Metric
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.replay.trace import Step
 
@@ -69,35 +69,27 @@ def spread(places: Sequence[int], most: int) -> list[int]:
 
 # Share of the latest messages that is verbatim: VRC@k, and messages before the kept tail.
 
+_OF_SOME = "mean over compactions, 50 at most"
 # How many messages of the log are newer: from so many, to so many (not included).
 _AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
 
 
-def verbatim_recency(data: RunData) -> float | None:
-    """Mean over compactions of the share of the last ten messages that the prompt ends with.
+_RECENT = (
+    Member("verbatim_recency_1", 1, "newest message"),
+    Member("verbatim_recency_2", 2, "last two messages"),
+    Member("verbatim_recency_5", 5, "last five messages"),
+    Member("verbatim_recency", RECENT, "last ten messages"),
+)
 
-    At each compaction: of the tokens of the ten newest messages of the log, the share of those that
-    the prompt ends with, unchanged and in order. None without compactions.
+
+@metric("share", "higher", "mean over compactions", members=_RECENT)
+def verbatim_recency(data: RunData, count: int = RECENT) -> float | None:
+    """Share of the {} that the prompt ends with after a compaction.
+
+    At each compaction: of the tokens of the newest messages of the log, so many as the name says or
+    ten (VRC@k), the share of those that the prompt ends with, unchanged and in order. None without
+    compactions.
     """
-    return _recency(data, RECENT)
-
-
-def _newest(count: int) -> Callable[[RunData], float | None]:
-    def recency(data: RunData) -> float | None:
-        return _recency(data, count)
-
-    which = "newest message" if count == 1 else f"{count} newest messages"
-    recency.__name__ = recency.__qualname__ = f"verbatim_recency_{count}"
-    recency.__doc__ = f"The same share, of the {which} of the log (VRC@{count})."
-    return recency
-
-
-verbatim_recency_1 = _newest(1)
-verbatim_recency_2 = _newest(2)
-verbatim_recency_5 = _newest(5)
-
-
-def _recency(data: RunData, count: int) -> float | None:
     shares = [tail.share(count) for tail in _tails(data)]
     return fmean(shares) if shares else None
 
@@ -140,8 +132,9 @@ def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
     return length
 
 
+@metric("messages", "higher", "median over compactions, 50 at most", aggregation="median")
 def verbatim_tail_messages(data: RunData) -> float | None:
-    """Median over compactions of the messages that the prompt ends with as the log does.
+    """Messages that the prompt ends with as the log does, verbatim.
 
     The longest run of messages, counted from the newest back, that is unchanged and in order at the
     end of the prompt. At most 50 compactions are evaluated, evenly spread over the run. None
@@ -151,8 +144,9 @@ def verbatim_tail_messages(data: RunData) -> float | None:
     return median(lengths) if lengths else None
 
 
+@metric("tokens", "higher", "median over compactions, 50 at most", aggregation="median")
 def verbatim_tail_tokens(data: RunData) -> float | None:
-    """Median over compactions of the tokens of that run, as the run's model counts them."""
+    """Tokens that the prompt ends with as the log does, verbatim."""
     sizes = [tail.total(tokens) for tail, tokens in _kept(data)]
     return median(sizes) if sizes else None
 
@@ -167,23 +161,22 @@ def _kept(data: RunData) -> list[tuple[Messages, Weight]]:
     return tails
 
 
-def _behind(age: str) -> Callable[[RunData], float | None]:
-    def verbatim(data: RunData) -> float | None:
-        shares = _by_age(data)[age]
-        return fmean(shares) if shares else None
+@metric(
+    "share",
+    "higher",
+    _OF_SOME,
+    members=[Member(f"verbatim_{a}", a, a.replace("_", " to ")) for a in _AGES],
+)
+def _verbatim_behind(data: RunData, age: str) -> float | None:
+    """Share of messages {} back that are in the prompt.
 
-    first, last = age.split("_")
-    verbatim.__name__ = verbatim.__qualname__ = f"verbatim_{age}"
-    verbatim.__doc__ = f"""Share of messages {first} to {last} back that are in the prompt.
-
-    At a compaction: of the tokens of the log's messages {first} to {last}, counted from the newest
+    At a compaction: of the tokens of the log's messages at these places, counted from the newest
     back, the share that is anywhere in the prompt, unchanged. ``verbatim_recency`` covers the tail
     that nearly every agent keeps; this covers the messages before it. At most 50 compactions are
-    evaluated, evenly spread over the run; those without such messages do not count."""
-    return verbatim
-
-
-verbatim_11_20, verbatim_21_50, verbatim_51_100 = map(_behind, _AGES)
+    evaluated, evenly spread over the run; those without such messages do not count.
+    """
+    shares = _by_age(data)[age]
+    return fmean(shares) if shares else None
 
 
 @shared
@@ -214,26 +207,3 @@ def _standing(moment: Moment) -> Callable[[Message], bool]:
 
 def _tokens(data: RunData, model: str) -> Weight:
     return blocks_of(data.model(model).tokenizer).weight
-
-
-_OF_COMPACTIONS = "mean over compactions"
-_OF_SOME = "mean over compactions, 50 at most"
-
-METRICS = (
-    Metric("share", "higher", "share of the newest message that the prompt ends with (VRC@1)",
-           _OF_COMPACTIONS, OWN, verbatim_recency_1),
-    Metric("share", "higher", "share of the last two messages that the prompt ends with (VRC@2)",
-           _OF_COMPACTIONS, OWN, verbatim_recency_2),
-    Metric("share", "higher", "share of the last five messages that the prompt ends with (VRC@5)",
-           _OF_COMPACTIONS, OWN, verbatim_recency_5),
-    Metric("share", "higher", "share of the last ten messages that the prompt ends with (VRC@10)",
-           _OF_COMPACTIONS, OWN, verbatim_recency),
-    Metric("messages", "higher", "messages that the prompt ends with verbatim",
-           "median over compactions, 50 at most", OWN, verbatim_tail_messages),
-    Metric("tokens", "higher", "tokens that the prompt ends with verbatim",
-           "median over compactions, 50 at most", OWN, verbatim_tail_tokens),
-    *(Metric("share", "higher", f"share of messages {age.replace('_', ' to ')} back in the prompt",
-             _OF_SOME, OWN, compute)
-      for age, compute in zip(_AGES, (verbatim_11_20, verbatim_21_50, verbatim_51_100),
-                              strict=True)),
-)  # fmt: skip

@@ -7,8 +7,12 @@ from math import fsum
 from statistics import median
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.metrics.metric import OVER_REQUESTS, Metric
+from compactlab.sim.metrics.metric import OVER_REQUESTS, metric
 from compactlab.sim.metrics.run_data import RunData
+
+_HUNDRED = "count over calls of the script, times 100"
+_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
+_PER = "per 100 calls"
 
 ABOUT = (
     "These come from simulated replays of the same script in which missing facts are fetched, "
@@ -20,6 +24,38 @@ _FETCHED = frozenset({"fetch", "recall"})
 _BEFORE, _AGAIN = 20, 5
 
 
+@metric("USD", "lower", OVER_REQUESTS, _LOOP, label="with recovery")
+def cost_with_recovery_usd(data: RunData) -> float | None:
+    """Cost of all requests in the closed loop, recovery included, at best.
+
+    It includes fetches, questions and corrections, and their effect on the cache and on later
+    compactions. ``cost_usd`` is the same without consequences.
+    """
+    return _cost(data.best)
+
+
+@metric("USD", "lower", OVER_REQUESTS, _LOOP, label="recovery, worst case")
+def cost_with_recovery_worst_usd(data: RunData) -> float | None:
+    """Cost of all requests in the closed loop, at worst: stale and mutated facts are used."""
+    return _cost(data.worst)
+
+
+def _cost(closed: RunData | None) -> float | None:
+    return None if closed is None else fsum(map(closed.cost, closed.requests))
+
+
+@metric("USD per need", "lower", "sum over calls and side calls, over the sum of needs met", _LOOP)
+def cost_per_kept_need_usd(data: RunData) -> float | None:
+    """``cost_with_recovery_usd`` over the needs that were met in the end.
+
+    None where there are no needs, or none was met.
+    """
+    closed = data.best
+    met = _met(closed) if closed else 0
+    return fsum(map(closed.cost, closed.requests)) / met if closed and met else None
+
+
+@metric(_PER, "lower", _HUNDRED, _LOOP, label="fetched again")
 def rereads_per_100_calls(data: RunData) -> float | None:
     """Calls that fetched something again or searched memory, per 100 calls of the script.
 
@@ -28,6 +64,7 @@ def rereads_per_100_calls(data: RunData) -> float | None:
     return _per_100(data.best, _FETCHED)
 
 
+@metric(_PER, "lower", _HUNDRED, _LOOP, label="asked again")
 def questions_per_100_calls(data: RunData) -> float | None:
     """Calls that asked the user for something already stated, per 100 calls of the script.
 
@@ -36,8 +73,9 @@ def questions_per_100_calls(data: RunData) -> float | None:
     return _per_100(data.best, frozenset({"ask"}))
 
 
+@metric(_PER, "lower", _HUNDRED, _LOOP)
 def misuses_per_100_calls(data: RunData) -> float | None:
-    """Stale and mutated values that were used unnoticed, per 100 calls of the script.
+    """Stale and mutated values that were used unnoticed, at worst, per 100 calls.
 
     In the worst case, in which every one is used. Each costs the wrong call, the user's correction
     and a call that undoes it.
@@ -54,8 +92,9 @@ def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
     return 100 * made / asked if asked else None
 
 
+@metric("tokens", "lower", "sum over fetches", _LOOP)
 def reread_tokens(data: RunData) -> int | None:
-    """Tokens returned by fetching again and by searching memory, once each.
+    """Tokens that were fetched again or found by searching memory, once each.
 
     In the best case. They are billed again with each prompt that holds them.
     """
@@ -69,6 +108,7 @@ def reread_tokens(data: RunData) -> int | None:
     return count
 
 
+@metric("share", "lower", "sum of needs unmet over sum of needs", _LOOP, label="unmet needs")
 def unmet_needs(data: RunData) -> float | None:
     """Share of the needs that stay unmet after all possible recovery.
 
@@ -80,36 +120,9 @@ def unmet_needs(data: RunData) -> float | None:
     return 1 - _met(closed) / wanted if closed and wanted else None
 
 
-def cost_with_recovery_usd(data: RunData) -> float | None:
-    """Dollars for all requests in the closed loop, in the best case.
-
-    It includes fetches, questions and corrections, and their effect on the cache and on later
-    compactions. ``cost_usd`` is the same without consequences.
-    """
-    return _cost(data.best)
-
-
-def cost_with_recovery_worst_usd(data: RunData) -> float | None:
-    """Dollars for all requests in the closed loop, in the worst case."""
-    return _cost(data.worst)
-
-
-def _cost(closed: RunData | None) -> float | None:
-    return None if closed is None else fsum(map(closed.cost, closed.requests))
-
-
-def cost_per_kept_need_usd(data: RunData) -> float | None:
-    """``cost_with_recovery_usd`` over the needs that were met in the end.
-
-    None where there are no needs, or none was met.
-    """
-    closed = data.best
-    met = _met(closed) if closed else 0
-    return fsum(map(closed.cost, closed.requests)) / met if closed and met else None
-
-
+@metric("calls", "lower", "median over compactions", _LOOP, aggregation="median")
 def calls_to_recover(data: RunData) -> float | None:
-    """Calls after a compaction until the share of needs that are met at once recovers.
+    """Calls until as large a share of needs is met as before a compaction.
 
     The share met at once (before anything is fetched) in the 20 calls before the compaction must be
     reached again in five consecutive calls with needs. The value counts the calls up to the first
@@ -172,30 +185,3 @@ def _needs(closed: RunData) -> int:
 
 def _met(closed: RunData) -> int:
     return _needs(closed) - sum(len(step.unmet) for step in closed.trace.steps)
-
-
-_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
-_HUNDRED = "count over calls of the script, times 100"
-_PER = "per 100 calls"
-
-METRICS = (
-    Metric("USD", "lower", "cost including the recovery of missing facts, at best",
-           OVER_REQUESTS, _LOOP, cost_with_recovery_usd),
-    Metric("USD", "lower", "the same at worst: stale and mutated facts are used",
-           OVER_REQUESTS, _LOOP, cost_with_recovery_worst_usd),
-    Metric("USD per need", "lower", "cost with recovery over the needs that were met",
-           "sum over calls and side calls, over the sum of needs met", _LOOP,
-           cost_per_kept_need_usd),
-    Metric(_PER, "lower", "calls that fetch lost content again, per 100", _HUNDRED, _LOOP,
-           rereads_per_100_calls),
-    Metric(_PER, "lower", "calls that ask the user again, per 100", _HUNDRED, _LOOP,
-           questions_per_100_calls),
-    Metric(_PER, "lower", "stale or mutated values used, at worst, per 100 calls", _HUNDRED,
-           _LOOP, misuses_per_100_calls),
-    Metric("tokens", "lower", "tokens that were fetched again", "sum over fetches", _LOOP,
-           reread_tokens),
-    Metric("share", "lower", "needs that recovery could not meet",
-           "sum of needs unmet over sum of needs", _LOOP, unmet_needs),
-    Metric("calls", "lower", "calls until as large a share of needs is met as before a compaction",
-           "median over compactions", _LOOP, calls_to_recover),
-)  # fmt: skip

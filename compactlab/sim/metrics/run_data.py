@@ -10,7 +10,7 @@ from functools import cached_property, wraps
 from itertools import pairwise
 from operator import attrgetter
 from statistics import median
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ from compactlab.sim.models.pricing import Charge, Sheet, prices_of
 from compactlab.sim.models.rates import Bill, read_instead
 from compactlab.sim.replay.trace import SideCall, Step, Trace
 
+Billed = Step | SideCall
+
 # Which tokens were written to a cache for nothing: no later request has read them.
 #
 # A request *k* reads `read` tokens and writes up to `end`. Of what it wrote, that is live which a
@@ -33,7 +35,7 @@ from compactlab.sim.replay.trace import SideCall, Step, Trace
 # that is kept on the way from one to the other in the tree of :mod:`compactlab.sim.cache.lineage`.
 
 
-def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
+def dead_writes(requests: Sequence[Billed]) -> list[int]:
     """Tokens that each request wrote and none after it has read."""
     index = {request.place.number: i for i, request in enumerate(requests)}
     stems = [index.get(request.place.stem, -1) for request in requests]
@@ -83,67 +85,9 @@ def _forks(stems: Sequence[int], kept: Sequence[int]) -> list[tuple[int, int]]:
     return forks
 
 
-# What a request of a trace costs, and what it would have cost had its tokens been others.
-
-Billed = Step | SideCall
-
-
-class Prices(Protocol):
-    """Who knows what requests cost."""
-
-    def rates(self, call: Billed) -> Charge:
-        """The prices of a request, at its date and size."""
-
-    def model(self, name: str) -> Model:
-        """A model that a call names."""
-
-    def stores(self, call: Billed) -> bool:
-        """Whether anything of a request can be read, or could have been."""
-
-
 # Causes that lie in what a strategy made of the prompt.
 EDITS = frozenset({"compaction", "history_edit", "system_changed"})
 AVOIDABLE = frozenset(CAUSES) - ORDINARY
-
-
-def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
-    """What the cache-miss tokens of some causes cost more than reading them would have."""
-    if call.causes.keys().isdisjoint(causes) or not prices.stores(call):
-        return 0.0
-    spans, edge = [], 0
-    for cause, tokens in call.causes.items():
-        if cause in causes:
-            spans.append((edge, edge + tokens))
-        edge += tokens
-    rates = prices.rates(call)
-    return rates.cost(call.usage) - rates.cost(read_instead(call.usage, spans))
-
-
-def above_input(prices: Prices, call: Billed, unread: int) -> float:
-    """What writing the last so many of its written tokens cost more than only sending them."""
-    if not unread:
-        return 0.0
-    usage = call.usage
-    short = min(unread, usage.cache_write_5m)
-    plain = msgspec.structs.replace(
-        usage,
-        cache_write_5m=usage.cache_write_5m - short,
-        cache_write_1h=usage.cache_write_1h - (unread - short),
-        uncached=usage.uncached + unread,
-    )
-    rates = prices.rates(call)
-    return rates.cost(usage) - rates.cost(plain)
-
-
-def if_larger(prices: Prices, call: Billed, tokens: int) -> float:
-    """What a request would have cost more with so many more tokens to read.
-
-    Where nothing is stored they would have been sent as all the others.
-    """
-    usage, rates = call.usage, prices.rates(call)
-    name = "cache_read" if prices.stores(call) else "uncached"
-    larger = msgspec.structs.replace(usage, **{name: getattr(usage, name) + tokens})
-    return rates.cost(larger) - rates.cost(usage)
 
 
 # What each compaction cost, what it saved, and when the one had made up for the other.
@@ -172,30 +116,6 @@ class Payback:
     def paid(self) -> bool:
         """Whether it had paid for itself before the next one, or the end."""
         return self.break_even <= self.calls
-
-
-def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
-    """The account of each compaction, in order."""
-    starts = [i for i, step in enumerate(steps) if step.compaction and i]
-    summaries = [call for step in steps for call in step.side if call.purpose == "summary"]
-    computed: list[Payback] = []
-    before = -1
-    for i, end in pairwise([*starts, len(steps)]):
-        number = steps[i].place.number
-        asked = [call for call in summaries if before < call.place.number < number]
-        removed = removed_by(steps[i - 1], steps[i], prices.model(steps[i].model))
-        computed.append(
-            Payback(
-                i,
-                above_reading(prices, steps[i], EDITS),
-                math.fsum(prices.rates(call).cost(call.usage) for call in asked),
-                removed,
-                end - i,
-                math.fsum(if_larger(prices, step, removed) for step in steps[i:end]),
-            )
-        )
-        before = number
-    return computed
 
 
 def removed_by(last: Step, step: Step, model: Model) -> int:
@@ -263,11 +183,11 @@ class RunData:
             Bill(*map(math.fsum, zip(*bills, strict=True))) if bills else Bill(0.0, 0.0, 0.0, 0.0)
         )
 
-    def cost(self, call: Step | SideCall) -> float:
+    def cost(self, call: Billed) -> float:
         """Dollars for a request, at the prices of its date and size."""
         return self.rates(call).cost(call.usage)
 
-    def rates(self, call: Step | SideCall) -> Charge:
+    def rates(self, call: Billed) -> Charge:
         """The prices of a request, at its date and size."""
         return self.prices(call.model, call.time, call.usage.prompt)
 
@@ -278,7 +198,7 @@ class RunData:
             sheet = self._sheets[model] = prices_of(self.model(model))
         return sheet.rates(time, prompt)
 
-    def stores(self, call: Step | SideCall) -> bool:
+    def stores(self, call: Billed) -> bool:
         """Whether anything of a request can be read, or could have been."""
         known = self._stores.get(call.model)
         if known is None:
@@ -292,6 +212,45 @@ class RunData:
         if model is None:
             model = self._models[name] = self.trace.catalogue.find(name)
         return model
+
+    # What a request would have cost, had its tokens been others.
+
+    def above_reading(self, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
+        """What the cache-miss tokens of some causes cost more than reading them would have."""
+        if call.causes.keys().isdisjoint(causes) or not self.stores(call):
+            return 0.0
+        spans, edge = [], 0
+        for cause, tokens in call.causes.items():
+            if cause in causes:
+                spans.append((edge, edge + tokens))
+            edge += tokens
+        rates = self.rates(call)
+        return rates.cost(call.usage) - rates.cost(read_instead(call.usage, spans))
+
+    def above_input(self, call: Billed, unread: int) -> float:
+        """What writing the last so many of its written tokens cost more than only sending them."""
+        if not unread:
+            return 0.0
+        usage = call.usage
+        short = min(unread, usage.cache_write_5m)
+        plain = msgspec.structs.replace(
+            usage,
+            cache_write_5m=usage.cache_write_5m - short,
+            cache_write_1h=usage.cache_write_1h - (unread - short),
+            uncached=usage.uncached + unread,
+        )
+        rates = self.rates(call)
+        return rates.cost(usage) - rates.cost(plain)
+
+    def _if_larger(self, call: Billed, tokens: int) -> float:
+        """What a request would have cost more with so many more tokens to read.
+
+        Where nothing is stored they would have been sent as all the others.
+        """
+        usage, rates = call.usage, self.rates(call)
+        name = "cache_read" if self.stores(call) else "uncached"
+        larger = msgspec.structs.replace(usage, **{name: getattr(usage, name) + tokens})
+        return rates.cost(larger) - rates.cost(usage)
 
     @cached_property
     def _models(self) -> dict[str, Model]:
@@ -316,9 +275,9 @@ class RunData:
         return [call for call in self.side_calls if call.purpose == "summary"]
 
     @cached_property
-    def requests(self) -> list[Step | SideCall]:
+    def requests(self) -> list[Billed]:
         """All calls and side calls, in the order in which they were made."""
-        made: list[Step | SideCall] = [*self.trace.steps, *self.side_calls]
+        made: list[Billed] = [*self.trace.steps, *self.side_calls]
         return sorted(made, key=lambda each: each.place.number)
 
     @cached_property
@@ -329,7 +288,7 @@ class RunData:
     @cached_property
     def avoidable_costs(self) -> list[float]:
         """Of each request, the avoidable cache cost in dollars."""
-        return [above_reading(self, request) for request in self.requests]
+        return [self.above_reading(request) for request in self.requests]
 
     @cached_property
     def causes(self) -> Counter[str]:
@@ -342,8 +301,27 @@ class RunData:
 
     @cached_property
     def paybacks(self) -> list[Payback]:
-        """Of each compaction, what it cost and what it saved."""
-        return paybacks(self.trace.steps, self)
+        """Of each compaction, in order, what it cost and what it saved."""
+        steps = self.trace.steps
+        starts = [i for i, step in enumerate(steps) if step.compaction and i]
+        computed: list[Payback] = []
+        before = -1
+        for i, end in pairwise([*starts, len(steps)]):
+            number = steps[i].place.number
+            asked = [call for call in self.summaries if before < call.place.number < number]
+            removed = removed_by(steps[i - 1], steps[i], self.model(steps[i].model))
+            computed.append(
+                Payback(
+                    i,
+                    self.above_reading(steps[i], EDITS),
+                    math.fsum(map(self.cost, asked)),
+                    removed,
+                    end - i,
+                    math.fsum(self._if_larger(step, removed) for step in steps[i:end]),
+                )
+            )
+            before = number
+        return computed
 
     @cached_property
     def usage(self) -> Usage:

@@ -8,12 +8,15 @@ from itertools import chain
 from typing import NamedTuple
 
 from compactlab.sim.core.message import SUMMARY, Message
-from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.metric import OVER_CALLS, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 
+@metric(
+    "share", "higher", "one less faults over messages, each summed over calls", label="validity"
+)
 def structural_validity(data: RunData) -> float | None:
-    """One less the faults per message, over all prompts.
+    """Share of the messages without a structural fault: one less faults per message.
 
     Faults are: a tool result without its call before it, a call without its result, two messages of
     the same id, a message without content, a prompt that does not begin with a user message (the
@@ -30,6 +33,7 @@ def structural_validity(data: RunData) -> float | None:
     return max(0.0, 1 - soundness.faults / soundness.messages)
 
 
+@metric("calls", "lower", OVER_CALLS)
 def rejected_calls(data: RunData) -> int:
     """Calls whose prompt no provider would accept.
 
@@ -160,11 +164,3 @@ class _Pair:
         before = self.faults
         self.faults = self.early + abs(self.calls - (self.results - self.early))
         return self.faults - before
-
-
-METRICS = (
-    Metric("share", "higher", "messages without a structural fault",
-           "one less faults over messages, each summed over calls", OWN, structural_validity),
-    Metric("calls", "lower", "calls whose prompt no provider would accept", OVER_CALLS, OWN,
-           rejected_calls),
-)  # fmt: skip

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.needs import identifiers, words
-from compactlab.sim.metrics.metric import OWN, Metric
+from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData
+
+_SANITY = "summary sanity, as the project's notes on metrics define it, section 4"
 
 _WORD = re.compile(r"\w")
 
 
+@metric("share", "lower", "sum of new names over sum of all names, of all summaries")
 def novelty(data: RunData) -> float | None:
     """Share of the identifiers and numbers in summaries that do not occur in their sources.
 
@@ -33,11 +36,13 @@ def novelty(data: RunData) -> float | None:
     return novel / total if total else None
 
 
+@metric("summaries", "neither", "count of side calls of that purpose")
 def summaries(data: RunData) -> int:
-    """Side calls of purpose ``summary``; of ``as_recorded``, those that the log bills."""
+    """Summaries that were requested: side calls of purpose ``summary``."""
     return len(data.summaries)
 
 
+@metric("summaries", "lower", "count of side calls of that purpose", _SANITY)
 def summaries_failed(data: RunData) -> int:
     """Summaries that fail a sanity check.
 
@@ -49,6 +54,7 @@ def summaries_failed(data: RunData) -> int:
     return sum(bool(call.faults) for call in data.summaries)
 
 
+@metric("share", "lower", "count of failed over count of all", _SANITY)
 def summaries_failed_share(data: RunData) -> float | None:
     """Share of the summaries that fail a sanity check; None where none was requested."""
     requested = data.summaries
@@ -105,17 +111,3 @@ def _sources(part: Part, messages: dict[str, Message], log: Iterable[Message]) -
             of = message.parts[source.part]
             end = None if source.end < 0 else source.end
             yield f"{of.name} {of.text[source.start : end]}"
-
-
-_SANITY = "summary sanity, as the project's notes on metrics define it, section 4"
-
-METRICS = (
-    Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
-           "sum of new names over sum of all names, of all summaries", OWN, novelty),
-    Metric("summaries", "neither", "summaries that were requested",
-           "count of side calls of that purpose", OWN, summaries),
-    Metric("summaries", "lower", "summaries that fail a sanity check",
-           "count of side calls of that purpose", _SANITY, summaries_failed),
-    Metric("share", "lower", "share of the summaries that fail a sanity check",
-           "count of failed over count of all", _SANITY, summaries_failed_share),
-)  # fmt: skip

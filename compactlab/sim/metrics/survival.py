@@ -6,15 +6,18 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from statistics import fmean
 from typing import Literal, NamedTuple
 
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics.fact_timeline import ROUNDS, Age, FactTimeline, fact_timeline, share
-from compactlab.sim.metrics.metric import Metric
+from compactlab.sim.metrics.fact_timeline import Age, FactTimeline, fact_timeline, share
+from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
+
+_KAPLAN = "E. Kaplan and P. Meier, J. Am. Stat. Assoc. 53, 1958"
 
 # Survival curves, with censored observations.
 
@@ -164,29 +167,17 @@ def _life(created: int, seen: int, *, died: bool) -> Life:
     return Life(max(0, seen - created), died)
 
 
-@shared
-def occupancy_by_round(data: RunData) -> list[dict[str, float | None]]:
-    """Of facts stated 0, 1, 2, ... compactions ago: which share is in which state, up to five.
-
-    What is recovered comes back to life, which survival cannot show, and this can.
-    """
-    timeline = fact_timeline(data)
-    rows = []
-    for low, high in zip((0, *ROUNDS), ROUNDS, strict=False):
-        aged = zip(timeline.due, timeline.rounds.between(low, high), strict=True)
-        due = [facts & among for facts, among in aged]
-        rows.append({s: share((getattr(e, s) for e in timeline.states), due) for s in STATES})
-    return rows
-
-
 # How many compactions and tokens facts survive.
 
 LIMIT_ROUNDS, LIMIT_TOKENS = 5, 64_000  # project's notes on metrics, section 4, survival
 ROUNDING = 1e-9  # 2/3 of 3/4 is a half
 
 
+@metric(
+    "rounds", "higher", "mean over types of the area below the curve", _KAPLAN, label="survival"
+)
 def survival_5(data: RunData) -> float | None:
-    """Mean number of compactions that facts survive, of the first five.
+    """Compactions that a fact survives, of the first five.
 
     A fact's life begins when it is stated, and ends at the first call of the script at which it is
     due and neither verbatim nor intact. Time is the number of compactions since it was stated. A
@@ -199,6 +190,7 @@ def survival_5(data: RunData) -> float | None:
     return _mean(curves_by_rounds(data).values(), LIMIT_ROUNDS)
 
 
+@metric("share", "higher", "mean over types of the area below the curve", _KAPLAN)
 def survival_64k(data: RunData) -> float | None:
     """Share of the 64,000 tokens of log after a fact that the fact survives.
 
@@ -210,16 +202,23 @@ def survival_64k(data: RunData) -> float | None:
     return None if mean is None else mean / LIMIT_TOKENS
 
 
+@metric(
+    "rounds",
+    "higher",
+    "mean over types of the curves: the first compaction at or below 0.5",
+    _KAPLAN,
+)
 def survival_half_life(data: RunData) -> int | None:
-    """Compactions after which no more than half of the facts are left; none if more are left.
+    """Compactions after which half of the facts are gone.
 
     From the mean of the types' curves, see ``survival_5``: the first compaction at which it is at
-    0.5 or below.
+    0.5 or below; None if more than half are left at the end.
     """
     curve = _mean_curve(curves_by_rounds(data).values())
     return next((rounds for rounds, alive in curve if alive <= 0.5 + ROUNDING), None)
 
 
+@metric("share", "lower", "maximum fall of the mean over types of the curves", _KAPLAN)
 def survival_cliff(data: RunData) -> float | None:
     """Largest share of the facts that is lost with one more compaction.
 
@@ -242,16 +241,17 @@ def _mean_curve(curves: Collection[Curve]) -> list[tuple[int, float]]:
     return [(t, fmean(survival_at(curve, t) for curve in curves)) for t in times if curves]
 
 
-_KAPLAN = "E. Kaplan and P. Meier, J. Am. Stat. Assoc. 53, 1958"
+@metric(
+    "share",
+    "neither",
+    "sum of such facts over sum of due facts, of all calls",
+    "states as the project's notes on metrics define them, section 4",
+    members=[Member(f"occupancy_{state}", state) for state in STATES],
+)
+def _occupancy(data: RunData, state: str) -> float | None:
+    """Share of due facts that are in the state {}.
 
-METRICS = (
-    Metric("rounds", "higher", "compactions that a fact survives, of the first five",
-           "mean over types of the area below the curve", _KAPLAN, survival_5),
-    Metric("share", "higher", "share of the 64,000 tokens after a fact that the fact survives",
-           "mean over types of the area below the curve", _KAPLAN, survival_64k),
-    Metric("rounds", "higher", "compactions after which half of the facts are gone",
-           "mean over types of the curves: the first compaction at or below 0.5", _KAPLAN,
-           survival_half_life),
-    Metric("share", "lower", "largest share of facts lost at one compaction",
-           "maximum fall of the mean over types of the curves", _KAPLAN, survival_cliff),
-)  # fmt: skip
+    All pairs of a call of the script and a due fact. The shares of all states add up to 1.
+    """
+    timeline = fact_timeline(data)
+    return share(map(attrgetter(state), timeline.states), timeline.due)

@@ -13,11 +13,19 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.reads import looked_at
-from compactlab.sim.metrics.metric import OWN, Metric
+from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData, removed_by, shared
 from compactlab.sim.replay.trace import SideCall, Step
+
+_HUNDRED = "count over calls of the script, times 100"
+_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
+_MEAN = "mean over compactions"
+_MEDIAN = "median over compactions"
+_SPIRAL = "openai/codex issues 13279 (2026-03) and 36665 (2026-08); own definition"
+_STALL = "openai/codex issues 19485 (2026-04) and 45433; own definition, simulated"
 
 ABOUT = (
     "A *death spiral* is compaction after compaction: at short intervals, each for little, because "
@@ -126,28 +134,25 @@ def _key(result: Part, script: Conversation) -> _Key:
     return (file,) if file else (name, arguments, result.text)
 
 
-_latest: list[tuple[Conversation, Mapping[str, tuple[str, str, str]]]] = []
-
-
+@keep_latest
 def _calls(script: Conversation) -> Mapping[str, tuple[str, str, str]]:
-    """Of each call of a tool its name, its arguments and its file; of the last script, kept."""
-    if not _latest or _latest[0][0] is not script:
-        parts = (part for message in script.messages for part in message.parts)
-        calls = (part for part in parts if part.type == "tool_call")
-        _latest[:] = [(script, {p.call_id: (p.name, p.text, looked_at(p)) for p in calls})]
-    return _latest[0][1]
+    """Of each call of a tool its name, its arguments and its file."""
+    parts = (part for message in script.messages for part in message.parts)
+    return {p.call_id: (p.name, p.text, looked_at(p)) for p in parts if p.type == "tool_call"}
 
 
 # How often and how soon.
 
 
+@metric("per 100 calls", "lower", _HUNDRED, _SPIRAL)
 def compactions_per_100_calls(data: RunData) -> float | None:
     """Compactions per 100 calls of the script."""
     return _per_100(data)
 
 
+@metric("per 100 calls", "lower", _HUNDRED, _LOOP)
 def compactions_with_recovery(data: RunData) -> float | None:
-    """The same in the closed loop, in the best case, where what is forgotten is fetched again.
+    """Compactions of the closed loop, at best, per 100 calls of the script.
 
     What comes back fills the prompt, and so leads to further compactions. All of them are counted,
     over the calls of the script alone.
@@ -160,8 +165,9 @@ def _per_100(data: RunData) -> float | None:
     return 100 * len(cuts(data)) / calls if calls else None
 
 
+@metric("calls", "higher", "minimum", _SPIRAL, aggregation="minimum")
 def compaction_interval_min(data: RunData) -> int | None:
-    """Calls from a compaction to the next one, where they are fewest.
+    """Fewest calls from a compaction to the next one.
 
     1 if two successive calls compact. None with fewer than two compactions.
     """
@@ -171,8 +177,9 @@ def compaction_interval_min(data: RunData) -> int | None:
 # For how little.
 
 
+@metric("ratio", "lower", _MEDIAN, _SPIRAL)
 def compaction_floor(data: RunData) -> float | None:
-    """Median over compactions of the prompt after over the prompt that it would have been.
+    """Prompt after a compaction over the prompt that it would have been.
 
     The prompt that it would have been is the previous one and all messages that came to the log
     since: the size at which the strategy acted. Nothing of the strategy has to be known for that.
@@ -182,8 +189,9 @@ def compaction_floor(data: RunData) -> float | None:
     return median(cut.after / cut.before for cut in _sized(data)) if _sized(data) else None
 
 
+@metric("share", "neither", _MEDIAN)
 def floor_system(data: RunData) -> float | None:
-    """Median over compactions of the share of the prompt that is system prompt and tools.
+    """Share of the prompt after a compaction that is system prompt and tools.
 
     Of the prompt right after a compaction. It is the part of the floor that no strategy can remove;
     the rest is what the strategy left or wrote. None without compactions.
@@ -192,6 +200,7 @@ def floor_system(data: RunData) -> float | None:
     return median(shares) if shares else None
 
 
+@metric("share", "lower", _MEAN, _SPIRAL)
 def compactions_small_gain(data: RunData) -> float | None:
     """Share of the compactions that made the prompt smaller by less than 10 %.
 
@@ -208,6 +217,7 @@ def _sized(data: RunData) -> list[Cut]:
 # For what.
 
 
+@metric("share", "lower", _MEAN, _SPIRAL)
 def compactions_by_rereads(data: RunData) -> float | None:
     """Share of the compactions that re-reads of dropped content have caused.
 
@@ -223,11 +233,13 @@ def compactions_by_rereads(data: RunData) -> float | None:
     return _by_rereads(data)
 
 
+@metric("share", "lower", _MEAN, _LOOP)
 def compactions_by_recovery(data: RunData) -> float | None:
-    """The same in the closed loop, in the best case; what the agent recovers counts as re-read.
+    """Share of the compactions that re-reads have caused, in the closed loop, at best.
 
-    That is, content that was fetched again, found in memory or stated again by the user, whichever
-    compaction had dropped it.
+    As ``compactions_by_rereads``, but what the agent recovers counts as re-read, too: content that
+    was fetched again, found in memory or stated again by the user, whichever compaction had dropped
+    it.
     """
     return None if data.best is None else _by_rereads(data.best)
 
@@ -267,8 +279,9 @@ SPEED = Speed(
 )
 
 
+@metric("seconds", "lower", "sum over side calls of that purpose", _STALL)
 def compaction_stall_s(data: RunData) -> float:
-    """Seconds that a user waits for summaries, at a stated speed, in all: simulated.
+    """Seconds that a user waits for summaries, at a stated speed: simulated.
 
     For each request for a summary: its output at 47 tokens a second, and those tokens of its prompt
     that were not read from the cache at 35,000 a second. Both speeds were measured on recorded
@@ -279,41 +292,11 @@ def compaction_stall_s(data: RunData) -> float:
     return math.fsum(SPEED.seconds(call) for call in data.summaries if call.waits)
 
 
+@metric("seconds", "lower", "maximum over compactions", _STALL, aggregation="maximum")
 def compaction_stall_max_s(data: RunData) -> float:
-    """The same of one wait, the longest: all summaries between two calls of the agent."""
+    """Seconds of the longest wait for summaries between two calls of the agent: simulated."""
     waits = (
         math.fsum(SPEED.seconds(c) for c in step.side if c.purpose == "summary" and c.waits)
         for step in data.trace.steps
     )
     return max(waits, default=0.0)
-
-
-_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
-_SPIRAL = "openai/codex issues 13279 (2026-03) and 36665 (2026-08); own definition"
-_STALL = "openai/codex issues 19485 (2026-04) and 45433; own definition, simulated"
-_MEDIAN = "median over compactions"
-_MEAN = "mean over compactions"
-_HUNDRED = "count over calls of the script, times 100"
-
-METRICS = (
-    Metric("per 100 calls", "lower", "compactions, per 100 calls", _HUNDRED, _SPIRAL,
-           compactions_per_100_calls),
-    Metric("per 100 calls", "lower", "compactions of the closed loop, per 100 calls of the script",
-           _HUNDRED, _LOOP, compactions_with_recovery),
-    Metric("calls", "higher", "fewest calls from a compaction to the next", "minimum", _SPIRAL,
-           compaction_interval_min),
-    Metric("ratio", "lower", "prompt after a compaction over the prompt without it", _MEDIAN,
-           _SPIRAL, compaction_floor),
-    Metric("share", "neither", "system prompt and tools in the prompt after a compaction", _MEDIAN,
-           OWN, floor_system),
-    Metric("share", "lower", "compactions that gained less than 10 %", _MEAN, _SPIRAL,
-           compactions_small_gain),
-    Metric("share", "lower", "compactions caused by re-reads of what compactions had dropped",
-           _MEAN, _SPIRAL, compactions_by_rereads),
-    Metric("share", "lower", "the same with what the closed loop recovers", _MEAN, _LOOP,
-           compactions_by_recovery),
-    Metric("seconds", "lower", "time that a user waits for summaries, at a stated speed",
-           "sum over side calls of that purpose", _STALL, compaction_stall_s),
-    Metric("seconds", "lower", "the longest of these waits", "maximum over compactions", _STALL,
-           compaction_stall_max_s),
-)  # fmt: skip

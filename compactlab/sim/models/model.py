@@ -164,8 +164,8 @@ class Model:
             return replace(self, name=name, policy=policy_kept, degradation=degradation)
         if policy not in POLICIES:
             raise ModelError(unknown("cache policy", policy, [*POLICIES, *DEGRADATIONS]))
-        own = isinstance(self.policy, POLICIES[policy])
-        policy_kept = self.policy if own else POLICIES[policy]()
+        kind = POLICIES.find(policy)
+        policy_kept = self.policy if isinstance(self.policy, kind) else kind()
         return replace(self, name=name, policy=policy_kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:

@@ -125,7 +125,7 @@ def _policy(row: Section) -> CachePolicy | None:
         if key != "policy"
     }
     try:
-        return build(POLICIES[name], figures)
+        return build(POLICIES.find(name), figures)
     except UsageError as error:
         raise row.fault("cache", f"is wrong: {error}") from None
 

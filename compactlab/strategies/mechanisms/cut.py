@@ -81,17 +81,15 @@ def current_turn(messages: Messages) -> int:
     return messages.last_holding(starts_turn, 1) or 0
 
 
-def last_turns(messages: Messages, turns: float | None) -> int:
+def last_turns(messages: Messages, turns: int) -> int:
     """Index at which the newest turns begin: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
 
     What came before the first turn stays unless a turn has to go; then it goes with it, and so
-    does a summary: it is no turn. None, NaN, 0 and less are no limit; of a fraction the whole
-    part counts, so of less than one turn nothing is left.
+    does a summary: it is no turn. 0 is no limit.
     """
-    if not turns or not turns > 0 or messages.total(starts_turn) <= turns:
+    if not turns or messages.total(starts_turn) <= turns:
         return 0
-    whole = int(turns)
-    return (messages.last_holding(starts_turn, whole) or 0) if whole else len(messages)
+    return messages.last_holding(starts_turn, turns) or 0
 
 
 # Exchanges: an assistant message with the results of its calls, or any other message alone.

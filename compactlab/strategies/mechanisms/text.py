@@ -26,13 +26,6 @@ def is_finite(value: object) -> TypeGuard[float]:
     return is_number(value) and math.isfinite(value)
 
 
-def floored(number: float | None, least: float) -> float:
-    """``Math.max(least, Math.floor(number))``: null counts as 0, and NaN wins."""
-    value = 0.0 if number is None else number
-    whole = math.floor(value) if math.isfinite(value) else value
-    return whole if math.isnan(whole) or whole > least else least
-
-
 # Small questions to the parts of a message, and small things done to them.
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
@@ -17,7 +16,7 @@ from compactlab.sim.replay.state import Compacted
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.text import BLANKS, floored, is_finite, is_number
+from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
@@ -72,15 +71,11 @@ def heard(text: str, version: Version) -> str:
     return "" if is_silent_start(text) else strip_silent(text)
 
 
-# When an agent is to write its memory down before a compaction, after OpenClaw's memory flush.
-#
-# Numbers are those of a configuration and of a session file: anything may stand there, and is
-# read as JavaScript reads it.
+# When an agent is to write its memory down before a compaction.
 
 SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000
 FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
-DEFAULT_CONTEXT_TOKENS = 200_000
 
 # So near the threshold 2026.3.13 reads the transcript for what the last answer came to.
 _OUTPUT_BUFFER_TOKENS = 8_192
@@ -112,135 +107,26 @@ _SAFETY_HINTS = (
 _SILENCE_HINT = f"Begin with {SILENT} where the user need not hear anything."
 
 
-@dataclass(frozen=True)
-class FlushSettings:
-    """What a configuration comes to."""
+def hinted(given: str, default: str, version: Version) -> str:
+    """A prompt; as ``resolveMemoryFlushSettings``.
 
-    # soft_threshold_tokens, reserve_tokens_floor: the flush runs so many tokens, both together,
-    # before the end of the window
-    soft_threshold_tokens: int
-    reserve_tokens_floor: int
-    # Size of the transcript from which on it runs anyway; 0 for never.
-    force_flush_transcript_bytes: int
-    # prompt, system_prompt: what the agent is told, and what is added to the system prompt
-    prompt: str
-    system_prompt: str
-
-
-def flush_settings(
-    *,
-    enabled: object = None,
-    soft_threshold_tokens: object = None,
-    reserve_tokens_floor: object = None,
-    force_flush_transcript_bytes: object = None,
-    prompt: str | None = None,
-    system_prompt: str | None = None,
-    version: Version = "2026.3.13",
-) -> FlushSettings | None:
-    """Read a configuration; as ``resolveMemoryFlushSettings``.
-
-    What is no number that is finite and not negative gives way to the default; fractions are
-    dropped. A prompt that does not say how to be silent has that appended, and since 2026.3.13
-    what keeps files safe as well. None if flushes are turned off; None for ``enabled`` leaves
-    them on.
+    What does not say how to be silent has that appended, and since 2026.3.13 what keeps files safe
+    as well.
     """
-    if enabled in (False, 0, "") or (is_number(enabled) and math.isnan(enabled)):
-        return None
-    soft = _natural(soft_threshold_tokens)
-    reserve = _natural(reserve_tokens_floor)
-    force = _bytes(force_flush_transcript_bytes) if version != "2026.1.29" else 0
-    return FlushSettings(
-        SOFT_THRESHOLD_TOKENS if soft is None else soft,
-        RESERVE_TOKENS_FLOOR if reserve is None else reserve,
-        FORCE_FLUSH_TRANSCRIPT_BYTES if force is None else force,
-        _hinted(prompt, PROMPT, version),
-        _hinted(system_prompt, SYSTEM_PROMPT, version),
-    )
-
-
-def _natural(value: object) -> int | None:
-    return math.floor(value) if is_number(value) and 0 <= value < math.inf else None
-
-
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)?")
-_UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4}
-
-
-def _bytes(value: object) -> int | None:
-    """A size as a number or with a unit, ``2mb``."""
-    if not isinstance(value, str):
-        return _natural(value)
-    match = _SIZE.fullmatch(value.strip(BLANKS).lower())
-    unit = _UNITS.get(match[2] or "") if match else None
-    if match is None or unit is None:
-        return None
-    size = float(match[1]) * 1024**unit
-    return math.floor(size + 0.5) if math.isfinite(size) else None
-
-
-def _hinted(given: str | None, default: str, version: Version) -> str:
-    text = (given or "").strip(BLANKS) or default
+    text = given.strip(BLANKS) or default
     if text is not default and version != "2026.1.29":
         text = "\n\n".join([text, *(hint for hint in _SAFETY_HINTS if hint not in text)])
     return text if SILENT in text else f"{text}\n\n{_SILENCE_HINT}"
 
 
-def flush_window(known: float | None, configured: float | None) -> float:
-    """The window that the threshold is computed from.
-
-    As ``resolveMemoryFlushContextWindowTokens`` (2026.1.29): what is known of the model, or what
-    the agent is configured to, or 200,000; not the smallest of them.
-    """
-    if known is not None:
-        return known
-    return DEFAULT_CONTEXT_TOKENS if configured is None else configured
-
-
-@dataclass(frozen=True)
-class SessionEntry:
-    """What the session's file says."""
-
-    total_tokens: object = None  # tokens of the last prompt
-    # False if that is known to be out of date; 2026.1.29 does not ask.
-    total_tokens_fresh: object = None
-    compaction_count: object = None  # compactions so far
-    memory_flush_compaction_count: object = None  # how many there had been at the last flush
-
-    @property
-    def flushed(self) -> bool:
-        """Whether there was a flush since the last compaction."""
-        last = self.memory_flush_compaction_count
-        count = 0 if self.compaction_count is None else self.compaction_count
-        return is_number(last) and is_number(count) and last == count
-
-
-def should_flush(
-    entry: SessionEntry | None,
-    *,
-    window: float | None,
-    reserve: float | None,
-    soft: float | None,
-    token_count: object = None,
-    version: Version = "2026.3.13",
-) -> bool:
-    """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively.
-
-    NaN stands for what is not set. ``token_count`` is a newer count than the session's, which
-    2026.1.29 does not know of.
-    """
-    if entry is None or entry.flushed:
-        return False
-    old = version == "2026.1.29"
-    total = entry.total_tokens if old else _fresh(entry, token_count)
-    threshold = flush_threshold(window, reserve, soft)
-    if not is_number(total) or not total > 0 or threshold <= 0:
-        return False
-    return not total < threshold  # a threshold that is no number is always reached
-
-
-def flush_threshold(window: float | None, reserve: float | None, soft: float | None) -> float:
+def flush_threshold(window: int, reserve: int, soft: int) -> int:
     """Tokens from which on a flush is due; 0 for never."""
-    return floored(floored(window, 1) - floored(reserve, 0) - floored(soft, 0), 0)
+    return max(0, window - reserve - soft)
+
+
+def should_flush(tokens: float, threshold: float) -> bool:
+    """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively."""
+    return 0 < threshold <= tokens
 
 
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
@@ -265,13 +151,6 @@ def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int
     cycle that begins then counts as flushed, and has no flush of its own.
     """
     return count + sum(compacted.last == last for compacted in compactions[count:])
-
-
-def _fresh(entry: SessionEntry, token_count: object) -> object:
-    if is_number(token_count) and 0 < token_count < math.inf:
-        return math.floor(token_count)
-    total = entry.total_tokens
-    return total if is_finite(total) and entry.total_tokens_fresh is not False else None
 
 
 # What a plug-in of OpenCode may add to the request for a summary. Our own wording.
@@ -347,29 +226,14 @@ class MemoryFlush(Strategy):
         """Whether it is to come before each compaction; of an internal one nobody can tell."""
         return self.profile != "internal"
 
-    @cached_property
-    def settings(self) -> FlushSettings:
-        """The fields, as a configuration that says all of them comes to."""
-        settings = flush_settings(
-            soft_threshold_tokens=self.soft_threshold_tokens,
-            reserve_tokens_floor=self.reserve_tokens_floor,
-            force_flush_transcript_bytes=self.force_flush_transcript_bytes,
-            prompt=self.prompt,
-            system_prompt=self.system_prompt,
-            version=self.version,
-        )
-        assert settings is not None
-        return settings
-
     def compact(self, view: View, host: Host) -> View:
-        """Let the agent write, if it is time."""
         if self.profile == "hook" and REMINDER not in host.reminders:
             host.reminders.append(REMINDER)
         if self.profile != "full" or not self._due(view, host):
             return view
         request = TurnRequest(
-            self.settings.prompt,
-            self.settings.system_prompt,
+            hinted(self.prompt, PROMPT, self.version),
+            hinted(self.system_prompt, SYSTEM_PROMPT, self.version),
             "flush",
             self.max_notes_tokens,
             SILENT,
@@ -380,36 +244,26 @@ class MemoryFlush(Strategy):
         return flushed
 
     def _due(self, view: View, host: Host) -> bool:
-        if host.reported is None:
+        last = host.reported
+        if last is None or self._has_flushed(host):
             return False
-        settings, last, count = self.settings, host.reported, None
-        entry = SessionEntry(last.prompt, True, len(host.compactions), self._flushed(host))
-        window = flush_window(host.window, None)
-        reserve, soft = settings.reserve_tokens_floor, settings.soft_threshold_tokens
+        limit, reserve = host.window, self.reserve_tokens_floor
         if self.trigger:
-            window, reserve = tokens_at(self.trigger, host, window), 0
-        if self.version != "2026.1.29":
-            threshold = flush_threshold(window, reserve, soft)
-            count = projected_tokens(last.prompt, last.output, _said_now(view), threshold)
-        return should_flush(
-            entry,
-            window=window,
-            reserve=reserve,
-            soft=soft,
-            token_count=count,
-            version=self.version,
-        ) or (self._forced(host) and not entry.flushed)
-
-    def _forced(self, host: Host) -> bool:
-        """Whether the transcript is so large that it runs whatever the tokens."""
-        most = self.settings.force_flush_transcript_bytes
-        return 0 < most <= host.log.total(transcript_bytes)
+            limit, reserve = int(tokens_at(self.trigger, host, limit)), 0
+        threshold = flush_threshold(limit, reserve, self.soft_threshold_tokens)
+        if self.version == "2026.1.29":
+            return should_flush(last.prompt, threshold)
+        tokens = projected_tokens(last.prompt, last.output, _said_now(view), threshold)
+        most = self.force_flush_transcript_bytes
+        return should_flush(tokens, threshold) or 0 < most <= host.log.total(transcript_bytes)
 
     @staticmethod
-    def _flushed(host: Host) -> int | None:
-        if "count" not in host.notes:
-            return None
-        return booked_under(host.notes["count"], host.notes["last"], host.compactions)
+    def _has_flushed(host: Host) -> bool:
+        """Whether there was a flush since the last compaction."""
+        notes, compactions = host.notes, host.compactions
+        return "count" in notes and (
+            booked_under(notes["count"], notes["last"], compactions) == len(compactions)
+        )
 
 
 def _said_now(view: View) -> int:

@@ -380,7 +380,6 @@ class WriteGuard(Strategy):
     breaks = MappingProxyType({"size": "a call without a result is given one (OpenClaw 2026.1.29)"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Write what has come since the last time."""
         messages, seen = view.messages, host.notes.get("seen", "")
         if not messages or messages[-1].id == seen:
             return view
@@ -423,7 +422,6 @@ class OverflowTruncation(Strategy):
     phases = frozenset({Phase.ON_OVERFLOW})
 
     def compact(self, view: View, host: Host) -> View:
-        """Cut what is too large, if the prompt still is."""
         sent = view.with_messages(guarded(view.messages, host.window))
         if host.count(sent) <= host.window:
             return view
@@ -471,7 +469,6 @@ class ContextGuard(Strategy):
     )
 
     def compact(self, view: View, host: Host) -> View:
-        """Guard what is about to be sent."""
         kept = self.edits.of(host)
         messages = guarded(view.messages, host.window, newest_first=self.newest_first, edits=kept)
         return view.with_messages(messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ from compactlab.strategies.pi.compaction import Occasion, OnPi
 from compactlab.strategies.pi.preparation import file_section
 from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines
 
-KEEP_MESSAGES = 10
-KEEP_TOKENS = 2000
 BUFFER_HEADING = "\n\n---\n\n## Recent Context (preserved verbatim)\n\n"
 
 _NAMES = {"user": "User", "assistant": "Assistant"}
@@ -40,24 +37,16 @@ _NAMES = {"user": "User", "assistant": "Assistant"}
 _SPOKEN = {"bashExecution", "branchSummary", "compactionSummary"}
 
 
-def buffered(
-    messages: Sequence[Message],
-    keep_messages: float | None = None,
-    keep_tokens: float | None = None,
-    enabled: bool = True,
-) -> int:
+def buffered(messages: Sequence[Message], keep_messages: float, keep_tokens: float) -> int:
     """How many of the newest messages go into the buffer: ``computeRecencyBufferSlice``.
 
     Whichever limit is hit first. The newest goes in even if it alone has more tokens than that,
-    unless no message at all is wanted. Calls and their results may be torn apart. 2.5 messages
-    are 3; None stands for 10 messages, and for 2,000 tokens.
+    unless no message at all is wanted. Calls and their results may be torn apart.
     """
-    most = KEEP_MESSAGES if keep_messages is None else keep_messages
-    budget = KEEP_TOKENS if keep_tokens is None else keep_tokens
     count, tokens = 0, 0
-    for message in reversed(messages) if enabled else ():
+    for message in reversed(messages):
         tokens += estimate(message)
-        if count >= most or (count and tokens > budget):
+        if count >= keep_messages or (count and tokens > keep_tokens):
             break
         count += 1
     return count
@@ -141,10 +130,10 @@ class RecencyBuffer(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with its old part replaced."""
         prepared = now.prepared
         old = prepared.history
-        end = len(old) - buffered(old, self.keep_messages, self.keep_tokens, self.enabled)
+        most = self.keep_messages if self.enabled else 0
+        end = len(old) - buffered(old, most, self.keep_tokens)
         scribe = Scribe(now.view, host, max(1, self.reserve), self.version)
         safeguard = Safeguard(scribe, self.max_history_share)
         history, previous = safeguard.fitted(old[:end], prepared)
@@ -159,8 +148,6 @@ class RecencyBuffer(OnPi):
 
 # The turns that OpenClaw keeps under a summary in place of a recency buffer (2026.3.13).
 
-TURNS = 3
-MOST_TURNS = 12
 CHARS = 600
 TURNS_HEADING = "\n\n## Recent turns preserved verbatim"
 
@@ -168,17 +155,15 @@ _TYPES = {"thinking": "thinking", "tool_call": "toolCall", "image": "image"}
 
 
 def split_turns(
-    messages: Messages, turns: float | None, now: float | None = None
+    messages: Messages, turns: int, now: float | None = None
 ) -> tuple[Messages, list[Message]]:
     """Take the newest turns out of what would be summarised: ``splitPreservedRecentTurns``.
 
     Of users and assistants everything from the so-manieth last user message on; where there are
     fewer of those, all of them and the newest messages, twice as many as there should be turns.
-    With the calls that are kept go their results, and what is left is repaired. Of turns there
-    are 12 at most; fractions are cut off, and what is no number is 0.
+    With the calls that are kept go their results, and what is left is repaired.
     """
-    most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
-    places = _talk(messages, min(MOST_TURNS, max(0, most)))
+    places = _talk(messages, turns)
     if not places:
         return messages, []
     calls = {p.call_id for n in places for p in messages[n].parts if p.type == "tool_call"} - {""}
@@ -308,7 +293,6 @@ class PreserveTurns(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with its old part replaced."""
         prepared = now.prepared
         old = [*prepared.history, *prepared.prefix]
         if not any(role_of(message) in _REAL for message in old):

@@ -59,7 +59,6 @@ class TurnSlice(Mending):
         return BREAKS if self.repair else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
-        """Cut before the oldest turn that is kept."""
         history = view.messages[: current_turn(view.messages)]
         start = last_turns(history, self.history_limit)
         return self.cut(view, host, start, repair=self.repair)

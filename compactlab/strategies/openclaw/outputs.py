@@ -24,6 +24,9 @@ from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.text import head, is_finite, whole
 
 FOLDER = "tool-output"
+# More than this is put away (UTF-16 code units): of what the model is told, and what the client is.
+MAX_TEXT_CHARS, MAX_DETAILS_CHARS = 120_000, 24_000
+PREVIEW_CHARS = 8_000  # what stays of a text, its ellipsis included
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them
 KIND = "tool_result_payload"  # what the original calls such a reference
 # What stays of details that are put away: short plain values under these names.
@@ -40,16 +43,6 @@ _KEPT = (
 )
 _KEPT_CHARS = 500
 _DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
-
-
-@dataclass(frozen=True)
-class Limits:
-    """From which size on a result is put away, and what stays of it; UTF-16 code units."""
-
-    # details, text: more than this is put away
-    details: int = 24_000
-    text: int = 120_000
-    preview: int = 8_000  # what stays of a text, its ellipsis included
 
 
 @dataclass(frozen=True)
@@ -90,17 +83,19 @@ def put_away(
     call_id: str | None,
     *,
     now: float,
-    limits: Limits = Limits(),
+    max_text: int = MAX_TEXT_CHARS,
+    preview: int = PREVIEW_CHARS,
 ) -> Payload | None:
     """Put a tool's result away, if it is too large.
 
     ``details`` is what the tool told its client and not the model: any JSON; ``now`` is in
-    seconds since 1970. None if nothing is too large.
+    seconds since 1970. A text of more than ``max_text`` characters is put away, and ``preview`` of
+    it stay. None if nothing is too large.
     """
     text = "\n".join(blocks)
-    large_text = utf16_length(text) > limits.text
+    large_text = utf16_length(text) > max_text
     large_details = (
-        isinstance(details, Mapping | list) and utf16_length(_json(details)) > limits.details
+        isinstance(details, Mapping | list) and utf16_length(_json(details)) > MAX_DETAILS_CHARS
     )
     if not large_text and not large_details:
         return None
@@ -115,7 +110,7 @@ def put_away(
             "text": text if large_text else None,
         }
     )
-    preview = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
+    preview = preview - 1 if utf16_length(text) > preview else utf16_length(text)
     payload = Payload(path, content, None, None, preview if large_text else 0)
     return Payload(
         path,
@@ -253,8 +248,8 @@ class OffloadOutputs(Strategy):
 
     does = (Act.OFFLOAD,)
 
-    max_text_chars: int = 120_000
-    preview_chars: int = 8_000
+    max_text_chars: int = MAX_TEXT_CHARS
+    preview_chars: int = PREVIEW_CHARS
     hard_max_chars: Annotated[int, at_least(0)] = 400_000
     pointer_for_text: bool = True
     verify: bool = True
@@ -268,7 +263,6 @@ class OffloadOutputs(Strategy):
             )
 
     def compact(self, view: View, host: Host) -> View:
-        """Put away what has come since the last time."""
         seen = host.notes.get("seen", "")
         if view.messages:
             host.notes["seen"] = view.messages[-1].id
@@ -296,7 +290,8 @@ class OffloadOutputs(Strategy):
             first.name or None,
             first.call_id or None,
             now=message.time,
-            limits=Limits(text=self.max_text_chars, preview=self.preview_chars),
+            max_text=self.max_text_chars,
+            preview=self.preview_chars,
         )
         if payload is None:
             if text == "\n".join(part.text for part in texts):
@@ -328,7 +323,6 @@ class OffloadOutputs(Strategy):
         return msgspec.structs.replace(message, parts=(cut, *images))
 
     def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
-        """Deliver what was put away, or its beginning."""
         path, _, sha256 = handle.partition("#sha256=")
         reference = read_reference(
             {"outputRef": {"kind": "tool_result_payload", "path": path, "sha256": sha256}}

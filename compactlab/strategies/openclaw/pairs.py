@@ -329,7 +329,6 @@ class PairRepair(Mending):
     version: Version = NEWEST
 
     def compact(self, view: View, host: Host) -> View:
-        """Repair what there is before the current turn."""
         now = current_turn(view.messages)
         history = view.messages[:now]
         mended = self.menders.of(host).mend(history, self.version)

@@ -16,7 +16,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.text import BLANKS, floored
+from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.pairs import Mending
 
 # What the planner leaves of a budget aside, because its token counts are estimates.
@@ -30,42 +30,10 @@ Outcome = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Tokens that are left for a history, of whatever numbers one is given."""
-
-    # window, reserve, static: tokens of the model's window, of the reserve for the answer, of
-    # system prompt and prompt. Fractions are rounded down, and what is negative counts as nothing
-    window: float
-    reserve: float
-    static: float
-    # Share of what is left that the history may take: 0.1 to 1; what is outside is brought to the
-    # nearer end, NaN and infinity to the lower.
-    share: float | None = None
-    # Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
-    dynamic_ratio: float | None = None
-    min_dynamic: float | None = None  # tokens held back at least
-
-    @property
-    def available(self) -> float:
-        """Tokens left before safety and share; may be negative, or NaN."""
-        window = floored(self.window, 1)
-        ratio = _clamped(self.dynamic_ratio, DYNAMIC_RESERVE_RATIO, 0, 0.5)
-        least = MIN_DYNAMIC_RESERVE_TOKENS if self.min_dynamic is None else self.min_dynamic
-        dynamic = floored(window * ratio, floored(least, 0))
-        return window - floored(self.reserve, 0) - floored(self.static, 0) - dynamic
-
-    @property
-    def tokens(self) -> float:
-        """Tokens that the history may take; at least 1."""
-        # The order of the products decides how the last bit is rounded.
-        return floored(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1), 1)
-
-
-def _clamped(number: float | None, default: float, low: float, high: float) -> float:
-    if number is None:
-        return default
-    return min(high, max(low, number)) if math.isfinite(number) else low
+def available(rule: TokenBudget, window: int, static: int) -> int:
+    """Tokens that a window leaves for the history, before safety and share; may be negative."""
+    dynamic = max(int(window * rule.dynamic_reserve_ratio), rule.min_dynamic_reserve_tokens)
+    return window - rule.reserve_tokens_floor - static - dynamic
 
 
 class Plan(NamedTuple):
@@ -82,7 +50,7 @@ class Plan(NamedTuple):
     # before, after: estimated tokens of the history and of what is kept
     before: int
     after: int
-    budget: float  # tokens that it might have had
+    budget: int  # tokens that it might have had
 
     @property
     def dropped(self) -> int:
@@ -95,8 +63,8 @@ class Plan(NamedTuple):
         return self.before - self.after
 
 
-def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Plan:
-    """Say what of a history fits its budget, as ``planContextMessages`` does.
+def plan(messages: Messages, room: int, share: float, weight: Weight | None = None) -> Plan:
+    """Say what of a history fits a share of the room that is left, as ``planContextMessages``.
 
     Messages go from the front, wherever that cuts a turn; the user's last message and what
     follows it are kept whatever their size. Calls and results are for others to put together.
@@ -105,8 +73,10 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
     if not messages:
         return Plan("empty", False, None, 0, 0, 0)
     weight = weight or planned_tokens
-    total, tokens, last = messages.total(weight), budget.tokens, len(messages) - 1
-    if budget.available <= 0:
+    # The order of the products decides how the last bit is rounded.
+    tokens = max(1, math.floor(room * SAFETY_RATIO * share))
+    total, last = messages.total(weight), len(messages) - 1
+    if room <= 0:
         return Plan("invalid-budget", True, last, total, messages[last:].total(weight), tokens)
     if total <= tokens:
         return Plan("under-budget", False, 0, total, total, tokens)
@@ -115,9 +85,7 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
     tail = messages[mandatory:].total(weight)
     if tail >= tokens:
         return Plan("mandatory-tail-only", True, mandatory, total, tail, tokens)
-    # No budget at all is one that nothing exceeds.
-    fits = 0 if math.isnan(tokens) else messages.tail_from(weight, int(tokens))
-    first = min(mandatory, fits)
+    first = min(mandatory, messages.tail_from(weight, tokens))
     return Plan("budget-trimmed", first > 0, first, total, messages[first:].total(weight), tokens)
 
 
@@ -189,23 +157,12 @@ class TokenBudget(Mending):
     history_limit: Annotated[int, at_least(0)] = 0
 
     def compact(self, view: View, host: Host) -> View:
-        """Plan the history; the current prompt is no part of it."""
         messages = view.messages
         now = current_turn(messages)
-        static = _static(view, messages[now:])
-        first = plan(messages[:now], self._budget(host.window, static)).first or 0
+        room = available(self, host.window, _static(view, messages[now:]))
+        first = plan(messages[:now], room, self.max_history_share).first or 0
         first += last_turns(messages[first:now], self.history_limit)
         return self.cut(view, host, first)
-
-    def _budget(self, window: int, static: int) -> Budget:
-        return Budget(
-            window,
-            self.reserve_tokens_floor,
-            static,
-            self.max_history_share,
-            self.dynamic_reserve_ratio,
-            self.min_dynamic_reserve_tokens,
-        )
 
 
 def _static(view: View, prompt: Messages) -> int:

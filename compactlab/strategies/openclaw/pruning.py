@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import FRAME, Message, remembered
@@ -18,59 +18,22 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.joined import ending, instead, pieces_of, spans_of
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
-from compactlab.strategies.mechanisms.text import BLANKS, head, holds, is_finite
+from compactlab.strategies.mechanisms.text import BLANKS, head, holds
 from compactlab.strategies.pi.preparation import is_at_least
 
 PLACEHOLDER = "[Old tool result content cleared]"
+IMAGE_GONE = "[image removed during context pruning]"  # 2026.3.11 on
+
+Version = Literal["2026.1.29", "2026.3.13"]
+NEWEST: Version = "2026.3.13"
+_TRIMS_IMAGES = "2026.3.11"  # its pull request 43045
+
+CHARS_PER_TOKEN = 4
+IMAGE_CHARS = 8000
+OTHER_CHARS = 256  # of whatever is neither the user's, nor an answer, nor a tool's
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``."""
-
-    ttl_ms: float = 300_000  # milliseconds that must have passed since the cache was last touched
-    keep_last_assistants: float = 3  # everything from the newest so many answers on stays
-    soft_trim_ratio: float = 0.3  # share of the window from which on long results are trimmed
-    # Share of the window to which results are cleared, oldest first, if trimming was not enough.
-    hard_clear_ratio: float = 0.5
-    min_prunable_tool_chars: float = 50_000  # nothing is cleared where less than that could be
-    # ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
-    tools: Mapping[str, Any] = field(default_factory=dict)
-    # max_chars, head_chars, tail_chars: a result longer than the first is trimmed to the other two
-    max_chars: float = 4000
-    head_chars: float = 1500
-    tail_chars: float = 1500
-    hard_clear: bool = True  # whether anything is cleared at all
-    placeholder: str = PLACEHOLDER  # what stands in the place of a cleared result
-
-
-def effective_settings(raw: object) -> Pruning | None:
-    """Read settings as OpenClaw's ``computeEffectiveSettings`` does (2026.1.29).
-
-    What does not fit is brought into its range or passed over; None unless the mode is
-    ``cache-ttl``.
-    """
-    if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
-        return None
-    values: dict[str, Any] = {}
-    if isinstance(raw.get("ttl"), str):
-        values["ttl_ms"] = duration_ms(raw["ttl"])
-    values["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
-    values["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
-    values["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
-    values["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
-    values["tools"] = raw.get("tools") or None
-    soft, hard = (_section(raw.get(name)) for name in ("softTrim", "hardClear"))
-    for name in ("max", "head", "tail"):
-        values[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
-    if isinstance(hard.get("enabled"), bool):
-        values["hard_clear"] = hard["enabled"]
-    if isinstance(hard.get("placeholder"), str):
-        values["placeholder"] = hard["placeholder"].strip(BLANKS) or None
-    return Pruning(**{name: value for name, value in values.items() if value is not None})
 
 
 def duration_ms(text: str) -> int | None:
@@ -82,52 +45,34 @@ def duration_ms(text: str) -> int | None:
     return math.floor(milliseconds + 0.5) if math.isfinite(milliseconds) else None
 
 
-def _whole(value: object) -> int | None:
-    return max(0, math.floor(value)) if is_finite(value) else None
-
-
-def _ratio(value: object) -> float | None:
-    return min(1, max(0, value)) if is_finite(value) else None
-
-
-def _section(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def may_prune(tools: Mapping[str, Any]) -> Callable[[str], bool]:
+def may_prune(allow: Iterable[str], deny: Iterable[str]) -> Callable[[str], bool]:
     """Say of a tool's name whether its results may be made shorter.
 
     Patterns know the asterisk only, and case does not matter. A tool that is denied is out; where
     any are allowed, so are all others.
     """
-    allow, deny = (_patterns(tools.get(name)) for name in ("allow", "deny"))
+    allowed, denied = _patterns(allow), _patterns(deny)
 
     def may(name: str) -> bool:
         plain = _plain(name)
-        if any(pattern.fullmatch(plain) for pattern in deny):
+        if any(pattern.fullmatch(plain) for pattern in denied):
             return False
-        return not allow or any(pattern.fullmatch(plain) for pattern in allow)
+        return not allowed or any(pattern.fullmatch(plain) for pattern in allowed)
 
     return may
 
 
-def _patterns(raw: object) -> list[re.Pattern[str]]:
-    plain = map(_plain, raw) if isinstance(raw, list | tuple) else ()
+def _patterns(names: Iterable[str]) -> list[re.Pattern[str]]:
+    plain = map(_plain, names)
     return [re.compile(".*".join(map(re.escape, name.split("*")))) for name in plain if name]
 
 
-def _plain(name: object) -> str:
-    return str("" if name is None else name).strip(BLANKS).lower()
-
-
-# A tool's result made shorter: its head and its tail, or a word in its place.
-
-# What OpenClaw says in the place of an image (2026.3.11 on).
-IMAGE_GONE = "[image removed during context pruning]"
+def _plain(name: str) -> str:
+    return name.strip(BLANKS).lower()
 
 
 def trimmed(
-    message: Message, max_chars: float, head_chars: float, tail_chars: float, *, images: bool
+    message: Message, max_chars: int, head_chars: int, tail_chars: int, *, images: bool
 ) -> Message:
     """Keep the beginning and the end of a tool's result that is too long.
 
@@ -141,17 +86,17 @@ def trimmed(
         return message
     pieces = list(pieces_of(message, IMAGE_GONE))
     whole = "\n".join(piece.text for piece in pieces)
-    length, first, last = utf16_length(whole), max(0, head_chars), max(0, tail_chars)
-    if length <= max_chars or first + last >= length:
+    length = utf16_length(whole)
+    if length <= max_chars or head_chars + tail_chars >= length:
         if not pictured:
             return message
         return instead(message, whole, "truncated", spans_of(pieces, length, 0, length))
-    ends = f"{head(whole, int(first))}\n...\n{ending(whole, math.ceil(last))}"
+    ends = f"{head(whole, head_chars)}\n...\n{ending(whole, tail_chars)}"
     note = (
-        f"\n\n[Tool result trimmed: kept first {_written(first)} chars and last {_written(last)} "
-        f"chars of {length} chars.]"
+        f"\n\n[Tool result trimmed: kept first {head_chars} chars and last {tail_chars} chars of "
+        f"{length} chars.]"
     )
-    spans = spans_of(pieces, int(first), math.ceil(last), length)
+    spans = spans_of(pieces, head_chars, tail_chars, length)
     return instead(message, ends + note, "truncated", spans)
 
 
@@ -160,136 +105,58 @@ def cleared(message: Message, placeholder: str) -> Message:
     return instead(message, placeholder, "stub", ())
 
 
-def _written(number: float) -> str:
-    """A number as JavaScript writes it into a text."""
-    return str(int(number)) if float(number).is_integer() else str(number)
-
-
-# Old tool results made shorter when the cache has gone cold: OpenClaw's context pruning.
-
-Version = Literal["2026.1.29", "2026.3.13"]
-NEWEST: Version = "2026.3.13"
-VERSIONS: tuple[str, ...] = get_args(Version)
-_TRIMS_IMAGES = "2026.3.11"  # its pull request 43045
-
-CHARS_PER_TOKEN = 4
-IMAGE_CHARS = 8000
-OTHER_CHARS = 256  # of whatever is neither the user's, nor an answer, nor a tool's
-
-
-def prune_expired(
-    messages: Messages,
-    settings: Pruning | None,
-    *,
-    now: float,
-    touched: float | None,
-    window: float | None,
-    model_window: float | None = None,
-    version: str = NEWEST,
-    edits: Edits | None = None,
-) -> tuple[Messages, float | None]:
-    """Prune if the cache has not been touched for long enough: OpenClaw's handler of ``context``.
-
-    Times are in milliseconds; where no touch is known, nothing is pruned. With what is sent
-    comes when the cache was touched last: now, if anything was pruned.
-    """
-    if settings is None or not is_expired(now, touched, settings.ttl_ms):
-        return messages, touched
-    pruned = prune(
-        messages, settings, window, model_window=model_window, version=version, edits=edits
-    )
-    return pruned, touched if pruned is messages else now
-
-
 def is_expired(now: float, touched: float | None, ttl_ms: float) -> bool:
     """Whether a cache that was touched then has outlived its time; without a touch it has not."""
-    if not touched or math.isnan(touched) or ttl_ms <= 0:
-        return False
-    return not now - touched < ttl_ms
+    return bool(touched) and ttl_ms > 0 and now - (touched or 0) >= ttl_ms
 
 
 def prune(
-    messages: Messages,
-    settings: Pruning,
-    window: float | None,
-    *,
-    model_window: float | None = None,
-    version: str = NEWEST,
-    edits: Edits | None = None,
+    messages: Messages, rule: TtlPrune, window: float, edits: Edits | None = None
 ) -> Messages:
     """Make old tool results shorter: OpenClaw's ``pruneContextMessages``.
 
     Only results between the first words of the user and the newest few answers are touched. If
     the context fills a share of the window, all that are too long are trimmed; if it then still
-    fills a larger one, they are cleared, oldest first, until it does not. A window that is no
-    positive number gives way to the model's. Newer versions take images for something that can
-    be trimmed away, older ones leave results with images alone.
+    fills a larger one, they are cleared, oldest first, until it does not. Newer versions take
+    images for something that can be trimmed away, older ones leave results with images alone.
     """
-    tokens = window if window and 0 < window < math.inf else model_window
-    stop = _protected(messages, settings.keep_last_assistants)
-    if not tokens or not tokens > 0 or stop is None:
-        return messages
-    room, total = tokens * CHARS_PER_TOKEN, messages.total(context_chars)
-    if total / room < settings.soft_trim_ratio:
+    stop = _protected(messages, rule.keep_last_assistants)
+    room, total = window * CHARS_PER_TOKEN, messages.total(context_chars)
+    if room <= 0 or stop is None or total / room < rule.soft_trim_ratio:
         return messages
     start = next((n for n, m in enumerate(messages) if m.starts_turn), stop)
-    may = cache(may_prune(settings.tools))
-    images = is_at_least(version, _TRIMS_IMAGES)
+    may = cache(may_prune(rule.tools_allow, rule.tools_deny))
+    images, known = is_at_least(rule.version, _TRIMS_IMAGES), edits or Edits()
     results = {
-        place: message
-        for place, message in enumerate(messages[start:stop], start)
+        index: message
+        for index, message in enumerate(messages[start:stop], start)
         if message.role == "tool"
         and may(_tool(message))
         and (images or not holds(message, "image"))
     }
-    work = _Work(settings, room, total, results, edits or Edits())
-    work.trim(images=images)
-    if settings.hard_clear and work.exceeds():
-        work.clear()
-    return messages.replace(work.changed)
+    changed: dict[int, Message] = {}
 
+    def edit(index: int, how: tuple[object, ...], shorten: Callable[[Message], Message]) -> int:
+        """Put a shorter message in the place of one; how many characters longer it is."""
+        before = results[index]
+        after = known.of(before, how, partial(shorten, before))
+        if after is before:  # few are too long
+            return 0
+        results[index] = changed[index] = after
+        return context_chars(after) - context_chars(before)
 
-@dataclass
-class _Work:
-    """Results by place, and how many characters all messages have together."""
-
-    settings: Pruning
-    room: float
-    total: int
-    results: dict[int, Message]
-    edits: Edits
-    changed: dict[int, Message] = field(default_factory=dict)
-
-    def exceeds(self) -> bool:
-        """Whether the context still fills its larger share of the window."""
-        return not self.total / self.room < self.settings.hard_clear_ratio
-
-    def trim(self, *, images: bool) -> None:
-        """Trim all that are too long."""
-        rule = self.settings
-        how = (rule.max_chars, rule.head_chars, rule.tail_chars)
-        for place, message in self.results.items():
-            edited = self.edits.of(
-                message, ("trim", *how, images), partial(trimmed, message, *how, images=images)
-            )
-            self._put(place, edited)
-
-    def clear(self) -> None:
-        """Clear the oldest until it is enough, if there is enough to clear."""
-        rule = self.settings
-        if sum(map(context_chars, self.results.values())) < rule.min_prunable_tool_chars:
-            return
-        for place, message in self.results.items():
-            if not self.exceeds():
+    ends = rule.soft_trim_max_chars, rule.soft_trim_head_chars, rule.soft_trim_tail_chars
+    for index in results:
+        total += edit(index, ("trim", *ends, images), lambda m: trimmed(m, *ends, images=images))
+    word = rule.hard_clear_placeholder.strip(BLANKS)
+    if rule.hard_clear_enabled and (
+        sum(map(context_chars, results.values())) >= rule.min_prunable_tool_chars
+    ):
+        for index in results:
+            if total / room < rule.hard_clear_ratio:
                 break
-            how, edit = ("clear", rule.placeholder), partial(cleared, message, rule.placeholder)
-            self._put(place, self.edits.of(message, how, edit))
-
-    def _put(self, place: int, message: Message) -> None:
-        before = self.results[place]
-        if message is not before:  # few are too long
-            self.total += context_chars(message) - context_chars(before)
-            self.results[place] = self.changed[place] = message
+            total += edit(index, ("clear", word), lambda m: cleared(m, word))
+    return messages.replace(changed)
 
 
 def _tool(message: Message) -> str:
@@ -299,11 +166,9 @@ def _tool(message: Message) -> str:
     return next((part.name for part in message.parts if part.call_id), first.name)
 
 
-def _protected(messages: Messages, keep: float) -> int | None:
+def _protected(messages: Messages, keep: int) -> int | None:
     """Where the newest answers begin, so many of them; None if there are fewer."""
-    if keep <= 0:
-        return len(messages)
-    return messages.last_holding(is_answer, int(keep)) if keep % 1 == 0 else None
+    return messages.last_holding(is_answer, keep) if keep else len(messages)
 
 
 def is_answer(message: Message) -> int:
@@ -327,13 +192,6 @@ def context_chars(message: Message) -> int:
     return chars
 
 
-# What a strategy calls its settings, and what OpenClaw does.
-_NAMES = {
-    "keep_last_assistants": "keepLastAssistants",
-    "soft_trim_ratio": "softTrimRatio",
-    "hard_clear_ratio": "hardClearRatio",
-    "min_prunable_tool_chars": "minPrunableToolChars",
-}
 # What a note is no longer than, and the least that is cleared by default: so much is never made of
 # results that are shorter than a place-holder.
 _NOTE_CHARS, _ENOUGH_CHARS = 120, 50_000
@@ -418,7 +276,6 @@ class TtlPrune(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """One request, or the session."""
         return Lifetime.SESSION if self.sticky else Lifetime.REQUEST
 
     @property
@@ -429,40 +286,18 @@ class TtlPrune(Strategy):
         clears_short = self.hard_clear_enabled and self.min_prunable_tool_chars < _ENOUGH_CHARS
         return _LONGER if trims_short or clears_short else MappingProxyType({})
 
-    @cached_property
-    def settings(self) -> Pruning | None:
-        """The settings as OpenClaw reads them."""
-        raw: dict[str, object] = {name: getattr(self, ours) for ours, name in _NAMES.items()}
-        tools = {"allow": list(self.tools_allow), "deny": list(self.tools_deny)}
-        soft = {
-            "maxChars": self.soft_trim_max_chars,
-            "headChars": self.soft_trim_head_chars,
-            "tailChars": self.soft_trim_tail_chars,
-        }
-        hard = {"enabled": self.hard_clear_enabled, "placeholder": self.hard_clear_placeholder}
-        raw |= {"mode": "cache-ttl", "ttl": self.ttl}
-        return effective_settings(raw | {"tools": tools, "softTrim": soft, "hardClear": hard})
-
     def compact(self, view: View, host: Host) -> View:
-        """Prune, if it is time."""
         if host.phase is Phase.BEFORE_TURN:
             self._load(host)
             return view
-        before = host.notes.get("touched")
-        if before is None or not (self.every_provider or host.model.price.startswith("anthropic/")):
+        now, touched = _milliseconds(host.now), host.notes.get("touched")
+        served = self.every_provider or host.model.price.startswith("anthropic/")
+        if not served or not is_expired(now, touched, duration_ms(self.ttl) or 0):
             return view
-        messages, touched = prune_expired(
-            view.messages,
-            self.settings,
-            now=_milliseconds(host.now),
-            touched=before,
-            window=host.window,
-            version=self.version,
-            edits=self.edits.of(host),
-        )
+        messages = prune(view.messages, self, host.window, self.edits.of(host))
         if messages is view.messages:
             return view
-        host.notes["touched"] = touched
+        host.notes["touched"] = now
         if self.sticky:
             host.notes["compactions"] += 1  # this one is no reason not to count the turn
         return view.with_messages(messages)
@@ -470,7 +305,7 @@ class TtlPrune(Strategy):
     def _load(self, host: Host) -> None:
         """A turn begins: find out when the last one touched the cache."""
         notes, compactions = host.notes, len(host.compactions)
-        if self.version == VERSIONS[0]:
+        if self.version == "2026.1.29":
             notes["touched"], notes["began"] = notes.get("began"), _milliseconds(host.now)
         else:
             if compactions == notes.get("compactions", 0):

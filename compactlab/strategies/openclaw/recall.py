@@ -76,7 +76,6 @@ class MemoryRecall(Strategy):
     breaks = MappingProxyType({"size": "adds notes from memory; OpenClaw 2026.2.17"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Add what is found."""
         if not host.memory:
             return view
         asked = host.log[current_turn(host.log) :][:1]

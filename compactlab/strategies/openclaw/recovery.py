@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,31 +25,9 @@ INTRO = (
 MOST = 50
 CHARS = 500
 # Asked for beyond the messages that are wanted, because tools' results count as messages, too.
-_EXTRA = 10
+EXTRA = 10
 # How OpenClaw marks what neither of the two has said.
 _MARKS = ("[tool:", "[System Event]")
-
-
-class Settings(NamedTuple):
-    """Whether anything is recovered, and how many messages."""
-
-    enabled: bool
-    messages: float
-
-
-class Counted(NamedTuple):
-    """Compactions of a session so far, and how many there were at its last recovery."""
-
-    compactions: float = 0
-    recovered: float = 0
-
-
-class Check(NamedTuple):
-    """Whether it is time to recover, how many messages, after how many compactions."""
-
-    needed: bool
-    messages: float
-    compactions: float
 
 
 class Quote(NamedTuple):
@@ -68,45 +45,24 @@ class Piece(NamedTuple):
     sources: tuple[Source, ...] = ()
 
 
-def settings(messages: float | None) -> Settings:
-    """Resolve the number of messages that is wanted: none is 0, and 50 is the most."""
-    wanted = 0 if messages is None else messages
-    return Settings(wanted > 0, MOST if wanted > MOST else wanted)
+def is_needed(compactions: int, recovered: int) -> bool:
+    """Whether there was a compaction since the last recovery: ``checkContextRecoveryNeeded``."""
+    return compactions > max(recovered, 0)
 
 
-def check(messages: float | None, counted: Counted | None) -> Check:
-    """Decide whether there was a compaction since the last recovery.
-
-    Of a session that is not known it is never time.
-    """
-    enabled, wanted = settings(messages)
-    if not enabled or counted is None:
-        return Check(False, 0, 0)
-    needed = counted.compactions > 0 and counted.compactions > counted.recovered
-    return Check(needed, wanted, counted.compactions)
+def asked_for(history: Messages, wanted: int) -> Messages:
+    """The newest messages that the transcript is asked for: tools' results are among them."""
+    return history[max(0, len(history) - wanted - EXTRA) :]
 
 
-def limit(messages: float) -> float:
-    """How many messages of the transcript are asked for, tools' results among them."""
-    return messages + _EXTRA
-
-
-def newest(history: Messages, count: float) -> Messages:
-    """What the transcript answers: its newest messages."""
-    return history[max(0, len(history) - int(count)) :]
-
-
-def recover(history: Sequence[Message], count: float) -> list[Quote]:
+def recover(history: Sequence[Message], count: int) -> list[Quote]:
     """The newest messages of user and assistant that have words.
 
     The parts of a message are put together without anything between them. What begins with a
     mark of OpenClaw's own is left out; blanks before the mark hide it. As in the original, a
-    ``count`` of 0 is all of them, and less leaves out so many of the oldest.
+    ``count`` of 0 is all of them.
     """
-    quotes = [quote for message in history if (quote := _quote(message))]
-    if math.isfinite(count):
-        return quotes[-int(count) :]
-    return [] if count == -math.inf else quotes
+    return [quote for message in history if (quote := _quote(message))][-count:]
 
 
 def _quote(message: Message) -> Quote | None:
@@ -192,7 +148,6 @@ class ContextRecovery(Strategy):
     breaks = MappingProxyType({"size": "adds a block of what was said; pull request 3599"})
 
     def compact(self, view: View, host: Host) -> View:
-        """Add the block in the turn after a compaction, to each of its calls."""
         if not host.compactions:
             return view
         if host.phase is Phase.BEFORE_TURN:
@@ -216,9 +171,9 @@ class ContextRecovery(Strategy):
         compactions = len(host.compactions)
         while compactions and host.compactions[compactions - 1].last in turn:
             compactions -= 1
-        needed, _, count = check(self.messages, Counted(compactions, notes.get("recovered", 0)))
+        needed = self.messages and is_needed(compactions, notes.get("recovered", 0))
         if needed and self._quotes(host.log[:start]):
-            notes["recovered"], notes["turn"] = count, start
+            notes["recovered"], notes["turn"] = compactions, start
 
     def _quotes(self, history: Messages) -> list[Quote]:
-        return recover(newest(history, limit(self.messages)), self.messages)
+        return recover(asked_for(history, self.messages), self.messages)

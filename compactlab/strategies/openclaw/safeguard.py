@@ -46,12 +46,12 @@ def is_oversized(message: Message, window: float) -> bool:
     return estimate(message) * MARGIN > window * 0.5
 
 
-def split_by_share(messages: Sequence[Message], parts: float = PARTS) -> list[list[Message]]:
+def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list[Message]]:
     """Split messages into parts of about the same weight: ``splitMessagesByTokenShare``.
 
     Calls and their results may be torn apart, and there may be fewer parts.
     """
-    parts = min(math.floor(parts), len(messages)) if math.isfinite(parts) else 1
+    parts = min(parts, len(messages))
     if parts <= 1:
         return [list(messages)] if messages else []
     target = weight(messages) / parts
@@ -118,7 +118,7 @@ def pruned(
     messages: Sequence[Message],
     window: float,
     share: float = HISTORY_SHARE,
-    parts: float = PARTS,
+    parts: int = PARTS,
     mend: Callable[[list[Message]], Mended] = unmended,
 ) -> Pruned:
     """Drop the oldest messages so that the rest has its share of the window.

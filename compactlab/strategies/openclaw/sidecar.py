@@ -272,11 +272,9 @@ class SummarySidecar(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """The first version's block stays where it was put."""
         return Lifetime.TURN if self.hardened else Lifetime.SESSION
 
     def compact(self, view: View, host: Host) -> View:
-        """Bring the file up to date once a turn, and show its lines."""
         if self.hardened:
             return self._in_system(view, host)
         return self._in_prompt(view, host) if host.phase is Phase.BEFORE_TURN else view

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,29 +27,15 @@ from compactlab.strategies.pi.preparation import (
 )
 from compactlab.strategies.pi.summary import Scribe, pi_summary
 
-# The floor that OpenClaw puts under pi's reserve (2026.1.29).
-RESERVE_FLOOR = 20_000
+
+def should_compact(tokens: float, window: float, reserve: float) -> bool:
+    """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 0.73.1)."""
+    return tokens > window - reserve
 
 
-def should_compact(tokens: float, window: float, reserve: float, enabled: bool = True) -> bool:
-    """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 0.73.1).
-
-    Strictly; never if the tokens are not a number.
-    """
-    return enabled and tokens > window - reserve
-
-
-def reserve_floor(floor: float | None) -> int:
-    """The floor that is meant: OpenClaw's ``resolveCompactionReserveTokensFloor`` (2026.1.29)."""
-    if not isinstance(floor, int | float) or not math.isfinite(floor) or floor < 0:
-        return RESERVE_FLOOR
-    return math.floor(floor)
-
-
-def raised_reserve(reserve: float, floor: float | None) -> float:
+def raised_reserve(reserve: int, floor: int) -> int:
     """The reserve, raised to the floor: ``ensurePiCompactionReserveTokens`` (2026.1.29)."""
-    least = reserve_floor(floor)
-    return reserve if reserve >= least else least
+    return max(reserve, floor)
 
 
 # From this version on, an answer that is older than the last compaction triggers none.
@@ -127,12 +112,11 @@ class OnPi(Strategy):
     phases = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
 
     @property
-    def reserve(self) -> float:
+    def reserve(self) -> int:
         """Tokens of the window that the context may not grow into, the floor considered."""
         return raised_reserve(self.reserve_tokens, self.reserve_tokens_floor)
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
         now = _occasion(view, host, self)
         return view if now is None else self.compacted(now, view, host)
 
@@ -275,7 +259,6 @@ class AutoCompact(OnPi):
     )
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with a summary in the place of its old part."""
         scribe = Scribe(now.view, host, self.reserve, self.version, self.rides)
         summary = pi_summary(scribe, now.prepared)
         files = now.prepared.files.carried()
@@ -300,5 +283,4 @@ class Pi(Agent):
     trigger: Trigger = None
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy."""
         return (AutoCompact(reserve_tokens_floor=0, version=self.version, trigger=self.trigger),)

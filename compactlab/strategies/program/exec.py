@@ -92,7 +92,6 @@ class Exec(Strategy):
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """How long what it returns holds."""
         return self.hello.lifetime
 
     @property
@@ -115,11 +114,9 @@ class Exec(Strategy):
         return seen.hexdigest()
 
     def compact(self, view: View, host: Host) -> View:
-        """Ask the program, and do meanwhile what it asks for."""
         return self._line.ask(view, host)
 
     def fetch(self, handle: str, host: Host) -> str | None:
-        """The file that a handle names, which the program has written."""
         return host.files.get(handle)
 
 

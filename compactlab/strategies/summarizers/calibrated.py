@@ -143,7 +143,7 @@ def length(tokens: float) -> float:
     return math.log2(max(1.0, tokens) / 3000)
 
 
-# What was fitted: ``calibrated.toml``, or what ``compactlab calibrate`` wrote of one's own.
+# What was fitted: ``calibrated.toml``, or what ``examples/calibrate.py`` wrote of one's own.
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Calibration:
         return "\n".join(lines) + "\n"
 
 
-_HEADER = "# Written by `compactlab calibrate`; the package's own model by `make calibration`."
+_HEADER = "# Written by examples/calibrate.py; the package's own model by `make calibration`."
 PATHS = ("root", "other")
 _HEAD = ("source", "client", "sessions", "facts")
 _WHOLE = ("summaries", "messages", "before", "shortest", "longest", "kept", "lost")
@@ -284,7 +284,7 @@ class Calibrated(Summarizer):
     Parameters
     ----------
     profile
-        A file of ``compactlab calibrate``; "" for the model of the package.
+        A file of ``examples/calibrate.py``; "" for the model of the package.
     client
         Whose habits of quoting and whose lengths count; "" for the client that was fitted.
     draw
@@ -314,7 +314,6 @@ class Calibrated(Summarizer):
         return (self.profile,) if self.profile else ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """With the facts of a conversation."""
         client = self.client or self.calibration.client
         audible = audible_at("mid")
         calibration = self.calibration
@@ -323,7 +322,6 @@ class Calibrated(Summarizer):
         )
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Refuse: without a conversation there are no facts."""
         raise UsageError("calibrated draws the fates of facts: bind it to a conversation first")
 
 

@@ -154,7 +154,6 @@ class Checklist(Sized):
     files: bool = True
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         lines = [(part, *_line_in(part)) for part in request.previous]
         if self.mode == "merge":
             held = [(field, line) for _, field, line in lines if field and line]

@@ -30,11 +30,9 @@ class Oracle(Summarizer):
     simulated: ClassVar[str] = "sees the future: says just the facts that later calls need"
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """With the facts and needs of a conversation."""
         return BoundOracle(conversation, seed, self.spec)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Refuse: without a conversation there are no facts."""
         raise UsageError("the oracle knows what is needed: bind it to a conversation first")
 
 
@@ -45,7 +43,6 @@ class BoundOracle(Knowing):
     simulated: ClassVar[str] = Oracle.simulated
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         told = self.told(request, "summary", count)
         return tuple(fitting(told, request.max_tokens, count).values())
 
@@ -90,7 +87,6 @@ class Junk(Sized):
     matched: ClassVar[bool] = True
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """So many words, for everything that it was given."""
         sources = tuple(dict.fromkeys(s for part in _sourced(request) for s in part.sources))
         text = _of_length(min(request.max_tokens, self.tokens), count)
         return (Part("text", text, "summary", sources),) if text and sources else ()
@@ -139,7 +135,6 @@ class Empty(Summarizer):
     simulated: ClassVar[str] = "a model that answers nothing"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Nothing."""
         return ()
 
 
@@ -154,7 +149,6 @@ class Inflating(Summarizer):
     simulated: ClassVar[str] = "a model that repeats everything and adds to it"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """What was said, and filler until it is longer than that, and a third over the budget."""
         copies = tuple(
             Part("text", part.text, "summary", part.sources)
             for part in _sourced(request)
@@ -179,7 +173,6 @@ class Failed(Summarizer):
     simulated: ClassVar[str] = "a model that answers instead of summarising"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """An answer, within the budget."""
         last = next((part for part in reversed([*_sourced(request)]) if part.text), None)
         if last is None:
             return ()

@@ -61,7 +61,6 @@ class Drawing(Knowing):
         """Draw what becomes of what the request says, in the order of the script."""
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         given = [*request.previous, *(part for m in request.messages for part in m.parts)]
         sources = [source for part in given for source in part.sources]
         round = _round(request)

@@ -117,7 +117,6 @@ class Quoting(Summarizer):
         """Choose units by their numbers, best first."""
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         units = self.offered(units_of(request))
         budget = min(request.max_tokens, self.tokens)
         return written(units, self.choose(units, budget, count), budget, count)

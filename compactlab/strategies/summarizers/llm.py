@@ -112,7 +112,6 @@ class Llm(Summarizer):
         )
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Ask; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         given = [*request.previous, *(part for m in request.messages for part in m.parts)]
         sources = tuple(dict.fromkeys(source for part in given for source in part.sources))
         if not sources or request.max_tokens < 1:
@@ -182,11 +181,9 @@ class Expected(Summarizer):
         return self.inner.label
 
     def bound(self, conversation: Conversation, seed: int) -> Expected:
-        """Bind the one who writes instead."""
         return Expected(self.inner, self.stand_in.bound(conversation, seed), self.noted)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Replay the answer; else note the request, and have the other one write."""
         asked, asker = self.inner.request(request), self.inner.asker
         assert asker is not None
         if asker.recording(asked.model).get(asked.key) is not None:

@@ -207,12 +207,10 @@ class Lossy(Summarizer):
         return Fates(self.level, self.first, self.later, self.mutated, self.stale)
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """With the facts of a conversation."""
         audible = audible_at(self.level) if self.audible is None else self.audible
         return BoundLossy(conversation, seed, self.spec, self.draw, audible, self.fates)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Refuse: without a conversation there are no facts."""
         raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
 
 

@@ -71,7 +71,6 @@ class Lexrank(Extractive):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """The most central ones."""
         cosines = Cosines([unit.text for unit in units])
         return best_first(_ranks(cosines), units, budget, count, cosines)
 
@@ -111,7 +110,6 @@ class Centroid(Extractive):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """Those that hold most of the centroid."""
         cosines = Cosines([unit.text for unit in units])
         scores = np.round(cosines.sums(cosines.centroid(self.words)), 9)
         return best_first(scores, units, budget, count, cosines)
@@ -154,7 +152,6 @@ class Salience(Extractive):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """The most salient ones."""
         scores = self.scores(units)
         ranked = sorted(range(len(units)), key=lambda index: -scores[index])
         return filling(ranked, units, budget, count)
@@ -193,7 +190,6 @@ class Lead(Sized, Quoting):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """The oldest ones."""
         return _until_full(range(len(units)), units, budget, count)
 
 
@@ -208,7 +204,6 @@ class Tail(Sized, Quoting):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """The newest ones."""
         return _until_full(reversed(range(len(units))), units, budget, count)
 
 
@@ -235,11 +230,9 @@ class Random(Sized):
     matched: ClassVar[bool] = True
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """With the seed and the conversation that its draws depend on."""
         return BoundRandom(conversation, seed, self.spec, self.tokens)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Refuse: without a conversation there is no seed."""
         raise UsageError("chance needs a seed: bind it to a conversation first")
 
 
@@ -251,7 +244,6 @@ class BoundRandom(Bound, Quoting):
     simulated: ClassVar[str] = Random.simulated
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         units = self.offered(units_of(request))
         budget = min(request.max_tokens, self.tokens)
         asked = (message.id for message in request.messages)
@@ -261,7 +253,6 @@ class BoundRandom(Bound, Quoting):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """Any, drawn anew for each stretch of messages."""
         stretch = dict.fromkeys(source.id for unit in units for source in unit.sources)
         order = self._shuffled(len(units), "random notes", *stretch)
         return filling(order, units, budget, count)

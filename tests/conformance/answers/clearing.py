@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.providers import Clearing, ClearToolResults, Past, clear_tool_uses
+from compactlab.strategies.providers import Clearable, ClearToolResults, Past, clear_tool_uses
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats
@@ -17,10 +17,9 @@ def clear(case: Case) -> Any:
     history = chats(originals)
     tokens = history.total(approximate)
     excess = tokens - params.pop("trigger", ClearToolResults.trigger)
-    rule = Clearing(
-        **params | {"exclude_tools": tuple(params.get("exclude_tools", ()))}, gate="langchain"
-    )
-    kept = clear_tool_uses(history, rule, approximate, excess, Past())
+    params["exclude_tools"] = tuple(params.get("exclude_tools", ()))
+    rule = ClearToolResults(**params, gate="langchain")
+    kept = clear_tool_uses(history, Clearable(rule), approximate, excess, Past())
     return {
         "messages": unchats(kept, history, originals),
         "tokens_before": tokens,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compactlab.sim.core.message import Message, Part, verbatim
-from compactlab.sim.core.view import Messages
-from compactlab.strategies.gemini_cli import json_chars, split_point
+from compactlab.strategies.gemini_cli import AROUND, Content, part_chars, quoted, split_point
+from compactlab.strategies.mechanisms.text import holds
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import stringify
@@ -18,11 +18,25 @@ def find_compress_split_point(case: Case) -> Any:
     told = case.input["contents"]
     if isinstance(told, str):  # a name; of those that it does not tell the file says nothing
         told = case.shared.get("conversations", {}).get(told, ())
-    history = Messages(content(each, str(n)) for n, each in enumerate(told))
-    try:
-        return {"split_index": split_point(history, case.input["params"]["fraction"])}
-    except ValueError as error:
-        return {"error": str(error)}
+    fraction = case.input["params"]["fraction"]
+    if not 0 < fraction < 1:  # a strategy with such a field is refused
+        return {"error": "Fraction must be between 0 and 1"}
+    contents = [as_content(n, content(each, str(n))) for n, each in enumerate(told)]
+    return {"split_index": split_point(contents, fraction)}
+
+
+def as_content(index: int, message: Message) -> Content:
+    """A message that is one content by itself, whatever stands beside it."""
+    model = message.role == "assistant"
+    results = message.role == "tool" or holds(message, "tool_result")
+    return Content(index, model, results, holds(message, "tool_call"), json_chars(message))
+
+
+def json_chars(message: Message) -> int:
+    """Characters (UTF-16) of a message as the JSON of Gemini's API."""
+    role = message.origin or ("model" if message.role == "assistant" else "user")
+    commas = max(len(message.parts) - 1, 0)
+    return AROUND + quoted(role) + sum(map(part_chars, message.parts)) + commas
 
 
 def content(original: Mapping[str, Any], id: str) -> Message:
@@ -58,7 +72,7 @@ ANSWERS = [
     Answer(
         "findCompressSplitPoint (context/chatCompressionService)",
         find_compress_split_point,
-        (split_point, json_chars),
+        (split_point,),
         under("fraction_split()"),
     )
 ]

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Messages
-from compactlab.strategies.openhands import Masking, ObservationMasking, mask_last_n, mask_window
+from compactlab.strategies.openhands import ObservationMasking, mask_last_n, mask_window
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import Original, changed, entries, events, unentries, unevents
 from tests.conformance.vectors import Case
 
-SETS = ("always_keep_output_for_tags", "always_remove_output_for_tags")
-
 
 def masked(originals: list[Original], params: dict[str, Any]) -> tuple[Messages, Messages]:
     """A history, and what the mask makes of it."""
 
-    def tags(message: Any) -> Collection[str]:
-        return originals[int(message.id)].get("tags") or ()
+    @dataclass(frozen=True)
+    class Tagged(ObservationMasking):
+        """Goes by the tags of the original's messages."""
 
-    named = {key: tuple(value) if key in SETS else value for key, value in params.items()}
+        def tags(self, message: Message) -> set[str]:
+            return set(originals[int(message.id)].get("tags") or ())
+
     history = entries(originals)
-    return history, mask_last_n(history, Masking(**named, tags=tags))
+    rule = Tagged(**params, keep_tools=("keep_output",), remove_tools=("remove_output",))
+    return history, mask_last_n(history, rule)
 
 
 def last_n_observations(case: Case) -> Any:

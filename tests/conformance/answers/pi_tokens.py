@@ -7,9 +7,10 @@ from typing import Any
 
 from compactlab.sim.core.message import Message
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, usage_tokens
-from compactlab.strategies.pi.compaction import raised_reserve, reserve_floor, should_compact
+from compactlab.strategies.pi.compaction import AutoCompact, raised_reserve, should_compact
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
+from tests.conformance.numbers import natural
 from tests.conformance.pi import message, messages
 from tests.conformance.vectors import UNDEFINED, Case
 
@@ -60,21 +61,17 @@ def estimate_context_tokens(case: Case) -> Any:
 
 def compact_now(case: Case) -> Any:
     settings = case.input["settings"]
-    return should_compact(
-        case.input["contextTokens"],
-        case.input["contextWindow"],
-        settings["reserveTokens"],
-        bool(settings["enabled"]),
-    )
+    tokens, window = case.input["contextTokens"], case.input["contextWindow"]
+    return settings["enabled"] and should_compact(tokens, window, settings["reserveTokens"])
 
 
 def reserve(case: Case) -> Any:
     given, floor = case.input["currentReserveTokens"], case.input.get("reserveTokensFloor")
-    floor = None if floor is UNDEFINED else floor
+    floor = natural(floor, AutoCompact().reserve_tokens_floor)
     raised = raised_reserve(given, floor)
     other = raised != given
     return {
-        "floor": reserve_floor(floor),
+        "floor": floor,
         "didOverride": other,
         "reserveTokens": raised,
         "applied": [{"compaction": {"reserveTokens": raised}}] if other else [],
@@ -89,7 +86,7 @@ ANSWERS = [
     Answer(
         "resolveCompactionReserveTokensFloor + ensurePiCompactionReserveTokens",
         reserve,
-        (raised_reserve, reserve_floor),
+        (raised_reserve,),
         BUSY,
     ),
 ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.strategies.openclaw.planner import Budget, plan, planned_tokens, static_tokens
+from compactlab.strategies import TokenBudget
+from compactlab.strategies.openclaw.planner import available, plan, planned_tokens, static_tokens
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
+from tests.conformance.numbers import at_least, within
 from tests.conformance.pi import message, messages, stringify
 from tests.conformance.vectors import Case
 
@@ -17,15 +19,21 @@ def plan_context_messages(case: Case) -> Any:
     asked, originals = case.input, case.named("conversations")
     history = messages(originals)
     written = {id(m): stringify(o) for m, o in zip(history, originals, strict=True)}
-    budget = Budget(
-        asked["contextWindowTokens"],
-        asked["reserveTokens"],
-        asked["staticPromptTokens"],
-        asked.get("maxHistoryShare"),
-        asked.get("dynamicReserveRatio"),
-        asked.get("minDynamicReserveTokens"),
+    ours = TokenBudget()
+    rule = TokenBudget(
+        reserve_tokens_floor=at_least(0, asked["reserveTokens"]),
+        max_history_share=within(0.1, 1, asked.get("maxHistoryShare"), ours.max_history_share),
+        dynamic_reserve_ratio=within(
+            0, 0.5, asked.get("dynamicReserveRatio"), ours.dynamic_reserve_ratio
+        ),
+        min_dynamic_reserve_tokens=at_least(
+            0, asked.get("minDynamicReserveTokens"), ours.min_dynamic_reserve_tokens
+        ),
     )
-    said = plan(history, budget, lambda m: planned_tokens(m, lambda m: written[id(m)]))
+    static = at_least(0, asked["staticPromptTokens"])
+    room = available(rule, at_least(1, asked["contextWindowTokens"]), static)
+    share = rule.max_history_share
+    said = plan(history, room, share, lambda m: planned_tokens(m, lambda m: written[id(m)]))
     return {
         "trimmed": said.trimmed,
         "reason": said.outcome,
@@ -50,7 +58,7 @@ def compute_static_prompt_tokens(case: Case) -> Any:
 
 
 ANSWERS = [
-    Answer("planContextMessages", plan_context_messages, (plan, planned_tokens), RUN),
+    Answer("planContextMessages", plan_context_messages, (plan, available, planned_tokens), RUN),
     Answer("estimateMessageTokens (planner)", estimate_message_tokens, (planned_tokens,), RUN),
     Answer("computeStaticPromptTokens", compute_static_prompt_tokens, (static_tokens,), RUN),
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.core.message import Message
+from compactlab.strategies import RecencyBuffer
 from compactlab.strategies.openclaw.kept import (
     buffer_section,
     buffered,
@@ -30,8 +31,10 @@ def given(value: Any) -> Any:
 
 def recency_buffer(case: Case) -> Any:
     history, config = messages(case.named("conversations")), given(case.input.get("config")) or {}
-    most, tokens = given(config.get("keepMessages")), given(config.get("keepTokens"))
-    count = buffered(history, most, tokens, bool(given(config.get("enabled"))))
+    most, tokens, ours = config.get("keepMessages"), config.get("keepTokens"), RecencyBuffer()
+    most = ours.keep_messages if most is None else most
+    tokens = ours.keep_tokens if tokens is None else tokens
+    count = buffered(history, most if config.get("enabled") else 0, tokens)
     older = history[: len(history) - count]
     return {
         "recentCount": count,
@@ -70,7 +73,7 @@ def failures(case: Case) -> Any:
 def preserved_turns(case: Case) -> Any:
     history = messages(case.named("conversations"))
     now = case.shared["now_ms"] / 1000
-    left, turns = split_turns(history, given(case.input.get("recentTurnsPreserve")), now)
+    left, turns = split_turns(history, min(12, case.input["recentTurnsPreserve"]), now)
     return {
         "summarizable": [place(message) for message in left],
         "preserved": [place(message) for message in turns],

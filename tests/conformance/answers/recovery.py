@@ -7,12 +7,11 @@ from typing import Any
 
 from compactlab.sim.core.view import Messages
 from compactlab.strategies.openclaw.recovery import (
-    Counted,
+    EXTRA,
+    MOST,
     block,
-    check,
-    limit,
+    is_needed,
     recover,
-    settings,
 )
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.busy import under
@@ -50,7 +49,7 @@ def recover_context(case: Case) -> Any:
         "contextBlock": "".join(piece.text for piece in pieces) or None,
     }
     # The answer of a gateway that fails does not say what it was asked.
-    return answer if history is None else {"requestedLimit": limit(wanted), **answer}
+    return answer if history is None else {"requestedLimit": wanted + EXTRA, **answer}
 
 
 def _intro(case: Case) -> str:
@@ -60,25 +59,27 @@ def _intro(case: Case) -> str:
 
 
 def check_needed(case: Case) -> Any:
-    entry = case.input["sessionEntry"]
-    wanted = case.input["messages"]
+    entry, wanted = case.input["sessionEntry"], min(MOST, case.input["messages"] or 0)
     names = ("compactionCount", "lastContextRecoveryCompactionCount")
-    counted = None if entry is None else Counted(*(entry.get(name) or 0 for name in names))
-    enabled, messages = settings(wanted)
-    needed, count, compactions = check(wanted, counted)
+    compactions, recovered = ((entry or {}).get(name) or 0 for name in names)
+    known = wanted > 0 and entry is not None
     return {
-        "settings": {"enabled": enabled, "messages": messages},
-        "check": {"needed": needed, "messageCount": count, "compactionCount": compactions},
+        "settings": {"enabled": wanted > 0, "messages": wanted},
+        "check": {
+            "needed": known and is_needed(compactions, recovered),
+            "messageCount": wanted if known else 0,
+            "compactionCount": compactions if known else 0,
+        },
     }
 
 
 RUNS = under("auto_compact + context_recovery")
 ANSWERS = [
-    Answer("recoverContext", recover_context, (recover, block, limit), RUNS),
+    Answer("recoverContext", recover_context, (recover, block), RUNS),
     Answer(
         "checkContextRecoveryNeeded + resolveContextRecoverySettings",
         check_needed,
-        (check, settings),
+        (is_needed,),
         RUNS,
     ),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.core.view import Messages
@@ -23,6 +22,7 @@ from compactlab.strategies.openclaw.safeguard import (
 from tests.conformance.answers import Answer
 from tests.conformance.answers.recency import place
 from tests.conformance.busy import under
+from tests.conformance.numbers import natural
 from tests.conformance.pi import messages
 from tests.conformance.vectors import Case
 
@@ -47,9 +47,8 @@ def ratio(case: Case) -> Any:
 
 
 def split(case: Case) -> Any:
-    parts = case.input["parts"]
     history = messages(case.named("conversations"))
-    found = split_by_share(history, PARTS if parts is None else parts)
+    found = split_by_share(history, natural(case.input["parts"], PARTS))
     return [[int(message.id) for message in chunk] for chunk in found]
 
 
@@ -58,7 +57,7 @@ def prune(case: Case) -> Any:
     asked = case.input
     window, share, parts = (asked[n] for n in ("maxContextTokens", "maxHistoryShare", "parts"))
     share = HISTORY_SHARE if share is None else share
-    left = pruned(history, window, share, PARTS if parts is None else parts, repaired)
+    left = pruned(history, window, share, natural(parts, PARTS), repaired)
     return {
         "messages": [place(message) for message in left.rest],
         "droppedMessagesList": [place(message) for message in left.dropped],
@@ -71,8 +70,12 @@ def prune(case: Case) -> Any:
 
 
 def prunable(case: Case) -> Any:
-    match = case.input.get("match")
-    return may_prune(match if isinstance(match, Mapping) else {})(case.input["toolName"])
+    match = case.input["match"]
+    return may_prune(_names(match.get("allow")), _names(match.get("deny")))(case.input["toolName"])
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if name is not None] if isinstance(value, list) else []
 
 
 ANSWERS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.core.message import Message, forget_weights
-from compactlab.strategies.langchain import Trim, trimmed
+from compactlab.strategies.langchain import TrimMessages, trimmed
 from compactlab.strategies.mechanisms.estimate import approximate, approximated
 from compactlab.strategies.mechanisms.text import one
 from tests.conformance.answers import Answer
@@ -27,7 +27,8 @@ def trim(case: Case) -> Any:
     originals, params = case.input["messages"], dict(case.input["params"])
     history, weight = chats(originals), COUNTERS[params.pop("token_counter")]
     try:
-        kept = trimmed(history, Trim(**params), weight)
+        budget = params.pop("max_tokens")
+        kept = trimmed(history, TrimMessages(**params), weight, budget)
     except ValueError as error:
         return {"error": "ValueError", "message": str(error)}
     return {"messages": unchats(kept, history, originals)}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.analysis.tests import benjamini_hochberg, holm
+from compactlab.reports.analysis.significance import benjamini_hochberg, holm
 
 # Most of them near 5 %, in steps that no rounding hides.
 CHANCES = st.lists(st.integers(0, 1_000).map(lambda n: (n / 1_000) ** 3), max_size=12)

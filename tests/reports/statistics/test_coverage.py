@@ -15,7 +15,7 @@ from compactlab.reports.analysis import bootstrap
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import contrasts
 from compactlab.reports.analysis.sample import Quotient, mean_of
-from compactlab.reports.analysis.tests import holm, two_sided
+from compactlab.reports.analysis.significance import holm, two_sided
 
 Floats = NDArray[np.float64]
 

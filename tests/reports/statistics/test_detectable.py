@@ -10,7 +10,7 @@ import pytest
 
 from compactlab.reports.analysis.bootstrap import effective, smallest_share
 from compactlab.reports.analysis.contrast import Contrast
-from compactlab.reports.analysis.tests import conversations_needed, two_sided
+from compactlab.reports.analysis.significance import conversations_needed, two_sided
 
 # Points by discordance and pairs, as the project's notes on metrics have them.
 TABLE = [

@@ -8,7 +8,7 @@ import pytest
 from compactlab.reports.analysis import bootstrap
 from compactlab.reports.analysis.bootstrap import Interval, interval_of, row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.tests import rank_biserial
+from compactlab.reports.analysis.significance import rank_biserial
 
 VALUES = np.random.default_rng(0).lognormal(0, 0.6, 40).tolist()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.analysis.tests import (
+from compactlab.reports.analysis.significance import (
     FLIPS,
     drawn_flips,
     signed_ranks,

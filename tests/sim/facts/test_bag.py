@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.sim.facts.fact_query import Bag, alike
 from compactlab.sim.facts.quantities import tokens
-from compactlab.sim.facts.sought import Bag, alike
 
 # Words and their forms, numbers with units and without, names, paths and codes.
 SAID = st.lists(

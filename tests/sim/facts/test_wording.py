@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.facts.line import WINDOW
 from compactlab.sim.facts.occurrences import anchors, normal, occurrences
+from compactlab.sim.facts.statement_query import WINDOW
 from compactlab.sim.facts.wording import Spoken, Wording
 
 

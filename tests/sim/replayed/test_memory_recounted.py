@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData
 from compactlab.sim.metrics.lag import LONG
-from compactlab.sim.metrics.survival import occupancy_by_round
 from tests.sim.replayed.recount import KEPT, REACHED, Recount, Seen
 from tests.sim.replayed.remembered import KINDS, forgetting, remembered
 
@@ -56,7 +55,6 @@ def test_every_figure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> Non
     families = {family.name: family for family in FAMILIES}
     both = (*families["memory"].metrics, *families["facts"].metrics)
     assert case.checked >= {metric.name for metric in both}
-    states_by_round(case)
 
 
 def amnesia(case: Case) -> None:
@@ -176,14 +174,6 @@ def under(curve: Any, lives: Any, limit: int) -> float:
     deaths = {time for each in lives.values() for time, died in each if died and time < limit}
     times = sorted({0, limit} | deaths)
     return sum(curve(start) * (end - start) for start, end in pairwise(times))
-
-
-def states_by_round(case: Case) -> None:
-    for rounds, row in enumerate(occupancy_by_round(case.reading)):
-        due = [s for s in case.recount.seen if s.due and s.rounds == rounds]
-        for state in STATES:
-            share = sum(seen.state == state for seen in due) / len(due) if due else None
-            assert row[state] == share
 
 
 def test_the_drawn_cases_are_not_tame(kit: Any) -> None:

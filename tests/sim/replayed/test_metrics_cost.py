@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS, RunData, measure
-from compactlab.sim.metrics.cache import spikes
 from compactlab.sim.replay.trace import SideCall
 
 # Dollars per token, from the list prices of September 2025.
@@ -130,7 +129,7 @@ def missing_calls(kit: Any, *tokens: int, compactions: tuple[int, ...]) -> Any:
 
 def test_a_spike_stands_on_the_median_of_the_five_calls_before(kit: Any) -> None:
     trace = missing_calls(kit, 9000, 1, 5, 3, 2, 4, 103, compactions=(6,))
-    assert spikes(RunData(trace, None)) == [(103, 3)]
+    assert RunData(trace, None).spikes == [(103, 3)]
     assert figure("write_spike", trace) == figure("write_spike_max", trace) == 100
     assert figure("write_spike_ratio", trace) == pytest.approx(103 / 3)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 
@@ -15,7 +14,8 @@ from compactlab.sim import metrics
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.experiment.workers import Workers
-from compactlab.sim.metrics import FAMILIES, METRICS, Metric, RunData, figures, measure
+from compactlab.sim.metrics import FAMILIES, METRICS, RunData, figures, measure
+from compactlab.sim.metrics.metric import _declared
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -28,33 +28,23 @@ OF_RUN = r"(sum|count|mean|median|maximum|minimum|one less|overflows|95th)"
 
 def test_a_metric_says_what_it_is() -> None:
     for name, metric in METRICS.items():
-        assert metric.name == name
         assert metric.unit in UNITS, name
         assert metric.better in ("lower", "higher", "neither"), name
         assert 10 < len(metric.meaning) < 100, name
         assert re.match(OF_RUN, metric.of_run), name
+        first, *more = metric.definition.splitlines()
+        assert first.endswith("."), f"{name}: a first line that is a sentence"
+        assert not more or not more[0], f"{name}: and an empty line, if anything follows"
+        for foreign in ("Parameters", "Returns", "Examples", ">>>", ":func:", ":class:"):
+            assert foreign not in metric.definition, name
 
 
-FILES = [import_module(f"{metrics.__name__}.{m.name}") for m in iter_modules(metrics.__path__)]
-FIGURE = {"data": RunData, "return": float | None}
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.__name__.split(".")[-1])
-def test_every_figure_that_a_file_computes_is_in_the_table(file: Any) -> None:
-    written = {
-        name
-        for name, each in vars(file).items()
-        if getattr(each, "__module__", "") == file.__name__ and not name.startswith("_")
-        if inspect.isfunction(each) and get_type_hints(each) == FIGURE
-    }
-    assert written <= METRICS.keys()
-
-
-def test_every_metric_of_a_file_is_in_the_table_once() -> None:
-    tables = [each for file in FILES for each in vars(file).values() if isinstance(each, tuple)]
-    written = [metric for table in tables for metric in table if isinstance(metric, Metric)]
+def test_every_metric_that_a_file_declares_is_in_the_table_once() -> None:
+    for file in iter_modules(metrics.__path__):
+        import_module(f"{metrics.__name__}.{file.name}")
+    declared = [each for file in _declared.values() for each in file]
     joined = [metric for family in FAMILIES for metric in family.metrics]
-    assert sorted(map(id, written)) == sorted(map(id, joined))
+    assert sorted(each.name for each in declared) == sorted(METRICS)
     assert list(METRICS.values()) == joined
 
 

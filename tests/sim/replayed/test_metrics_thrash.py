@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, Usage
 from compactlab.sim.core.reads import looked_at
-from compactlab.sim.metrics import METRICS, RunData
-from compactlab.sim.metrics.thrash import METRICS as THRASH
+from compactlab.sim.metrics import METRICS, RunData, metrics_named
 from compactlab.sim.metrics.thrash import SPEED, Speed
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.trace import SideCall, Trace
@@ -75,7 +74,7 @@ def test_once_is_no_interval_and_never_is_no_share(kit: Any, story: Any) -> None
     story.user("go").answer("ok").user("on").answer("ok")
     assert told(run(kit, story, 3), "compaction_interval_min") is None
     never = run(kit, story)
-    values = {metric.name: metric.compute(never) for metric in THRASH}
+    values = {name: METRICS[name].compute(never) for name in metrics_named(["thrash"])}
     assert {name: value for name, value in values.items() if value is not None} == {
         "compactions_per_100_calls": 0.0, "compaction_stall_s": 0.0, "compaction_stall_max_s": 0.0,
     }  # fmt: skip

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message
+from compactlab.strategies import TokenBudget
 from compactlab.strategies.openclaw.planner import (
-    Budget,
     as_json,
+    available,
     plan,
     planned_tokens,
     static_tokens,
@@ -18,52 +19,38 @@ from compactlab.strategies.openclaw.planner import (
 
 
 @pytest.mark.parametrize(
-    ("budget", "available", "tokens"),
+    ("window", "static", "more", "left"),
     [
-        (Budget(200_000, 20_000, 0), 164_000, 147_600),
-        (Budget(200_000, 20_000, 30_000), 134_000, 120_600),
-        (Budget(200_000, 20_000, 0, share=0.5), 164_000, 73_800),
-        (Budget(10_000, 2_000, 0), 6_800, 6_120),  # at least 1200 are held back
-        (Budget(20_000, 2_000, 0), 16_400, 14_760),  # 8 % of the window are more
-        (Budget(32_000, 20_000, 11_000), -1_560, 1),
-        (Budget(3_000, 0, 1_800), 0, 1),
+        (200_000, 0, {}, 164_000),
+        (200_000, 30_000, {}, 134_000),
+        (10_000, 0, {"reserve_tokens_floor": 2_000}, 6_800),  # at least 1200 are held back
+        (20_000, 0, {"reserve_tokens_floor": 2_000}, 16_400),  # 8 % of the window are more
+        (32_000, 11_000, {}, -1_560),
     ],
 )
-def test_what_the_window_leaves_less_a_tenth_for_safety(budget, available, tokens):
-    assert (budget.available, budget.tokens) == (available, tokens)
-
-
-def test_products_are_taken_in_the_order_of_the_original():
-    # 67 * 0.9 * 0.1 is 6.03 either way; the double of 10 * 0.9 * 0.7 is 6.3, rounded down.
-    assert Budget(1_300, 0, 33, share=0.1).tokens == 6
-    assert Budget(1_210, 0, 0, share=0.7).tokens == 6
+def test_what_the_window_leaves(window, static, more, left):
+    assert available(TokenBudget(**more), window, static) == left
 
 
 @pytest.mark.parametrize(
-    ("odd", "plain"),
+    ("room", "share", "tokens"),
     [
-        (Budget(5000.9, 10.9, 10.9), Budget(5000, 10, 10)),
-        (Budget(5000, -5, -5), Budget(5000, 0, 0)),
-        (Budget(0, 0, 0), Budget(1, 0, 0)),
-        (Budget(9000, 0, 0, 5, 0.9, -3), Budget(9000, 0, 0, 1, 0.5, 0)),
-        (Budget(9000, 0, 0, 0, -1), Budget(9000, 0, 0, 0.1, 0)),
-        (Budget(9000, 0, 0, math.nan, math.inf), Budget(9000, 0, 0, 0.1, 0)),
+        (164_000, 1, 147_600),  # a tenth is for safety
+        (164_000, 0.5, 73_800),
+        (0, 1, 1),
+        # Products are taken in the order of the original: 67 * 0.9 * 0.1 is 6.03 either way; the
+        # double of 10 * 0.9 * 0.7 is 6.3, rounded down.
+        (67, 0.1, 6),
+        (10, 0.7, 6),
     ],
 )
-def test_odd_numbers_are_brought_into_their_range(odd, plain):
-    assert (odd.available, odd.tokens) == (plain.available, plain.tokens)
+def test_the_budget_is_a_share_of_it_less_a_tenth(moment, room, share, tokens):
+    assert plan(moment("u").messages, room, share).budget == tokens
 
 
-def test_where_the_window_is_no_number_nothing_is_too_much(moment):
-    messages = moment("uaua", size=400).messages
-    said = plan(messages, Budget(math.nan, 0, 0))
-    assert (said.outcome, said.trimmed, said.first) == ("budget-trimmed", False, 0)
-    assert math.isnan(said.budget)
-
-
-# A window of which everything but a safety of a tenth is the history's.
-def room(tokens: int) -> Budget:
-    return Budget(math.ceil(tokens / 0.9), 0, 0, 1, 0, 0)
+def room(tokens: int) -> int:
+    """What has to be left for a history to have so many tokens."""
+    return math.ceil(tokens / 0.9)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +70,14 @@ def room(tokens: int) -> Budget:
 )
 def test_five_outcomes(moment, script, tokens, outcome, kept):
     messages = moment(script, size=400).messages
-    said = plan(messages, room(tokens), lambda message: 100)
+    said = plan(messages, room(tokens), 1, lambda message: 100)
     assert said.outcome == outcome
     assert [message.id for message in messages[said.first or 0 :]] == kept.split()
 
 
 def test_with_nothing_left_only_the_last_message_stays(moment, ids):
     messages = moment("uacr", size=400).messages
-    said = plan(messages, Budget(1000, 900, 100))
+    said = plan(messages, 0, 1)
     assert (said.outcome, said.trimmed, ids(messages[said.first :])) == (
         "invalid-budget",
         True,
@@ -100,14 +87,18 @@ def test_with_nothing_left_only_the_last_message_stays(moment, ids):
 
 
 def test_a_tail_is_said_to_be_trimmed_even_if_it_is_everything(moment):
-    assert plan(moment("u", size=4000).messages, room(20))[:3] == ("mandatory-tail-only", True, 0)
+    assert plan(moment("u", size=4000).messages, room(20), 1)[:3] == (
+        "mandatory-tail-only",
+        True,
+        0,
+    )
 
 
 @settings(max_examples=50)
 @given(script=st.text("uamco", max_size=10), tokens=st.integers(1, 1500))
 def test_what_is_kept_fits_unless_it_has_to_stay(moment, script, tokens):
     messages = moment(script, size=400).messages
-    said = plan(messages, room(tokens))
+    said = plan(messages, room(tokens), 1)
     kept = messages[said.first or 0 :]
     assert said.after == sum(map(planned_tokens, kept))
     assert said.before == said.after + said.dropped_tokens

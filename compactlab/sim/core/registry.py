@@ -1,0 +1,145 @@
+"""Things of a kind by name: built in, or brought by an installed package.
+
+Strategies, summarisers, scenarios, readers and cache policies are registered and found in this one
+way. A package adds to a kind by an entry point in the group ``compactlab.KIND``; the name of the
+entry point is the thing's name. A built-in name wins over an installed one, and of two installed
+ones the first. What a package brings is loaded when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.isolation import PACKAGE
+from compactlab.sim.core.loading import class_at
+from compactlab.sim.core.spec import FROZEN, build, parse_spec
+
+T = TypeVar("T")
+
+
+class Registry(Collection[str], Generic[T]):
+    """All of a kind, by name.
+
+    Parameters
+    ----------
+    kind
+        What the group of entry points and ``compactlab list`` call the kind: ``readers``.
+    what
+        What an error calls one of them.
+    built_in
+        Each name with its thing, or with the place of it, ``module:attribute``, where it need not
+        be imported before somebody asks for it.
+    check
+        Sees that what a package brings is of this kind, and raises a UsageError if it is not.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        what: str,
+        built_in: Mapping[str, T | str],
+        check: Callable[[str, object, EntryPoint], T],
+    ) -> None:
+        self.kind, self.what, self.built_in, self._check = kind, what, built_in, check
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.built_in or name in self.installed()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.built_in, *self.installed()])
+
+    def __len__(self) -> int:
+        return len(self.built_in) + len(self.installed())
+
+    def installed(self) -> dict[str, EntryPoint]:
+        """What installed packages add."""
+        points: dict[str, EntryPoint] = {}
+        for point in entry_points(group=f"compactlab.{self.kind}"):
+            if point.name not in self.built_in:
+                points.setdefault(point.name, point)
+        return points
+
+    def find(self, name: str) -> T:
+        """Find one by its name; where there is none, a UsageError names the nearest."""
+        if name in self.built_in:
+            ours = self.built_in[name]
+            return _at(ours) if isinstance(ours, str) else ours
+        installed = self.installed()
+        if name not in installed:
+            raise UsageError(unknown(self.what, name, self))
+        try:
+            found = installed[name].load()
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"{name} cannot be loaded: {error}") from None
+        return self._check(name, found, installed[name])
+
+    def usable(self, skip: Callable[[UsageError], object] = lambda _: None) -> dict[str, T]:
+        """All that can be loaded, by name; ``skip`` is told why something cannot."""
+        usable = {}
+        for name in self:
+            try:
+                usable[name] = self.find(name)
+            except UsageError as error:
+                skip(error)
+        return usable
+
+
+def _at(place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+class ClassRegistry(Registry[type[T]]):
+    """Frozen dataclasses of a kind: a spec names one with its fields.
+
+    Parameters
+    ----------
+    base
+        The class that all of them subclass.
+    """
+
+    def __init__(
+        self, kind: str, what: str, built_in: Mapping[str, type[T] | str], base: type
+    ) -> None:
+        super().__init__(kind, what, built_in, lambda name, cls, _: self.check(name, cls))
+        self.base = base
+
+    def check(self, name: str, cls: object) -> type[T]:
+        """A class, if it is of this kind and its fields are its configuration."""
+        base = self.base.__name__
+        if not (inspect.isclass(cls) and issubclass(cls, self.base)):
+            raise UsageError(f"{name} is no {self.what}: it must subclass compactlab.{base}")
+        for method in sorted(getattr(cls, "__abstractmethods__", ())):
+            wanted = ", ".join(inspect.signature(getattr(cls, method)).parameters)
+            raise UsageError(f"{name} is not finished: it has no method {method}({wanted})")
+        parameters = getattr(cls, "__dataclass_params__", None)
+        if parameters is None or not parameters.frozen:
+            raise UsageError(f"{name} {FROZEN}")
+        return cast("type[T]", cls)
+
+    def find_class(self, name: str, source: bytes | None = None) -> type[T]:
+        """Find a class by its name, or by its place: ``path/to/file.py:Class``, ``module:Class``.
+
+        ``source`` is the content of the file, where that was read before.
+        """
+        if name.endswith(".py"):
+            raise UsageError(f"{name}: name the class, too, as in {name}:My{self.base.__name__}")
+        if ":" in name:
+            return self.check(name, class_at(name, self.base, source))
+        return self.find(name)
+
+    def build(self, text: str, source: bytes | None = None) -> T:
+        """Build what a spec names; see :meth:`find_class`."""
+        name, arguments = parse_spec(text)
+        return build(self.find_class(name, source), arguments)
+
+    def is_foreign(self, name: str) -> bool:
+        """Whether a name leads to code that is not ours."""
+        if ":" in name:
+            return not name.startswith(f"{PACKAGE}.")
+        return name not in self.built_in and name in self.installed()

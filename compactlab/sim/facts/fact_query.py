@@ -1,0 +1,231 @@
+"""What a fact is looked for by: the senses of its key's words, and the tokens of its value."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+
+from compactlab.sim.facts.quantities import Token, ends_with, root, same, tokens
+
+Names = tuple[tuple[frozenset[object], ...], ...]
+
+# What words stand for.
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Roots of words, and the groups of those that stand for the same."""
+
+    empty: frozenset[str]
+    light: frozenset[str]
+    light_verbs: frozenset[str]
+    same: dict[str, frozenset[str]]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The words of words.toml."""
+    read = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+    groups: dict[str, set[str]] = {}
+    for number, line in enumerate(read["same"].strip().splitlines()):
+        for word in line.split():
+            groups.setdefault(root(word), set()).add(f"={number}")
+    return Vocabulary(
+        frozenset(read["empty"].split()),
+        frozenset(map(root, read["light"].split())),
+        frozenset(map(root, read["light_verbs"].split())),
+        {word: frozenset(numbers) for word, numbers in groups.items()},
+    )
+
+
+@lru_cache(maxsize=65536)
+def senses(form: object) -> frozenset[object]:
+    """A word, and the groups of words that stand for the same, of its pieces too."""
+    known = vocabulary().same
+    found = known.get(str(form), frozenset()) | {form}
+    if len(found) == 1 and isinstance(form, str) and len(form) > 8 and form.isalpha():
+        for place in range(4, len(form) - 3):
+            front, behind = form[:place], form[place:]
+            ahead = known.get(front) or known.get(root(front.removesuffix("s")))
+            if behind in known and ahead:
+                found = found | known[behind] | ahead
+    return found
+
+
+@lru_cache(maxsize=65536)
+def pieces(path: str) -> frozenset[object]:
+    """The name of a file, and the words of its path, which may name it in a key."""
+    words = [root(word) for word in re.findall(r"[^\W\d_]{3,}", path)]
+    return frozenset(words) | {path.rstrip("/").rpartition("/")[2]}
+
+
+PARTICLES = frozenset(
+    ["up", "out", "in", "off", "back", "over", "down", "on", "end", "time", "side"]
+)
+RUN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
+
+
+def all_senses(said: Iterable[Token]) -> frozenset[object]:
+    """The senses of words, and of two that may be one: "backed up", "front end"."""
+    found: set[object] = set()
+    last: object = None
+    for token in said:
+        found |= senses(token.form)
+        if token.kind == "code":
+            found |= pieces(str(token.form))
+        if isinstance(last, str) and token.raw in PARTICLES:
+            found |= senses(root(last + token.raw))
+        last = token.form if token.kind in ("word", "name") else None
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65536)
+def lettered(word: frozenset[object]) -> bool:
+    """Whether a word of a key is made of letters, so that it is among those of a text."""
+    return all(
+        isinstance(form, str)
+        and form.lstrip("=").isalnum()
+        and not form.isdigit()
+        and (form[0] == "=" or form.isalpha())
+        for form in word
+    )
+
+
+def content(said: Iterable[Token]) -> tuple[Token, ...]:
+    """The tokens that say something; all, if none does."""
+    every = tuple(token for token in said if token.kind != "mark")
+    telling = tuple(
+        t for t in every if t.tied or t.ties or t.raw.casefold() not in vocabulary().empty
+    )
+    return telling or every
+
+
+@dataclass(frozen=True)
+class FactQuery:
+    """A fact as it is looked for."""
+
+    # Other names of the key: the senses of its words that must all be there.
+    names: Names
+    # The last word of names of several: enough where nothing else stands in front of it.
+    heads: tuple[frozenset[object], ...]
+    values: tuple[tuple[Token, ...], ...]
+    polarity: str
+
+    @cached_property
+    def truth(self) -> str:
+        """Of a fact that says no more than that: "yes" or "no"."""
+        words = {str(t.raw).casefold() for v in self.values for t in v}
+        return "yes" if words <= {"yes", "true"} else "no" if words <= {"no", "false"} else ""
+
+    @cached_property
+    def conditional(self) -> bool:
+        """Whether a key speaks of what holds under a condition."""
+        return any(not _CONDITIONAL.isdisjoint(word) for name in self.names for word in name)
+
+    @cached_property
+    def tentative(self) -> bool:
+        """Whether a key speaks of what is not settled."""
+        return any(not _TENTATIVE.isdisjoint(word) for name in self.names for word in name)
+
+    @cached_property
+    def telling(self) -> bool:
+        """Whether a value is hardly said of anything else: a path, a command, a long number."""
+        return any(
+            sum(token.typed for token in value) > 2
+            or any(t.kind == "code" and "/" in str(t.form)[1:-1] for t in value)
+            or (len(value) > 2 and all(t.kind in ("word", "code") for t in value))
+            for value in self.values
+        )
+
+
+_TENTATIVE = frozenset(
+    map(root, ["option", "idea", "candidate", "proposal", "suggestion", "alternative", "draft"])
+)
+_CONDITIONAL = frozenset(map(root, [
+    "fallback", "backup", "emergency", "contingency", "plan", "rain", "condition", "case",
+    "exception",
+]))  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -> FactQuery:
+    """What a fact is looked for by, from its names, its values and its polarity."""
+    keys: list[tuple[frozenset[object], ...]] = []
+    heads: list[frozenset[object]] = []
+    for name in names:
+        said = content(tokens(name))
+        words = tuple(senses(token.form) for token in said)
+        keys.append(words)
+        last = said[-1].form if said else ""
+        if len(said) > 1 and last in vocabulary().light:
+            keys.append(words[:-1])
+        if " of " in name and len(said) > 1 and said[0].form in vocabulary().light:
+            keys.append(words[1:])
+        if len(said) == 2:
+            keys.append((frozenset({root(f"{said[0].form}{said[1].raw}")}),))
+        heads += [senses(said[-1 - (len(said) > 2 and last in vocabulary().light)].form)] * (
+            len(said) > 1 and (len(said) > 2 or last not in vocabulary().light)
+        )
+        if (
+            polarity in ("must", "must_not")
+            and len(said) == 1
+            and said[0].form in vocabulary().light_verbs
+        ):
+            keys.append(())
+    query = tuple(content(tokens(value)) for value in values)
+    # A long number says enough without what it counts.
+    query += tuple(
+        value[:1]
+        for value in query
+        if len(value) == 2
+        and value[0].kind == "number"
+        and value[0].number is not None
+        and value[0].number >= 100
+        and value[1].kind == "word"
+    )
+    return FactQuery(tuple(dict.fromkeys(keys)), tuple(heads), query, polarity)
+
+
+def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
+    """Whether a token of a text says what one of a value does."""
+    if same(wanted, said):
+        return True
+    if wanted.kind == said.kind == "code":
+        form = str(said.form)
+        return form not in shared and (
+            ends_with(wanted.form, form) or (form.startswith("/") and ends_with(form, wanted.form))
+        )
+    if {wanted.kind, said.kind} <= {"word", "name"}:
+        return not senses(wanted.form).isdisjoint(senses(said.form))
+    return False
+
+
+class Bag:
+    """The tokens of a text, to be asked first: most values are in none of most texts."""
+
+    def __init__(self, said: Iterable[Token]) -> None:
+        every = list(said)
+        self.forms = {token.form for token in every}
+        self.senses = frozenset[object]().union(*map(senses, self.forms))
+        self.codes = any(token.kind == "code" for token in every)
+        self.measured = any(isinstance(form, tuple) for form in self.forms)
+
+    def may_say(self, value: Iterable[Token]) -> bool:
+        """Whether all tokens of a value may be there; where it says no, none is :func:`alike`."""
+        return all(map(self._may_say, value))
+
+    def _may_say(self, wanted: Token) -> bool:
+        if wanted.form in self.forms or (self.codes and wanted.kind == "code"):
+            return True
+        if isinstance(wanted.form, tuple):
+            return self.measured
+        return not self.senses.isdisjoint(senses(wanted.form))
+
+
+def among(token: Token, name: tuple[frozenset[object], ...]) -> bool:
+    """Whether a token is a word of a key."""
+    return any(not all_senses((token,)).isdisjoint(word) for word in name)

@@ -1,0 +1,600 @@
+"""A statement that is asked about a fact: which value stands with which key, and how it is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+
+from compactlab.sim.facts.fact_query import (
+    Bag,
+    FactQuery,
+    Names,
+    alike,
+    all_senses,
+    among,
+    content,
+    senses,
+    vocabulary,
+)
+from compactlab.sim.facts.patterns import (
+    AGREED,
+    ALLOWS,
+    BAN,
+    CHOICE,
+    COMMENT,
+    DENIALS,
+    DOUBT,
+    FINITE,
+    FORMER,
+    FRONT,
+    IF,
+    IS_SAID,
+    LINKS,
+    MODALS,
+    NONE,
+    ORDERS,
+    PRONOUNS,
+    REPORTS,
+    RULES,
+    SETTLED,
+    TOUCH,
+    VAGUE,
+    VOID,
+    WEAKENS,
+    YES,
+    decided,
+    plainly,
+    ruled,
+)
+from compactlab.sim.facts.quantities import Token, rival
+from compactlab.sim.facts.statements import Segment, Statement, answer_in, goes_on
+
+WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
+
+
+class StatementQuery:
+    """A statement that is asked about facts."""
+
+    def __init__(self, statement: Statement, behind: Statement | None) -> None:
+        self.statement = statement
+        pieces = list(statement.segments)
+        self.own = len(pieces)
+        if behind is not None and behind.context == statement.context and goes_on(behind):
+            first, *rest = behind.segments
+            pieces += [Segment(first.tokens, ".", strong=True), *rest]
+        self.segments = pieces
+        self.asks = statement.asks
+        self.answer = answer_in(behind) if statement.asks else ""
+        self.flat = [token for segment in pieces for token in segment.tokens]
+        self.of = [n for n, segment in enumerate(pieces) for _ in segment.tokens]
+
+    @cached_property
+    def tokens(self) -> Bag:
+        """Its tokens, whatever their order."""
+        return Bag(self.flat)
+
+    @cached_property
+    def senses(self) -> list[frozenset[object]]:
+        """The senses of the words of each segment."""
+        return [all_senses(segment.tokens) for segment in self.segments]
+
+    @cached_property
+    def under(self) -> frozenset[object]:
+        """The senses of the words that it stands under."""
+        return all_senses(self.statement.context)
+
+    @cached_property
+    def every(self) -> frozenset[object]:
+        """The senses of all of these words."""
+        return self.under.union(*self.senses[: self.own])
+
+    @cached_property
+    def text(self) -> str:
+        """The statement and what it stands under, as plain words."""
+        every = (*self.statement.context, *self.flat)
+        return plainly(" ".join(token.raw.casefold() for token in every) + " ")
+
+    @cached_property
+    def orders(self) -> bool:
+        """Whether a word in it puts one thing after another."""
+        return ORDERS.search(self.text) is not None
+
+    def verdict(
+        self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
+    ) -> str | None:
+        """What the statement says: None if it does not name the fact."""
+        for name in names:
+            homes = self.homes(name) if name else self._anywhere(query)
+            if bare and len(name) == 1:
+                homes = [home for home in homes if self._alone(home, name[0])]
+            loose = bare and len(name) > 1
+            if homes:
+                found = [self._at(home, name, query, shared, loose=loose) for home in homes]
+                for best in ("held", "newer", "plain", "denied", "other", "asked"):
+                    if best in found:
+                        return best
+                return "key" if name else None
+        return None
+
+    def _alone(self, home: int, head: frozenset[object]) -> bool:
+        """Whether a word stands without another one in front of it that would make it another."""
+        if home < 0:
+            return False
+        for place, token in enumerate(self.flat):
+            if self.of[place] == home and not senses(token.form).isdisjoint(head):
+                front = self.flat[place - 1] if place and self.of[place - 1] == home else None
+                if front is None or front.kind in ("mark", "number"):
+                    return True
+                if front.raw.casefold() in vocabulary().empty or front.raw.casefold() in LINKS:
+                    return True
+        return False
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether it is about what the one in front of it is about."""
+        first = self.flat[0].raw.casefold() if self.flat else ""
+        words = {token.raw.casefold() for token in self.flat}
+        return first in PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
+
+    def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
+        """Whether the value stands there and is not denied."""
+        for spot in self._spots(query.values, shared):
+            place = self.of[spot[0]]
+            if place < self.own and not self.asks:
+                text = self._marked(place, self.of[spot[1] - 1], set(), spot, [])
+                if not any(pattern.search(text) for pattern in DENIALS):
+                    return True
+        return False
+
+    def _anywhere(self, query: FactQuery) -> list[int]:
+        """The segments that hold the value, for a fact that needs no key."""
+        return sorted({self.of[a] for a, _ in self._spots(query.values, ())} - {-2})
+
+    def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
+        """The segments in which a key stands; -1: it is all above the statement."""
+        if any(self.every.isdisjoint(word) for word in name):
+            return []
+        own = self.senses[: self.own]
+        full = [
+            n
+            for n, there in enumerate(own)
+            if any(not there.isdisjoint(word) for word in name)
+            and all(not (there.isdisjoint(word) and self.under.isdisjoint(word)) for word in name)
+        ]
+        if full:
+            return full
+        if all(not self.under.isdisjoint(word) for word in name):
+            return [-1]
+        clause: list[int] = []
+        for place in range(len(own)):
+            clause = [place] if self.segments[place].strong else [*clause, place]
+            every = frozenset().union(self.under, *(own[n] for n in clause))
+            if all(not every.isdisjoint(word) for word in name):
+                return [n for n in clause if any(not own[n].isdisjoint(word) for word in name)][-1:]
+        return []
+
+    def _spots(
+        self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
+    ) -> Iterator[tuple[int, int]]:
+        """From where to where values stand."""
+        for value in filter(self.tokens.may_say, values):
+            for start in range(len(self.flat)):
+                end = self._matches(value, start, shared)
+                if end:
+                    yield start, end
+
+    def _matches(self, value: tuple[Token, ...], start: int, shared: Collection[str]) -> int:
+        place, skipped = start, 0
+        for wanted in value:
+            while place < len(self.flat) and not alike(wanted, self.flat[place], shared):
+                token = self.flat[place]
+                if (
+                    place == start
+                    or skipped > 2
+                    or not (token.kind == "mark" or token.raw.casefold() in vocabulary().empty)
+                ):
+                    return 0
+                place += 1
+                skipped += token.raw not in "-_"
+            if place >= len(self.flat):
+                return 0
+            place += 1
+        if not value or self.flat[start].tied or self.flat[place - 1].ties:
+            return 0
+        return place
+
+    def _scattered(
+        self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
+    ) -> Iterator[tuple[int, int]]:
+        """Where all words of a long value stand in one segment: the verb may part them."""
+        for value in values:
+            for place in range(len(self.segments) if len(value) > 1 else 0):
+                here = [n for n, of in enumerate(self.of) if of == place]
+                found = [
+                    next((n for n in here if alike(word, self.flat[n], shared)), -1)
+                    for word in value
+                ]
+                if min(found) >= 0:
+                    yield max(found), max(found) + 1
+
+    def _at(
+        self,
+        home: int,
+        name: tuple[frozenset[object], ...],
+        query: FactQuery,
+        shared: Collection[str],
+        *,
+        loose: bool = False,
+    ) -> str:
+        """What is said of a fact whose key stands in a segment."""
+        spots = list(self._spots(query.values, shared))
+        if not spots and query.polarity in ("must", "must_not"):
+            spots = list(self._scattered(query.values, shared))
+        kind = next((v[0] for v in query.values if len(v) == 1 and v[0].kind != "word"), None)
+        keys = self._keys(home, name, kind)
+        if not spots and keys and query.truth and query.polarity != "asks":
+            # A fact that something is so, or is not.
+            verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], query)
+            if verdict in ("held", "newer", "denied"):
+                return "held" if (verdict != "denied") == (query.truth == "yes") else "other"
+            return verdict
+        rivals = [
+            n
+            for n, token in enumerate(self.flat)
+            if kind is not None
+            and n not in keys
+            and self._rivals(kind, n, query)
+            and not any(a <= n < b for a, b in spots)
+        ]
+        standing = [n for n in rivals if not self._dismissed(home, keys, n, rivals)]
+        bound = self._belonging(home, keys, spots, rivals, standing)
+        if loose and not bound and not rivals and kind is not None and kind.kind == "code":
+            bound = spots
+        if not bound:
+            near = [n for n in standing if self._bound(home, keys, (n, n + 1), [])]
+            return (
+                "other" if (near and not self.asks) or self._otherwise(home, keys, kind) else "key"
+            )
+        verdicts = [self._said(home, name, keys, spot, rivals, query) for spot in bound]
+        for best in ("held", "newer", "plain", "denied", "asked"):
+            if best in verdicts:
+                return best
+        return "key"
+
+    def _keys(self, home: int, name: tuple[frozenset[object], ...], kind: Token | None) -> set[int]:
+        """Where the words of a key stand; what looks like the value is none of them."""
+        codes = kind is not None and kind.kind == "code"
+        return {
+            n
+            for n, t in enumerate(self.flat)
+            if self.of[n] == home
+            and among(t, name)
+            and not (codes and t.kind == "code" and not any(t.form in word for word in name))
+        }
+
+    def _belonging(
+        self,
+        home: int,
+        keys: set[int],
+        spots: list[tuple[int, int]],
+        rivals: list[int],
+        standing: list[int],
+    ) -> list[tuple[int, int]]:
+        """The places of a value at which it is the key's."""
+        bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
+        if not bound and any(self.of[n] == home for n in rivals if n not in standing):
+            # "The port used to be 8123; 9456 is open": what comes first then has taken its place.
+            bound = [
+                spot
+                for spot in spots
+                if spot[0] and self.of[spot[0] - 1] == home == self.of[spot[0]] - 1
+            ]
+        values = {self.of[a] for a, _ in spots} | {self.of[n] for n in rivals}
+        aside = home > 0 and self.segments[home].aside and home not in values
+        if aside and self._relative(home, keys):
+            # What stands in brackets is said of what stands in front of them.
+            bound = [spot for spot in bound if self.of[spot[0]] < home]
+        return bound
+
+    def _rivals(self, kind: Token, place: int, query: FactQuery) -> bool:
+        token = self.flat[place]
+        if kind.kind == "name" and token.kind == "name":
+            first = place == 0 or self.of[place - 1] != self.of[place]
+            if first and len(self.segments[self.of[place]].tokens) > 1:
+                return False
+        if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
+            return False  # its bare name, which may be that of others
+        return rival(kind, token) and not any(alike(w, token, ()) for v in query.values for w in v)
+
+    def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
+        """Whether words behind a key say something else, where a value is told by no type."""
+        if self.asks or (kind is not None and kind.kind != "name"):
+            return False
+        if home < 0:
+            words = content(self.flat)
+            return self.statement.row and bool(words) and not any(t.typed for t in words)
+        behind = [n for n in range(max(keys, default=0) + 1, len(self.flat)) if self.of[n] == home]
+        text = " ".join(self.flat[n].raw.casefold() for n in behind)
+        match = IS_SAID.match(text)
+        return match is not None and not VAGUE.search(match[1]) and bool(match[1].strip())
+
+    def _bound(  # noqa: PLR0911
+        self, home: int, keys: set[int], spot: tuple[int, int], rivals: list[int]
+    ) -> bool:
+        """Whether a value belongs to a key."""
+        start, end = spot
+        place = self.of[start]
+        if keys and max(start - max(keys), min(keys) - end) > WINDOW:
+            return False
+        if home < 0:
+            # The key stands above: the item or cell may have a key of its own.
+            return self.statement.row or not self._own_key(start)
+        if place == home:
+            return self._nearest(keys, spot, [n for n in rivals if self.of[n] == home])
+        if place > home:
+            inside = self.segments[place].aside
+            between = [
+                n for n in range(home + 1, place + 1) if inside or not self.segments[n].aside
+            ]
+            if self._predicate(home, place, keys) or self._fronted(home, place, keys):
+                return True
+            parted = self.segments[place]
+            if (
+                parted.joint == ","
+                and self.segments[home].joint
+                and parted.tokens[0].raw.casefold() in FINITE
+            ):
+                return False  # it goes on about the subject in front of an aside
+            if not all(self._continues(n, spot) for n in between):
+                return False
+            before = [n for n in rivals if home <= self.of[n] < place]
+            return not before or self._bare(place, spot)
+        # Backwards: "Mark, who is release manager"; "Samira, our account manager".
+        if place != home - 1 or any(self.of[n] == home for n in rivals):
+            return False
+        together = self.segments[home].joint == "and" and self._bare(place, spot)
+        reported = REPORTS.search(self.segments[home].words) is not None
+        return reported or together or self._relative(home, keys)
+
+    def _predicate(self, home: int, place: int, keys: set[int]) -> bool:
+        """Whether a segment is what a subject does from which an aside in commas parts it."""
+        segment = self.segments[place]
+        first = segment.tokens[0].raw.casefold()
+        subject = [
+            n for n in range(len(self.flat)) if self.of[n] == home and n > max(keys, default=0)
+        ]
+        return (
+            place > home + 1
+            and not segment.strong
+            and segment.joint == ","
+            and first in FINITE
+            and not subject
+            and self.segments[home].joint in ("", "since", "because", "although")
+            and not any(s.joint == ";" for s in self.segments[home + 1 : place])
+        )
+
+    def _dismissed(self, home: int, keys: set[int], place: int, rivals: list[int]) -> bool:
+        """Whether another value is said to hold no longer, or not to hold."""
+        others = [n for n in range(len(self.flat)) if n != place and (n in rivals)]
+        text = self._marked(0, len(self.segments), keys, (place, place + 1), others)
+        return any(pattern.search(text) for pattern in DENIALS)
+
+    def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
+        """Whether the key stands alone in front of a clause: "For the port, 8123 is best"."""
+        rest = [
+            token
+            for n, token in enumerate(self.flat)
+            if self.of[n] == home
+            and n not in keys
+            and token.kind != "mark"
+            and token.raw.casefold() not in vocabulary().empty
+            and token.raw.casefold() not in FRONT
+        ]
+        marks = {token.raw for token in self.segments[place].tokens if token.kind == "mark"}
+        first = self.segments[home].tokens[0].raw.casefold() in FRONT | vocabulary().empty
+        segment = self.segments[place]
+        return (
+            home == 0
+            and place == 1
+            and first
+            and not rest
+            and segment.joint == ","
+            and not marks & {":", "="}
+        )
+
+    def _nearest(self, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> bool:
+        if not keys or not rivals:
+            return True
+        start, end = spot
+        first, last = min(keys), max(keys)
+        if start > last:
+            between = [n for n in rivals if last < n < start]
+            return not between or self._listed(between, start)
+        behind = [n for n in rivals if n > last]
+        between = [n for n in rivals if end <= n < first]
+        if between:
+            return False
+        # In front of the key, with another value behind it: that one is the key's.
+        return not behind or behind[0] - last > first - end + 2
+
+    def _listed(self, between: list[int], start: int) -> bool:
+        gap = self.flat[between[-1] + 1 : start]
+        return all(t.kind == "mark" or t.raw.casefold() in vocabulary().empty for t in gap)
+
+    def _own_key(self, start: int) -> bool:
+        front = [t for t in self.flat[:start] if self.of[0] == self.of[0]]
+        marks = {t.raw for t in front if t.kind == "mark"}
+        return bool(marks & {":", "="}) or len(content(front)) > 3 if front else False
+
+    def _continues(self, place: int, spot: tuple[int, int]) -> bool:
+        """Whether a segment goes on about what the one in front of it is about."""
+        segment = self.segments[place]
+        first = segment.tokens[0].raw.casefold()
+        if segment.strong and first not in (":", "=") and segment.joint != "but":
+            return first in PRONOUNS
+        if first in (":", "=") or "then" in segment.joint or "afterwards" in segment.joint:
+            return True
+        if first in PRONOUNS or first in LINKS or first.endswith("ed"):
+            return True
+        return self._bare(place, spot)
+
+    def _bare(self, place: int, spot: tuple[int, int]) -> bool:
+        """Whether a segment has no words of its own beside a value."""
+        words = [
+            token
+            for n, token in enumerate(self.flat)
+            if self.of[n] == place
+            and token.kind == "word"
+            and not spot[0] <= n < spot[1]
+            and token.raw.casefold() not in vocabulary().empty
+            and token.raw.casefold() not in LINKS
+        ]
+        return not words
+
+    def _relative(self, home: int, keys: set[int]) -> bool:
+        """Whether a segment only says of the one in front what it is."""
+        segment = self.segments[home]
+        first = segment.tokens[0].raw.casefold()
+        if segment.strong:
+            return False
+        if "who" in segment.joint or "which" in segment.joint or first in ("who", "which", "that"):
+            return True
+        rest = [
+            token
+            for n, token in enumerate(self.flat)
+            if self.of[n] == home
+            and n not in keys
+            and token.kind in ("word", "name")
+            and token.raw.casefold() not in vocabulary().empty
+            and token.raw.casefold() != "same"
+        ]
+        return segment.joint in (",", "(", "\u2013", "—") and not rest
+
+    def _said(  # noqa: PLR0911, PLR0917
+        self,
+        home: int,
+        name: tuple[frozenset[object], ...],
+        keys: set[int],
+        spot: tuple[int, int],
+        rivals: list[int],
+        query: FactQuery,
+    ) -> str:
+        """How a value is said that belongs to the key."""
+        low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
+        high = max(home, self.of[spot[1] - 1])
+        place = self.of[spot[0]]
+        if home < place and any(self.segments[n].strong for n in range(home + 1, place + 1)):
+            low = place  # what was said before it is put right by it
+        core = self._marked(low, high, keys, spot, rivals)
+        while low > 0 and self._leads(low):
+            low -= 1
+        while high + 1 < len(self.segments) and self._comments(high + 1, query):
+            high += 1
+        text = self._marked(low, high, keys, spot, rivals)
+        last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
+        above = plainly(" ".join(token.raw.casefold() for token in self.statement.context) + " ")
+        if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
+            return "held" if query.polarity == "asks" else "asked"
+        if query.polarity == "asks":
+            # Who answers a question decides it, one way or the other.
+            return "denied" if self.answer or decided(text, above) else "held"
+        if self.answer and self.of[spot[0]] < self.own:
+            agreed = self.answer in YES
+            return "held" if agreed != (query.polarity == "must_not") else "denied"
+        if query.polarity != "is":
+            core = self._clause(home, keys, spot, rivals)
+            text = f"{core} ; {text}"
+        if query.polarity == "is":
+            return "denied" if VOID.search(above) else self._stated(text, core, query)
+        verdict = ruled(text, above + self._verbs(core, spot), query.polarity)
+        if not name and query.names and not (BAN.search(above + core) or NONE.search(core)):
+            if ALLOWS.search(core) or WEAKENS.search(core):
+                return "denied"
+            return "asked"  # of what is done with the object, nothing is said
+        return verdict
+
+    def _verbs(self, core: str, spot: tuple[int, int]) -> str:
+        """A clause in which a key with words behind it is no setting with its value."""
+        typed = self.flat[spot[0]].typed or self.flat[spot[0]].kind == "name"
+        return core if typed else core.replace("KEY VALUE", "KEY the VALUE")
+
+    def _clause(self, home: int, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> str:
+        """The segments of key and value, and those that go on about them."""
+        low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
+        high = max(home, self.of[spot[1] - 1])
+        while high + 1 < len(self.segments):
+            first = self.segments[high + 1].tokens[0].raw.casefold()
+            plain = not self.segments[high + 1].strong
+            if (first in PRONOUNS and (plain or self._bans(high + 1))) or (
+                plain and (first in FINITE | MODALS or first in LINKS)
+            ):
+                high += 1
+            else:
+                break
+        if low and not self.segments[low].strong:
+            low -= RULES.search(self.segments[low - 1].words) is not None
+        return self._marked(low, high, keys, spot, rivals)
+
+    def _bans(self, place: int) -> bool:
+        """Whether a segment says no more than that a thing is not to be touched."""
+        words = self.segments[place].words
+        return bool(BAN.search(words) or TOUCH.search(words))
+
+    def _stated(self, text: str, core: str, query: FactQuery) -> str:
+        if CHOICE.search(core) and not SETTLED.search(text):
+            return "asked"
+        if any(pattern.search(text) for pattern in DENIALS):
+            return "denied"
+        if DOUBT.search(text) and not (query.tentative or SETTLED.search(text)):
+            return "denied"
+        meant = query.conditional or SETTLED.search(core) or AGREED.search(text)
+        if IF.search(text) and not meant:
+            return "denied"
+        return "newer" if ORDERS.search(text) else "held"
+
+    def _leads(self, low: int) -> bool:
+        """Whether the segment in front of one puts it under a condition or in doubt."""
+        front, here = self.segments[low - 1], self.segments[low]
+        if here.strong:
+            return False
+        return bool(
+            IF.search(f"{front.joint} {front.words}")
+            or DOUBT.search(front.words)
+            or re.search(rf"\b{FORMER}\b", front.words)
+        ) and here.joint in (",", "that", "then", "", ":")
+
+    def _comments(self, place: int, query: FactQuery) -> bool:
+        """Whether a segment says how the one in front of it is meant."""
+        segment = self.segments[place]
+        if segment.aside and query.polarity == "asks":
+            return True
+        first = segment.tokens[0].raw.casefold()
+        long = len(segment.tokens) > 4 or "if" in segment.joint
+        if segment.strong and long and first not in PRONOUNS:
+            return False
+        return COMMENT.match(f"{segment.joint} {segment.words}") is not None
+
+    def _marked(
+        self, low: int, high: int, keys: set[int], spot: tuple[int, int], rivals: list[int]
+    ) -> str:
+        """Segments as words, with KEY, VALUE and RIVAL."""
+        words: list[str] = []
+        last = -1
+        for n, token in enumerate(self.flat):
+            if not low <= self.of[n] <= high:
+                continue
+            if self.of[n] != last:
+                words.append(self.segments[self.of[n]].joint)
+                last = self.of[n]
+            if spot[0] <= n < spot[1]:
+                word = "VALUE"
+            elif n in keys:
+                word = "KEY"
+            elif n in rivals:
+                word = "RIVAL"
+            else:
+                word = token.raw.casefold()
+            if not (words and words[-1] == word and word.isupper()):
+                words.append(word)
+        return plainly(" ".join(filter(None, words)) + " ")

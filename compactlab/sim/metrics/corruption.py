@@ -1,0 +1,146 @@
+"""Errors in a prompt: old values, changed ones, and deleted facts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from compactlab.sim.facts.ledger import Ledger, numbers
+from compactlab.sim.metrics.fact_timeline import fact_timeline, share
+from compactlab.sim.metrics.metric import metric
+from compactlab.sim.metrics.run_data import RunData
+
+_DUE = "sum of such facts over sum of due facts, of all calls"
+_ERRORS = "errors as the project's notes on metrics define them, section 4"
+_REVISED = "sum of such facts over sum of revised facts, of all calls"
+
+# Project's notes on metrics, sections 0.4 and 4: a damaged rule did more harm than a missing one.
+MUTATED, LOST = 1.5, 1.0
+
+
+@metric("share", "lower", _REVISED, _ERRORS)
+def stale(data: RunData) -> float | None:
+    """Share of revised facts of which the prompt holds only an older value.
+
+    A revised fact is due and supersedes others, at each call of the script: the end of a task does,
+    too, so the states stale and resurrected count. Facts whose state is unknown are left out.
+    """
+    timeline = fact_timeline(data)
+    revised = timeline.ledger.revised
+    due = [facts & revised for facts in timeline.known]
+    return share((states.outdated for states in timeline.states), due)
+
+
+@metric("share", "lower", _REVISED, _ERRORS)
+def conflict(data: RunData) -> float | None:
+    """Share of revised facts whose new and old value both appear, with nothing to order them.
+
+    Only text that is not the log's own counts: verbatim text is in the log's order.
+    """
+    timeline = fact_timeline(data)
+    revised = timeline.ledger.revised
+    due = [facts & revised for facts in timeline.known]
+    return share((states.conflict for states in timeline.states), due)
+
+
+@metric(
+    "share",
+    "lower",
+    "sum of such facts over sum of dependents of changed facts, of all calls",
+    "own, after the cascades of MEME, arXiv 2605.12477",
+)
+def cascade(data: RunData) -> float | None:
+    """Share of dependents of a changed fact that are held unchanged, without the change.
+
+    A dependent is a due fact that follows, directly or through others, from a superseded fact; its
+    value dates from before the change. It counts as an error if it is verbatim or intact while none
+    of the facts that supersede the changed one is: the agent then relies on a value that it cannot
+    know to be out of date. If the change is in the prompt, too, the agent can know. A dependent
+    that has been superseded itself is no longer due, and its successor may be stale. All dependents
+    at all calls of the script count, without those whose state is unknown.
+    """
+    timeline = fact_timeline(data)
+    chains = _Chains(timeline.ledger)
+    count = wrong = 0
+    for moment, known, retained in zip(
+        timeline.moments, timeline.known, timeline.kept, strict=True
+    ):
+        changed = moment.replaced & chains.premises
+        if changed:
+            dependents, errors = chains.of(changed, retained)
+            count += (dependents & known).bit_count()
+            wrong += (errors & known & retained).bit_count()
+    return wrong / count if count else None
+
+
+class _Chains:
+    """What follows from which facts, and what supersedes those."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._following: dict[int, int] = defaultdict(int)
+        self._newer: dict[int, int] = defaultdict(int)
+        for number in range(len(ledger.facts)):
+            for premise in _premises(ledger, number):
+                self._following[premise] |= 1 << number
+        for number, older in ledger.older.items():
+            for each in numbers(older):
+                self._newer[each] |= 1 << number
+        self.premises = ledger.mask(self._following)
+
+    def of(self, changed: int, kept: int) -> tuple[int, int]:
+        """What follows from changed facts, and that of it whose change is not told."""
+        dependents = untold = 0
+        for premise in numbers(changed):
+            dependents |= self._following[premise]
+            if not self._newer[premise] & kept:
+                untold |= self._following[premise]
+        return dependents, untold
+
+
+def _premises(ledger: Ledger, number: int) -> set[int]:
+    """The facts that one follows from, directly or through others."""
+    waiting, seen = [*ledger.facts[number].depends_on], set()
+    while waiting:
+        each = ledger.number[waiting.pop()]
+        if each not in seen:
+            seen.add(each)
+            waiting += ledger.facts[each].depends_on
+    return seen - {number}
+
+
+@metric("share", "lower", "sum of such facts over sum of deleted facts, of all calls", _ERRORS)
+def deletion_leak(data: RunData) -> float | None:
+    """Share of deleted facts that the prompt still holds, verbatim or intact.
+
+    All pairs of a call of the script and a fact that was deleted before it, without those whose
+    state is unknown. The deletion itself may be in the prompt, too, so a strategy that keeps
+    everything has a leak of 1: the metric shows which facts should be gone, not what an agent would
+    believe.
+    """
+    timeline = fact_timeline(data)
+    both = zip(timeline.moments, timeline.states, strict=True)
+    return share(timeline.kept, [moment.deleted & ~states.unknown for moment, states in both])
+
+
+@metric("share", "lower", _DUE, _ERRORS, label="mutated")
+def mutation(data: RunData) -> float | None:
+    """Share of due facts that are mutated: another value, or the contrary, is stated.
+
+    All pairs of a call of the script and a due fact, without those whose state is unknown. What
+    asks and is stated as decided (the state presumed) counts, too.
+    """
+    timeline = fact_timeline(data)
+    return share((states.changed for states in timeline.states), timeline.known)
+
+
+@metric("ratio", "lower", "sum of weighted facts over sum of due facts, of all calls", _ERRORS)
+def severity(data: RunData) -> float | None:
+    """Mutated facts times 1.5 and lost or key-only ones times 1.0, over due facts.
+
+    All pairs of a call of the script and a due fact, without those whose state is unknown. Stale,
+    conflicting and retrievable facts have no weight. A damaged rule weighs more than a missing one,
+    because agents followed it less. The weights are a choice, not a result.
+    """
+    mutated = mutation(data)
+    timeline = fact_timeline(data)
+    lost = share((states.lost | states.key_only for states in timeline.states), timeline.known)
+    return None if mutated is None or lost is None else MUTATED * mutated + LOST * lost
