@@ -8,9 +8,9 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
 from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import LAG_TABLE
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import LAG_TABLE
 from tests.reports.spoken import tokens_and_money, verdict
 
 Make = Callable[..., Run]

@@ -9,8 +9,8 @@ from compactlab.reports.analysis.advice import flips
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.spoken import agreement
 
 Make = Callable[..., Run]

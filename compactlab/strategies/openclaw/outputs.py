@@ -65,6 +65,13 @@ def digest(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
+def _beginning(text: str, most: int) -> tuple[str, int]:
+    """What is shown of a text, and how many of its own characters that has."""
+    if utf16_length(text) <= most:
+        return text, utf16_length(text)
+    return f"{head(text, most - 1)}\N{HORIZONTAL ELLIPSIS}", most - 1
+
+
 def put_away(
     blocks: Sequence[str],
     details: Any,
@@ -100,24 +107,15 @@ def put_away(
         }
     )
     size, sha256 = len(content.encode("utf-8", "replace")), digest(content)
-    if utf16_length(text) > preview:
-        start, preview = f"{head(text, preview - 1)}\N{HORIZONTAL ELLIPSIS}", preview - 1
-    else:
-        start, preview = text, utf16_length(text)
+    start, preview = _beginning(text, preview)
     # The literal of the original, as its answers show it: agents look for the path in it.
     notice = (
         f"{start}\n\n[openclaw] Full tool output saved to {path} (sha256: {sha256[:12]}..., "
         f"bytes: {size})."
     )
-    slim = _slim(details) | {
-        "outputRef": {
-            "kind": KIND,
-            "path": path,
-            "bytes": size,
-            "sha256": sha256,
-            "contains": {"details": True, "text": large_text},
-        }
-    }
+    contains = {"details": True, "text": large_text}
+    reference = {"kind": KIND, "path": path, "bytes": size, "sha256": sha256, "contains": contains}
+    slim = _slim(details) | {"outputRef": reference}
     return Payload(
         path,
         content,
