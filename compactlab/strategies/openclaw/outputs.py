@@ -65,13 +65,6 @@ def digest(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
-def _beginning(text: str, most: int) -> tuple[str, int]:
-    """What is shown of a text, and how many of its own characters that has."""
-    if utf16_length(text) <= most:
-        return text, utf16_length(text)
-    return f"{head(text, most - 1)}\N{HORIZONTAL ELLIPSIS}", most - 1
-
-
 def put_away(
     blocks: Sequence[str],
     details: Any,
@@ -114,17 +107,24 @@ def put_away(
         f"bytes: {size})."
     )
     contains = {"details": True, "text": large_text}
-    reference = {"kind": KIND, "path": path, "bytes": size, "sha256": sha256, "contains": contains}
-    slim = _slim(details) | {"outputRef": reference}
+    where = {"kind": KIND, "path": path, "bytes": size, "sha256": sha256, "contains": contains}
     return Payload(
         path,
         content,
         size,
         sha256,
         notice if large_text else None,
-        slim if large_details else None,
+        _slim(details) | {"outputRef": where} if large_details else None,
         preview if large_text else 0,
     )
+
+
+def _beginning(text: str, most: int) -> tuple[str, int]:
+    """What stays of a text, and how many characters of it that are."""
+    length = utf16_length(text)
+    if length <= most:
+        return text, length
+    return f"{head(text, most - 1)}\N{HORIZONTAL ELLIPSIS}", most - 1
 
 
 def _slim(details: Any) -> dict[str, Any]:
