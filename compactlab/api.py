@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
-from compactlab.llm.asker import Asker, Mode
+from compactlab.llm.asker import Asker
 from compactlab.naming import (
     answered_by,
     asker_of,
@@ -40,6 +40,7 @@ from compactlab.reports.tune.tuner import METRICS, TABLES, tune_all
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
+from compactlab.settings import Settings, completed
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.isolation import isolated
@@ -72,7 +73,7 @@ T = TypeVar("T")
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
 
-__all__ = ["Plan", "explain", "read", "replay", "run", "score", "tune"]
+__all__ = ["explain", "plan", "read", "replay", "run", "score", "tune"]
 
 
 def _to_stderr(text: str) -> None:
@@ -156,28 +157,8 @@ def run(
     strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
     models: Iterable[str] = (),
     *,
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated",
-    window: int | None = None,
-    seeds: int = 1,
-    jobs: int = 1,
-    strict: bool = False,
-    models_file: str | Path | None = None,
-    churn: Churn | str | Path | None = None,
-    loop: ClosedLoop | str = "open",
-    metrics: Iterable[str] = (),
-    tables: Iterable[str] = (),
-    controls: bool = True,
-    redact: bool = False,
-    out: str | Path | None = None,
-    dask: str = "",
-    timeout: float | None = None,
-    fail_fast: bool = False,
-    isolate: bool = True,
     progress: Callable[[Done], None] | None = None,
-    answers: str | Path | None = None,
-    ask: Mode = "replay",
-    budget: float | None = None,
-    distance: int = 0,
+    **settings: Unpack[Settings],
 ) -> Results:
     """Replay strategies over conversations and measure them.
 
@@ -190,49 +171,13 @@ def run(
         and the strategies that this project was asked to compare.
     models
         Names of models; ``recorded`` is the one that each recorded call went to.
-    summarizer
-        Makes the summaries that strategies ask for: one or several, each with every strategy, so
-        that one sees how a ranking depends on it.
-    window
-        Narrows every model's context window to so many tokens.
-    seeds, jobs
-        How many conversations of each scenario, how many replays of each recording; and the number
-        of workers, on which the results do not depend.
-    strict
-        Whether what is not understood in transcripts is an error; else it is passed over and
-        counted.
-    models_file, churn
-        A TOML file with your own models, which win over built-in ones; and how often the client
-        changes its prompt unasked, as an audit measured it, or its file.
-    loop
-        ``closed`` also replays with recovery, in the best and the worst case; see :func:`replay`.
-    metrics, tables
-        Names of metrics or of their families, by default all; and of the tables that are filled,
-        beside that of the runs, by default all but the trace.
-    controls
-        Whether strategies that ask for summaries are also replayed with null summarisers (without
-        content, by chance, with all that is needed). Without them, nothing is said of memory.
-    redact
-        Whether what looks like a key, a token or a mail address is hidden in the results.
-    out, dask
-        Folder of a store: runs that it holds are not run again, and results are written there at
-        once, so that a stopped run can continue; by default results stay in memory. And the address
-        of the scheduler of a dask cluster, whose workers then run everything.
-    timeout, fail_fast
-        Seconds after which a run has failed; whether to stop at the first that fails, with a store.
-    isolate
-        Whether foreign code gets its own process for each run, so that it cannot harm other runs.
-        Without it, a debugger reaches classes that were passed in.
     progress
         Called with every finished shard; by default it writes what foreign code has printed to
         standard error.
-    answers, ask, budget
-        Folder of recorded answers of language models; whether what it lacks is asked for and
-        recorded (``record``), fails its runs (``replay``), or no model is allowed at all
-        (``refuse``); and dollars that all answers in the folder may cost together.
-    distance
-        At which reports tell recall: of facts last stated so many tokens ago or earlier. By default
-        20,000, from a window of 200,000 tokens on 40,000, and from a million on 80,000.
+    settings
+        How it is done, as the options of ``compactlab run``: :class:`compactlab.settings.Settings`
+        has each with its meaning. Here ``loop`` is ``open``, ``jobs`` is 1, and without ``out``
+        results stay in memory.
 
     Returns
     -------
@@ -246,23 +191,19 @@ def run(
     InputError, UsageError
         If a file is no transcript, or a name is unknown.
     """
-    if jobs < 1:
-        raise UsageError("jobs must be at least 1")
-    planned = Plan(
-        conversations, strategies, models, summarizer, window, seeds, strict, models_file,
-        churn, loop, metrics, tables, controls, redact, isolate,
-        asker_of(answers, ask, budget, models_file), distance, bounds=True,
-    ).experiment()  # fmt: skip
-    workers = Workers(jobs, dask, warnings.warn)
+    chosen = completed(settings)
+    out = chosen["out"]
+    planned = plan(conversations, strategies, models, bounds=True, **settings)
+    workers = Workers(chosen["jobs"], chosen["dask"], warnings.warn)
     progress = progress or _show_printed
-    if ask == "record":
+    if chosen["ask"] == "record":
         planned = planned.recorded(workers, progress)
     if out is None:
-        return planned.run(workers, progress, timeout=timeout)
+        return planned.run(workers, progress, timeout=chosen["timeout"])
     store = Store(out)
     with store.locked():
-        todo = planned.missing(store, timeout)
-        planned.fill(store, workers, progress, todo=todo, fail_fast=fail_fast)
+        todo = planned.missing(store, chosen["timeout"])
+        planned.fill(store, workers, progress, todo=todo, fail_fast=chosen["fail_fast"])
     return Results.load(out)
 
 
@@ -346,75 +287,74 @@ def _apart(work: Callable[[], T], planned: Strategy, say: Callable[[str], object
     return outcome.value
 
 
-@dataclass(frozen=True)
-class Plan:
-    """An experiment in the names that people write; see :func:`run`."""
+def plan(
+    conversations: Iterable[Given] | Given = (DEFAULT,),
+    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
+    models: Iterable[str] = (),
+    *,
+    asker: Asker | None = None,
+    bounds: bool = False,
+    **settings: Unpack[Settings],
+) -> Experiment:
+    """Put an experiment together, without running it; see :func:`run`.
 
-    conversations: Iterable[Given] | Given = (DEFAULT,)
-    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES
-    models: Iterable[str] = ()
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated"
-    window: int | None = None
-    seeds: int = 1
-    strict: bool = False
-    models_file: str | Path | None = None
-    churn: Churn | str | Path | None = None
-    loop: ClosedLoop | str = "open"
-    metrics: Iterable[str] = ()
-    tables: Iterable[str] = ()
-    controls: bool = True
-    redact: bool = False
-    isolate: bool = True
-    asker: Asker | None = None
-    distance: int = 0
-    bounds: bool = False
-
-    def experiment(self) -> Experiment:
-        """Put the experiment together, without running it."""
-        if self.seeds < 1 or (self.window is not None and self.window < 1):
-            raise UsageError("seeds and window must be at least 1")
-        catalogue = known_models(self.models_file)
-        names = models_of(several(self.models, (str,)), catalogue)
-        given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
-        named = [each for each in given if not isinstance(each, Conversation)]
-        inputs, skipped = sources(named, self.seeds, strict=self.strict)
-        if self.seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
-            raise UsageError(TOO_MANY_SOURCES)
-        held = [
-            Source(
-                each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)
-            )
-            for each in given
-            if isinstance(each, Conversation)
-            for seed in range(self.seeds)
-        ]
-        chosen = written_out(several(self.strategies, (Strategy, str)))
-        strategies = tuple(map(planned_strategy, chosen))
-        check_specs(strategies)
-        writers = answered_by(self.asker, summarizers_of(self.summarizer))
-        forget()
-        metrics = metrics_of(several(self.metrics, (str,)))
-        tables = tables_of(several(self.tables, (str,)), metrics)
-        setting = Setting(
-            window=self.window,
-            catalogue=catalogue,
-            churn=churn_of(self.churn),
-            loop=loop_of(self.loop),
-            metrics=metrics,
-            tables=tables,
-            controls=controls() if self.controls and "lags" in tables else (),
-            redact=self.redact,
-            isolate=self.isolate,
-        )
-        each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
-        recorded = any(source.stem for source in inputs) or any(
-            each.recorded for each in given if isinstance(each, Conversation)
-        )
-        bounds = bounds_of(strategies, recorded=recorded) if self.bounds else ()
-        return Experiment(
-            tuple(each.values()), strategies, names, setting, skipped, writers, bounds,
-            distance_of(self.distance),
-        )  # fmt: skip
+    Parameters
+    ----------
+    asker
+        Who answers in the place of language models; by default what ``answers`` holds.
+    bounds
+        Whether the bounds are replayed beside the strategies.
+    """
+    chosen = completed(settings)
+    catalogue = known_models(chosen["models_file"])
+    names = models_of(several(models, (str,)), catalogue)
+    given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
+    named = [each for each in given if not isinstance(each, Conversation)]
+    seeds = chosen["seeds"]
+    inputs, skipped = sources(named, seeds, strict=chosen["strict"])
+    if seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
+        raise UsageError(TOO_MANY_SOURCES)
+    held = [
+        Source(each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each))
+        for each in given
+        if isinstance(each, Conversation)
+        for seed in range(seeds)
+    ]
+    wanted = written_out(several(strategies, (Strategy, str)))
+    compared = tuple(map(planned_strategy, wanted))
+    check_specs(compared)
+    asker = asker or asker_of(
+        chosen["answers"], chosen["ask"], chosen["budget"], chosen["models_file"]
+    )
+    writers = answered_by(asker, summarizers_of(chosen["summarizer"]))
+    forget()
+    metrics = metrics_of(several(chosen["metrics"], (str,)))
+    tables = tables_of(several(chosen["tables"], (str,)), metrics)
+    setting = Setting(
+        window=chosen["window"],
+        catalogue=catalogue,
+        churn=churn_of(chosen["churn"]),
+        loop=loop_of(chosen["loop"]),
+        metrics=metrics,
+        tables=tables,
+        controls=controls() if chosen["controls"] and "lags" in tables else (),
+        redact=chosen["redact"],
+        isolate=chosen["isolate"],
+    )
+    each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
+    recorded = any(source.stem for source in inputs) or any(
+        each.recorded for each in given if isinstance(each, Conversation)
+    )
+    return Experiment(
+        tuple(each.values()),
+        compared,
+        names,
+        setting,
+        skipped,
+        writers,
+        bounds_of(compared, recorded=recorded) if bounds else (),
+        distance_of(chosen["distance"]),
+    )
 
 
 def tune(
@@ -489,10 +429,20 @@ def tune(
     target = Target(recall, lag, margin)
     named = [*map(planned_strategy, several(strategies, (Strategy, str)))]
     check(named, search, target)
-    planned = Plan(
-        conversations, "keep_all", [model] if model else (), summarizer, window, seeds, strict,
-        models_file, loop="closed", metrics=METRICS, tables=TABLES, controls=controls,
-    ).experiment()  # fmt: skip
+    planned = plan(
+        conversations,
+        "keep_all",
+        [model] if model else (),
+        summarizer=summarizer,
+        window=window,
+        seeds=seeds,
+        strict=strict,
+        models_file=models_file,
+        loop="closed",
+        metrics=METRICS,
+        tables=TABLES,
+        controls=controls,
+    )
     return tune_all(
         planned,
         named,

@@ -4,40 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import FAST, draw_fewer, leave_to_slow
+from tests.conftest import FAST, draw_fewer
 
 
 def test_every_test_that_is_named_exists(root: Path) -> None:
     for name in FAST:
         path, _, function = name.partition("::")
         assert f"\ndef {function}(" in (root / "tests" / path).read_text("utf-8"), name
-
-
-class Case:
-    """What pytest has collected."""
-
-    def __init__(self, nodeid: str) -> None:
-        self.nodeid, self.marks = nodeid, list[str]()
-
-    def add_marker(self, mark: str) -> None:
-        self.marks.append(mark)
-
-
-@pytest.mark.parametrize(
-    ("count", "fast"), [(0, ""), (1, "a"), (2, "ac"), (4, "abcd"), (5, "abcd"), (9, "abcd")]
-)
-def test_so_many_cases_stay_evenly_spread(count: int, fast: str) -> None:
-    cases: Any = [Case(f"tests/one.py::test[{letter}]") for letter in "abcd"]
-    other: Any = Case("tests/one.py::test_other")
-    leave_to_slow([*cases, other], {"one.py::test": count})
-    assert [case.nodeid[-2] for case in cases if not case.marks] == [*fast]
-    assert not other.marks
 
 
 @pytest.mark.parametrize(("all_of_them", "drawn"), [(100, 20), (30, 10), (10, 10), (2, 2)])

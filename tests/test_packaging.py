@@ -142,13 +142,8 @@ def test_no_expression_stands_in_a_script_of_the_release() -> None:
 
 
 def test_what_is_published_was_tested_before() -> None:
-    def before(name: str) -> set[str]:
-        needs = JOBS[name].get("needs", [])
-        names = {needs} if isinstance(needs, str) else set(needs)
-        return names.union(*map(before, names))
-
-    assert before("publish") == {"archive", "test", "attach"}
-    assert before("attach") == {"archive", "test"}
+    needs = {name: job.get("needs") for name, job in JOBS.items()}
+    assert (needs["publish"], needs["attach"]) == ("attach", ["archive", "test"])
 
 
 def test_the_release_is_of_all_pythons_that_are_named(pyproject: dict[str, Any]) -> None:
@@ -158,25 +153,5 @@ def test_the_release_is_of_all_pythons_that_are_named(pyproject: dict[str, Any])
 
 def test_the_citation_names_the_version_and_no_person() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert citation["cff-version"] == "1.2.0"
     assert citation["authors"] == [{"name": "the compactlab authors"}]
     assert citation["version"] == compactlab.__version__
-    # What the format asks for, and what is known; an address and a date come with a release.
-    assert {"message", "title", "type", "license", "abstract"} <= citation.keys()
-    assert citation.keys().isdisjoint({"doi", "identifiers", "contact"})
-
-
-KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
-
-
-def test_the_changelog_is_in_the_form_that_it_names() -> None:
-    """Keep a Changelog 1.1.0: versions with their dates, what is not released first."""
-    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
-    versions = [line for line in lines if line.startswith("## ")]
-    assert versions[0] == "## [Unreleased]" or compactlab.__version__ in versions[0]
-    for line in versions[versions[0] == "## [Unreleased]" :]:
-        assert re.fullmatch(r"## \[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", line), line
-    assert {line[4:] for line in lines if line.startswith("### ")} <= KINDS
-    for version in "\n".join(lines).split("\n## ")[1:]:
-        kinds = re.findall(r"^### (\w+)", version, re.MULTILINE)
-        assert len(kinds) == len(set(kinds)), version.splitlines()[0]

@@ -14,7 +14,7 @@ import msgspec
 
 from compactlab.llm.endpoint import Endpoint, Reply, UnansweredError
 from compactlab.llm.recorded import Answer, Dollars, Recording, locked, recordings
-from compactlab.llm.request import Request
+from compactlab.llm.request import Request, whole
 from compactlab.privacy import Redactor
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.files import read_file, replace_file
@@ -136,12 +136,12 @@ class Asker:
             key=request.key,
             model=redactor.text(request.model),
             draw=request.draw,
-            text=redactor.text(_whole(reply.text)),
-            ended=_whole(reply.ended),
+            text=redactor.text(whole(reply.text)),
+            ended=whole(reply.ended),
             prompt=usage.prompt,
             output=usage.output,
             usd=self._price(request.model, usage),
-            served=redactor.text(_whole(reply.served)),
+            served=redactor.text(whole(reply.served)),
             date=datetime.now(UTC).date().isoformat(),
         )
 
@@ -254,8 +254,3 @@ class _LostError(ModelError):
     def __init__(self, message: str, *, paid: bool) -> None:
         super().__init__(message)
         self.paid = paid
-
-
-def _whole(text: str) -> str:
-    """A text that can be stored: halves of characters become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -60,8 +60,8 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True
     def redacted(self) -> Request:
         """The same without secrets: what is asked, and what the key is of."""
         redactor = Redactor()
-        turns = tuple(Turn(turn.role, redactor.text(_whole(turn.text))) for turn in self.turns)
-        system = redactor.text(_whole(self.system))
+        turns = tuple(Turn(turn.role, redactor.text(whole(turn.text))) for turn in self.turns)
+        system = redactor.text(whole(self.system))
         return msgspec.structs.replace(self, turns=turns, system=system)
 
     @cached_property
@@ -93,6 +93,6 @@ def turns_of(texts: Iterable[tuple[Literal["user", "assistant"], str]]) -> tuple
     return tuple(turns)
 
 
-def _whole(text: str) -> str:
-    """A text that can be sent: halves of characters become question marks."""
+def whole(text: str) -> str:
+    """A text that can be sent and stored: halves of characters become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

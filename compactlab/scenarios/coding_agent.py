@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from compactlab.scenarios.engine.domain import Domain, DomainFile, until
@@ -72,11 +72,27 @@ class File:
     path: str  # relative to the root of the repository
     lines: list[str]
     functions: list[str]  # that it defines, in order; at least one
+    _heads: dict[str, int] = field(default_factory=dict)  # lines of functions, once looked for
 
     def line_of(self, function: str) -> int:
         """Index of the line on which a function begins; 0 if it is gone."""
-        head = f"def {function}("
-        return next((i for i, line in enumerate(self.lines) if head in line), 0)
+        if function not in self._heads:
+            head = f"def {function}("
+            self._heads[function] = next(
+                (i for i, text in enumerate(self.lines) if head in text), 0
+            )
+        return self._heads[function]
+
+    def replace(self, start: int, old: int, new: list[str]) -> None:
+        """Put lines in the place of so many old ones from an index on."""
+        self.lines[start : start + old] = new
+        if any("def " in text for text in new):
+            self._heads.clear()
+        for function, index in [*self._heads.items()]:
+            if index >= start + old:
+                self._heads[function] += len(new) - old
+            elif index >= start:
+                del self._heads[function]
 
     def taken(self, start: int, characters: int) -> list[str]:
         """Take lines from a line on, one at least, until there are that many characters."""
@@ -397,7 +413,7 @@ class _Coding(World):
             new += [each] if retained else self._repository.statement()
         if line:
             new.append(line)
-        file.lines[start : start + len(old)] = new
+        file.replace(start, len(old), new)
         self._edited.append(file)
         arguments = {"path": file.path, "old": "\n".join(old), "new": "\n".join(new)}
         done = f"{file.path}: {len(old)} lines from line {start + 1} on became {len(new)} lines."

@@ -23,7 +23,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, RuleName, Strategy
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.testing.drawn import draw
@@ -275,6 +275,32 @@ class Violation:
         return f"{self.strategy} breaks {self.rule!r} {self.times} times{self.where}: {self.what}"
 
 
+@dataclass
+class Violations:
+    """What was found broken, by spec and rule."""
+
+    number: int = -1  # of the conversation that is tried
+    found: dict[tuple[str, str], Violation] = field(default_factory=dict)
+
+    def add(self, spec: str, rule: str, what: str) -> None:
+        """Note that a rule was broken."""
+        known = self.found.get((spec, rule)) or Violation(rule, spec, what, self.number, 0)
+        self.found[spec, rule] = replace(known, times=known.times + 1)
+
+    def listed(self) -> list[Violation]:
+        """All of them, by spec and rule."""
+        return sorted(self.found.values(), key=lambda each: (each.strategy, each.rule))
+
+
+def fault_of_spec(kind: str, one: Strategy | Summarizer) -> str:
+    """Why its spec does not name it again; "" if it does."""
+    try:
+        again = build(type(one), parse_spec(one.spec)[1])
+    except UsageError as error:
+        return str(error)
+    return "" if again == one else f"{one.spec} is another {kind} when it is read"
+
+
 def check_strategy(
     strategy: Strategy, conversations: int = 50, *, seed: int = 0
 ) -> list[Violation]:
@@ -321,32 +347,22 @@ def check_strategy(
     for part in strategy.parts:
         STRATEGIES.check(type(part).__name__, type(part))
     battery = _Battery(strategy)
-    battery.check_specs()
+    for part in strategy.parts:
+        if fault := fault_of_spec("strategy", part):
+            battery.broken(part, "spec", fault)
     for number in range(conversations):
-        battery.number = number
+        battery.violations.number = number
         battery.check_conversation(*draw(number, seed))
         forget_blocks()  # else thousands of conversations would stay in memory
     battery.check_declared()
-    return sorted(battery.violations.values(), key=lambda each: (each.strategy, each.rule))
+    return battery.violations.listed()
 
 
 @dataclass
 class _Battery:
     strategy: Strategy
-    number: int = -1
-    violations: dict[tuple[str, str], Violation] = field(default_factory=dict)
+    violations: Violations = field(default_factory=Violations)
     seen: set[tuple[str, str]] = field(default_factory=set)
-
-    def check_specs(self) -> None:
-        """The spec of a part names it again."""
-        for part in self.strategy.parts:
-            try:
-                again = build(type(part), parse_spec(part.spec)[1])
-            except UsageError as error:
-                self.broken(part, "spec", str(error))
-            else:
-                if again != part:
-                    self.broken(part, "spec", f"{part.spec} is another strategy when it is read")
 
     def check_conversation(self, conversation: Conversation, window: int) -> None:
         """Replay it watched, then once more, then with another future."""
@@ -382,16 +398,9 @@ class _Battery:
 
     def broken(self, part: Strategy, rule: str, what: str) -> None:
         """Note that a rule was broken, unless that was declared."""
-        key = (part.spec, rule)
-        self.seen.add(key)
-        if rule in part.breaks:
-            return
-        known = self.violations.get(key)
-        self.violations[key] = (
-            replace(known, times=known.times + 1)
-            if known
-            else Violation(rule, part.spec, what, self.number)
-        )
+        self.seen.add((part.spec, rule))
+        if rule not in part.breaks:
+            self.violations.add(part.spec, rule, what)
 
     def check_declared(self) -> None:
         """What was declared has occurred."""
@@ -400,9 +409,8 @@ class _Battery:
                 if (part.spec, rule) not in self.seen:
                     known = "which never happened" if rule in _NAMES else f"which is none of {_ALL}"
                     what = f"it declares to break {rule!r}, {known}"
-                    self.violations[part.spec, f"breaks {rule}"] = Violation(
-                        "breaks", part.spec, what
-                    )
+                    found = Violation("breaks", part.spec, what)
+                    self.violations.found[part.spec, f"breaks {rule}"] = found
 
 
 def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Iterator[Step]:
@@ -439,7 +447,7 @@ def _reworded(message: Message) -> Message:
 class Recap(Summarizer):
     """Tells how many messages it was given: the shortest summary that stands for all of them."""
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """One line."""
         ids = dict.fromkeys(
             [
@@ -452,9 +460,7 @@ class Recap(Summarizer):
         text = f"{len(ids)} messages were here."
         return (Part("text", text, "summary", tuple(map(Source, ids))),)
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """A note on the newest part that stands for anything."""
         parts = (part for message in reversed(messages) for part in message.parts)
         sources = next((part.sources for part in parts if part.sources), ())

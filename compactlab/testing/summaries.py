@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
-from compactlab.testing.contract import Violation
+from compactlab.testing.contract import Violation, Violations, fault_of_spec
 from compactlab.testing.drawn import draw
 
 _BUDGETS = (0, 20, 400, 4000)
@@ -62,33 +61,22 @@ def check_summarizer(
         )
     SUMMARIZERS.check(type(summarizer).__name__, type(summarizer))
     battery = _Battery(summarizer)
-    battery.check_spec()
+    if fault := fault_of_spec("summariser", summarizer):
+        battery.broken("spec", fault)
     for number in range(conversations):
-        battery.number = number
+        battery.violations.number = number
         try:
             battery.check_conversation(draw(number, seed)[0], seed)
         except Exception as error:
             # Whatever it raises is a finding, and the other conversations are still to come.
             battery.broken("survives", f"{type(error).__name__}: {error}")
-    return sorted(battery.violations.values(), key=lambda each: each.rule)
+    return battery.violations.listed()
 
 
 @dataclass
 class _Battery:
     summarizer: Summarizer
-    number: int = -1
-    violations: dict[str, Violation] = field(default_factory=dict)
-
-    def check_spec(self) -> None:
-        """The spec names it again."""
-        spec = self.summarizer.spec
-        try:
-            again = build(type(self.summarizer), parse_spec(spec)[1])
-        except UsageError as error:
-            self.broken("spec", str(error))
-        else:
-            if again != self.summarizer:
-                self.broken("spec", f"{spec} is another summariser when it is read")
+    violations: Violations = field(default_factory=Violations)
 
     def check_conversation(self, conversation: Conversation, seed: int) -> None:
         """Summarise it, and then once more; and have it write in an extra turn."""
@@ -106,9 +94,7 @@ class _Battery:
             self._judge_budget([item.text for item in written.items], budget, count)
             self._judge_sources([(item.text, item.sources) for item in written.items], messages)
 
-    def _judge(
-        self, request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
-    ) -> None:
+    def _judge(self, request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> None:
         if any(part.type != "text" or not part.text for part in parts):
             self.broken("provenance", "a part is no text")
         if any(part.kind not in ("summary", "verbatim") for part in parts):
@@ -120,7 +106,7 @@ class _Battery:
         before = tuple(source for part in request.previous for source in part.sources)
         self._judge_sources([(p.text, p.sources) for p in parts], request.messages, before)
 
-    def _judge_budget(self, texts: Sequence[str], most: int, count: Callable[[str], int]) -> None:
+    def _judge_budget(self, texts: Sequence[str], most: int, count: Count) -> None:
         tokens = sum(map(count, texts))
         if tokens > most:
             self.broken("budget", f"{tokens} tokens where {most} are allowed")
@@ -141,12 +127,7 @@ class _Battery:
 
     def broken(self, rule: str, what: str) -> None:
         """Note that a rule was broken."""
-        known = self.violations.get(rule)
-        self.violations[rule] = (
-            replace(known, times=known.times + 1)
-            if known
-            else Violation(rule, self.summarizer.spec, what, self.number)
-        )
+        self.violations.add(self.summarizer.spec, rule, what)
 
 
 def _rounds(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compactlab.api import Plan
+from compactlab.api import plan
 from compactlab.cli.experiment import ExperimentSettings
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
@@ -56,9 +56,7 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
 
 def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
     settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
-    planned = Plan(
-        settings.conversations, window=settings.window, seeds=settings.seeds
-    ).experiment()
+    planned = plan(settings.conversations, window=settings.window, seeds=settings.seeds)
     assert (len(planned.sources), len(planned.conditions)) == (20, len(DEFAULT_STRATEGIES))
 
 

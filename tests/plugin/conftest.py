@@ -12,6 +12,7 @@ import duckdb  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pytest
+from pydantic import BaseModel, Field, json_schema  # noqa: F401
 
 MARK = 'conversations="sessions", model="claude-sonnet-4-5"'
 HEAD = f"""

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.scenarios.coding_agent import File
 from compactlab.scenarios.engine.domain import Domain, Mix, Tool, Writer, value, words
-from compactlab.scenarios.engine.plan import Planner
+from compactlab.scenarios.engine.generator import ShownLines
+from compactlab.scenarios.engine.plan import PlannedFact, Planner
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import World
 from compactlab.sim.core.conversation import Conversation, Rewind
@@ -206,3 +208,43 @@ def test_tools_are_called_as_often_as_the_domain_says_where_the_profile_does_not
     made = Asked(tokens=40_000).conversation(0)
     calls = [p.name for m in made.messages for p in m.parts if p.type == "tool_call"]
     assert 2.5 < calls.count("much") / calls.count("little") < 6
+
+
+PIECES = st.lists(st.sampled_from(["key", "a", "=", " ", ".", "host7", "-", "\n", "é"]), min_size=1)
+
+
+@given(lines=st.lists(PIECES.map("".join), max_size=8), text=st.lists(PIECES.map("".join)))
+def test_lines_that_stand_in_a_text_again_are_those_that_a_search_for_each_finds(
+    lines: list[str], text: list[str]
+) -> None:
+    shown, facts = (
+        ShownLines(),
+        [PlannedFact("decision", "", "", "", "user", 0, 0, 0) for _ in lines],
+    )
+    known = dict(zip(facts, lines, strict=True))
+    for fact, line in known.items():
+        shown.add({fact: line})
+    if facts:  # a line of the same fact replaces the one before
+        known[facts[0]] = lines[-1]
+        shown.add({facts[0]: lines[-1]})
+    whole = "".join([*text, *lines[::2]])
+    found = [(fact, line) for fact, line in known.items() if line in whole]
+    assert [*shown.again(whole)] == found
+
+
+@given(
+    edits=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(0, 4))),
+    asked=st.lists(st.sampled_from("fgh")),
+)
+def test_functions_are_found_where_they_are_after_edits(
+    edits: list[tuple[int, int, int]], asked: list[str]
+) -> None:
+    lines = ["x = 1", "def f(a):", "    pass", "def g(b):", "    pass", "y = 2", "    z()"]
+    file = File("one.py", lines, ["f", "g", "h"])
+    for function in asked:
+        file.line_of(function)
+    for start, old, new in edits:
+        file.replace(start, old, ["def h(c):" if new == 4 else "    more()"] * new)
+        for function in "fgh":
+            fresh = File("one.py", file.lines, file.functions)
+            assert file.line_of(function) == fresh.line_of(function)

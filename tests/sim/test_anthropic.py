@@ -228,11 +228,6 @@ def test_what_died_within_reach_hides_what_lives_out_of_reach() -> None:
     assert late == Lookup(0, 1250, missed=(("ttl_expired", 1250),))
 
 
-def test_the_policy_says_how_long_entries_live() -> None:
-    policy = Anthropic(ttl="1h")
-    assert (policy.lifetime(), policy.lifetime("5m"), policy.lifetime("1h")) == (3600, 300, 3600)
-
-
 # Short prefixes
 
 

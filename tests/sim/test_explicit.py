@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.cache import POLICIES, Explicit, Lookup, Settings
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache import Explicit, Lookup, Settings
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
 from compactlab.sim.core.message import Message, Usage
 from compactlab.sim.core.view import View
@@ -19,7 +16,6 @@ from tests.sim.drawn import (
     Client,
     Request,
     billed,
-    growing,
     model_under,
     requests,
     sized,
@@ -63,35 +59,6 @@ def test_it_agrees_with_a_naive_client_at_every_call(
         assert told.storage >= 0
         storage += told.storage
         assert storage == pytest.approx(naive.held(real.now), abs=1)
-
-
-@given(POLICIES_DRAWN, requests())
-def test_causes_add_up(policy: Explicit, session: list[Request]) -> None:
-    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
-        assert bill.usage.prompt == sum(sizes_of(request.view, QUICK))
-        assert sum(bill.causes.values()) == bill.usage.uncached >= 0
-        assert set(bill.causes) <= set(CAUSES)
-
-
-@given(POLICIES_DRAWN, requests())
-def test_causes_ascend_beyond_what_was_read(policy: Explicit, session: list[Request]) -> None:
-    real = Client(policy.open())
-    for request in session:
-        told = real.send(request)
-        reached = [told.read, *(upto for _, upto in told.missed)]
-        assert all(one < next for one, next in itertools.pairwise(reached))
-
-
-@given(
-    growing(most_blocks=6),
-    POLICIES_DRAWN,
-    st.lists(st.sampled_from([1.0, 3601.0]), min_size=12, max_size=12),
-)
-def test_of_what_only_grows_nothing_is_unexplained(
-    grown: list[View], policy: Explicit, gaps: list[float]
-) -> None:
-    session = [Request(view, gap) for view, gap in zip(grown, gaps, strict=False)]
-    assert not any("unexplained" in bill.causes for bill in billed(model_under(policy), session))
 
 
 @given(requests())
@@ -246,18 +213,6 @@ def test_storage_comes_to_the_bill() -> None:
 
 
 # Figures
-
-
-def test_it_says_how_long_caches_live() -> None:
-    policy = POLICIES.find("explicit")()
-    assert policy.lifetime("5m") == 3600.0
-    assert policy.shortened(0.5).lifetime() == 1800.0
-
-
-@pytest.mark.parametrize("figure", ["minimum", "ttl", "renew"])
-def test_what_cannot_be_is_refused(figure: str) -> None:
-    with pytest.raises(ValueError, match=figure):
-        Explicit(**{figure: -1})  # type: ignore[arg-type]
 
 
 def test_reminders_start_no_turn() -> None:

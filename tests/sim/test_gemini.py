@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from compactlab.sim.cache import POLICIES, Gemini, Lookup
+from compactlab.sim.cache import Gemini, Lookup
 from compactlab.sim.core.view import View
-from tests.sim.drawn import Client, Request, requests, sized
-from tests.sim.reference_prefixes import agree
-
-FIGURES = st.builds(
-    Gemini, minimum=st.sampled_from([0, 500, 2048, 4096]), idle=st.sampled_from([60.0, 3600.0])
-)
-
-
-@given(FIGURES, requests())
-def test_it_agrees_with_a_naive_cache_at_every_call(policy: Gemini, session: list[Request]) -> None:
-    agree(policy, session)
+from tests.sim.drawn import Client, Request, sized
 
 
 @pytest.mark.parametrize(("minimum", "read"), [(2048, 3000), (3000, 3000), (3001, 0), (4096, 0)])
@@ -34,10 +22,3 @@ def test_the_same_prompt_again_is_read_but_for_its_last_token() -> None:
     client, view = Client(Gemini().open()), View().append(sized("a", 5000))
     client.send(Request(view))
     assert client.send(Request(view)) == Lookup(4999, missed=(("grid", 5000),))
-
-
-def test_the_policy_is_known_and_says_its_figures() -> None:
-    assert POLICIES.find("gemini") is Gemini
-    assert Gemini().spec == "gemini(grid=1, minimum=4096, idle=3600.0, loss=0.0)"
-    assert (Gemini().lifetime("1h"), Gemini(loss=0.5).loss) == (3600, 0.5)
-    assert Gemini(minimum=2048).shortened(0.5) == Gemini(minimum=2048, idle=1800)

@@ -6,27 +6,19 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.cache import Anthropic, CachePolicy, NoCache
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache import Anthropic
 from compactlab.sim.cache.xai import Xai
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.stream import stream
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model
 from compactlab.sim.replay.meter import Bill, Meter
-from tests.sim.drawn import QUICK, Request, billed, growing, model_under, requests, sized, text
-from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
+from tests.sim.drawn import Request, billed, growing, model_under, sized, text
 
 LIVELY = Anthropic(minimum=0)
-ANY_POLICY: st.SearchStrategy[CachePolicy] = st.just(NoCache()) | st.builds(
-    Anthropic,
-    minimum=st.sampled_from([0, 15, 700]),
-    lookback=st.sampled_from([1, 5, 20]),
-    marks=st.sampled_from([("system", "last"), ("last",), ("auto",)]),
-)
 TOY, OTHER = model_under(LIVELY), model_under(LIVELY, "other")
 SYSTEM = View((text("", size=500),))
 
@@ -39,49 +31,6 @@ def send(meter: Meter, model: Model, view: View, at: float, why: str) -> Bill:
 
 
 # The laws
-
-
-@given(ANY_POLICY, requests())
-def test_fresh_and_read_make_up_the_prompt(policy: CachePolicy, session: list[Request]) -> None:
-    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
-        assert bill.usage.prompt == sum(sizes_of(request.view, QUICK))
-        assert bill.usage.uncached >= 0
-        assert bill.usage.cache_write >= 0
-        assert bill.usage.output == 0
-
-
-@given(ANY_POLICY, requests())
-def test_causes_add_up_to_the_fresh_tokens(policy: CachePolicy, session: list[Request]) -> None:
-    for bill in billed(model_under(policy), session):
-        assert sum(bill.causes.values()) == bill.usage.prompt - bill.usage.cache_read
-        assert all(tokens > 0 for tokens in bill.causes.values())
-        assert set(bill.causes) <= set(CAUSES)
-
-
-@given(
-    growing(most_blocks=6, most=5),
-    st.lists(st.tuples(st.sampled_from([1.0, 301.0]), st.sampled_from(["", "1h"]))),
-    st.sampled_from([1, 2, 5]),
-    st.sampled_from([0, 15, 700]),
-)
-@settings(max_examples=200)
-def test_of_what_only_grows_nothing_is_unexplained(
-    grown: list[View], when: list[tuple[float, str]], lookback: int, minimum: int
-) -> None:
-    model = model_under(Anthropic(minimum=minimum, lookback=lookback))
-    session = [Request(view, *at) for view, at in zip(grown, when, strict=False)]
-    assert not any("unexplained" in bill.causes for bill in billed(model, session))
-
-
-@given(ANY_POLICY, requests())
-def test_what_is_read_is_a_prefix_of_something_sent_before(
-    policy: CachePolicy, session: list[Request]
-) -> None:
-    bills = billed(model_under(policy), session)
-    for index, request in enumerate(session):
-        mine = blocks_of(request.view)
-        shared = max((shared_blocks(mine, blocks_of(r.view)) for r in session[:index]), default=0)
-        assert bills[index].usage.cache_read <= sum(sizes_of(request.view, QUICK)[:shared])
 
 
 @given(growing(most_blocks=19), st.sampled_from([0.0, 1.0, 300.0]))
@@ -101,11 +50,6 @@ def test_but_for_what_was_too_short_to_store(grown: list[View], minimum: int) ->
     assert cache_misses - short == bills[-1].usage.prompt
     before = itertools.pairwise(bill.usage.prompt for bill in bills)
     assert short == sum(earlier for earlier, _ in before if earlier < minimum)
-
-
-@given(ANY_POLICY, requests())
-def test_the_same_session_comes_to_the_same(policy: CachePolicy, session: list[Request]) -> None:
-    assert billed(model_under(policy), session) == billed(model_under(policy), session)
 
 
 @given(st.lists(st.sampled_from([0.0, 100.0, 301.0, 5000.0, -50.0]), min_size=1, max_size=8))

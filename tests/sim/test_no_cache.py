@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from compactlab.sim.cache import POLICIES, NoCache
+from compactlab.sim.cache import NoCache
 from tests.sim.drawn import Request, billed, model_under, requests
 
 
@@ -20,13 +20,3 @@ def test_what_was_sent_before_is_fresh_for_want_of_a_cache(session: list[Request
     twice = [*session, Request(session[-1].view)]
     *_, again = billed(model_under(NoCache()), twice)
     assert again.causes in ({"no_cache": again.usage.prompt}, {})
-
-
-def test_nothing_lives() -> None:
-    assert NoCache().lifetime() == NoCache().lifetime("1h") == 0
-
-
-def test_policies_are_known_by_the_names_of_their_specs() -> None:
-    specs = {name: policy().spec for name, policy in POLICIES.built_in.items()}
-    assert specs["none"] == "no_cache()"
-    assert specs["anthropic"].startswith("anthropic(minimum=1024, ttl='5m', marks=")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.cache import POLICIES, Lookup, OpenaiEndings, Settings
-from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache import Lookup, OpenaiEndings, Settings
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT
 from compactlab.sim.core.message import Message, Role
 from compactlab.sim.core.view import View
 from tests.sim.drawn import (
-    QUICK,
     Client,
     Request,
-    billed,
-    growing,
-    model_under,
     requests,
     sized,
     text,
 )
-from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 from tests.sim.reference_endings import ReferenceEndings
 
 MARKS: list[tuple[str, ...]] = [
@@ -69,27 +61,6 @@ def test_it_agrees_with_a_naive_cache_at_every_call(
 
 
 @given(POLICIES_DRAWN, requests())
-def test_nothing_is_read_that_was_not_sent(policy: OpenaiEndings, session: list[Request]) -> None:
-    bills = billed(model_under(policy), session)
-    for index, (request, bill) in enumerate(zip(session, bills, strict=True)):
-        mine = blocks_of(request.view)
-        before = (blocks_of(earlier.view) for earlier in session[:index])
-        shared = max((shared_blocks(mine, blocks) for blocks in before), default=0)
-        assert bill.usage.cache_read <= sum(sizes_of(request.view, QUICK)[:shared])
-        assert sum(bill.causes.values()) == bill.usage.prompt - bill.usage.cache_read
-        assert set(bill.causes) <= set(CAUSES)
-
-
-@given(POLICIES_DRAWN, requests())
-def test_causes_ascend_beyond_what_was_read(policy: OpenaiEndings, session: list[Request]) -> None:
-    real = Client(policy.open())
-    for request in session:
-        told = real.send(request)
-        reached = [told.read, *(upto for _, upto in told.missed)]
-        assert all(one < next for one, next in itertools.pairwise(reached))
-
-
-@given(POLICIES_DRAWN, requests())
 def test_what_is_sent_twice_is_read_up_to_its_last_written_end(
     policy: OpenaiEndings, session: list[Request]
 ) -> None:
@@ -99,18 +70,6 @@ def test_what_is_sent_twice_is_read_up_to_its_last_written_end(
         again = real.send(Request(request.view))
         assert again.write_5m == 0
         assert again.read == first.read + first.write_5m
-
-
-@given(
-    growing(most_blocks=6),
-    st.lists(st.sampled_from([1.0, 1801.0]), min_size=12, max_size=12),
-    POLICIES_DRAWN,
-)
-def test_of_what_only_grows_nothing_is_unexplained(
-    grown: list[View], gaps: list[float], policy: OpenaiEndings
-) -> None:
-    session = [Request(view, gap) for view, gap in zip(grown, gaps, strict=False)]
-    assert not any("unexplained" in bill.causes for bill in billed(model_under(policy), session))
 
 
 # Where prefixes end
@@ -199,15 +158,6 @@ def test_caching_the_system_prompt_alone_leaves_the_rest_to_the_input_price() ->
     assert agent.send(Request(longer)) == Lookup(500, missed=(("grid", 510),))
 
 
-@pytest.mark.parametrize(
-    "figures",
-    [{"marks": ("first",)}, {"minimum": -1}, {"lookback": 0}, {"idle": -1.0}, {"loss": 1.5}],
-)
-def test_what_cannot_be_is_refused(figures: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"mark|negative|share"):
-        OpenaiEndings(**figures)  # type: ignore[arg-type]
-
-
 # Looking back
 
 
@@ -278,10 +228,3 @@ def test_an_edit_is_to_blame_for_what_it_costs() -> None:
     agent.send(Request(SYSTEM.append(sized("a", 100), sized("b", 100))))
     edited = agent.send(Request(SYSTEM.append(sized("a", 100), sized("c", 100))))
     assert edited == Lookup(0, 700)
-
-
-def test_it_says_how_long_prefixes_live() -> None:
-    policy = POLICIES.find("openai_endings")()
-    assert policy.lifetime("1h") == 1800.0
-    assert policy.shortened(0.5).lifetime() == 900.0
-    assert policy.loss == 0.0

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from compactlab.sim.cache import Lookup, OpenaiGrid, Settings
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
-from tests.sim.drawn import Client, Request, part, requests, sized, text
-from tests.sim.reference_prefixes import agree
+from tests.sim.drawn import Client, Request, part, sized, text
 
 START = View().append(sized("start", 2000))
-FIGURES = st.builds(
-    OpenaiGrid, minimum=st.sampled_from([128, 1024]), idle=st.sampled_from([300.0, 1800.0])
-)
 
 
 def client(**figures: float) -> Client:
     return Client(OpenaiGrid(**figures).open())  # type: ignore[arg-type]
-
-
-@given(FIGURES, requests())
-def test_it_agrees_with_a_naive_cache_at_every_call(
-    policy: OpenaiGrid, session: list[Request]
-) -> None:
-    agree(policy, session)
 
 
 # The grid
@@ -141,19 +128,3 @@ def test_an_image_is_a_part_of_the_prompt_and_no_setting() -> None:
     one.send(Request(START))
     picture = Message("picture", "user", (part("image", "", size=1200),))
     assert one.send(Request(START.append(picture))).read == 1920
-
-
-# The policy
-
-
-def test_the_policy_says_its_figures() -> None:
-    policy = OpenaiGrid(loss=0.03)
-    assert (policy.lifetime(), policy.lifetime("5m"), policy.loss) == (1800, 1800, 0.03)
-    assert policy.shortened(0.8) == OpenaiGrid(idle=1440, loss=0.03)
-    assert OpenaiGrid().spec == "openai_grid(grid=128, minimum=1024, idle=1800.0, loss=0.0)"
-
-
-@pytest.mark.parametrize("figures", [{"grid": 0}, {"minimum": -1}, {"idle": -1.0}, {"loss": 1.5}])
-def test_impossible_figures_are_refused(figures: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=next(iter(figures))):
-        OpenaiGrid(**figures)  # type: ignore[arg-type]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,19 +164,3 @@ def test_a_prompt_whose_answer_has_not_begun_is_not_read() -> None:
     cold = client.send(Request(SYSTEM, after=1.0, latency=1.0))
     assert cold == Lookup(missed=(("concurrent_cold", 1584), ("grid", 1600)))
     assert client.send(Request(SYSTEM, after=1.0)).read == 1584
-
-
-# The policy
-
-
-def test_nothing_lives_shorter_but_less_is_kept() -> None:
-    assert Paged().lifetime() == Paged().lifetime("5m") == math.inf
-    assert Paged(capacity=1000).shortened(0.8) == Paged(capacity=800)
-    assert Paged().loss == 0
-    assert Paged().spec == "paged(capacity=1000000, page=16)"
-
-
-@pytest.mark.parametrize("figures", [{"page": 0}, {"capacity": -1}])
-def test_impossible_figures_are_refused(figures: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=next(iter(figures))):
-        Paged(**figures)

@@ -53,7 +53,7 @@ def test_junk_fills_the_length_and_says_nothing() -> None:
 @pytest.mark.parametrize("writer", ["lexrank", "checklist", "lossy", "empty"])
 def test_a_matched_control_is_as_long_as_the_summariser_request_by_request(writer: str) -> None:
     inner = find_summarizer(writer).bound(story().told(), 0)
-    matched = Matched(inner, Junk())
+    matched = Matched(Junk(), inner)
     previous: tuple[Part, ...] = ()
     own: tuple[Part, ...] = ()
     for budget in (30, 200, 90):
@@ -71,7 +71,7 @@ def replayed(spec: str, summarizer: Summarizer) -> Trace:
 @pytest.mark.parametrize("spec", ["full_summary", "codex"])
 def test_with_a_matched_control_a_strategy_compacts_when_it_would_have(spec: str) -> None:
     inner = find_summarizer("lexrank")
-    own, control = replayed(spec, inner), replayed(spec, Matched(inner, Junk()))
+    own, control = replayed(spec, inner), replayed(spec, Matched(Junk(), inner))
     acted = [[place for place, step in enumerate(t.steps) if step.side] for t in (own, control)]
     assert acted[0] == acted[1] != []
     sizes = [[step.usage.prompt for step in trace.steps] for trace in (own, control)]

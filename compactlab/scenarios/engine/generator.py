@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +23,46 @@ _LARGEST_TEXT = 0.02
 Line = tuple[str, PlannedFact | None]  # a sentence, and the fact that it states, if it does
 Spans = list[tuple[PlannedFact, int, int]]  # facts, and where in a text they are stated
 Waiting = tuple[float, int, PlannedFact]  # a need: after how many tokens, its number, the fact
+
+_WORD = re.compile(r"\w+")
+# A word that is whole wherever its line stands, whatever stands around the line.
+_INNER_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
+
+
+class ShownLines:
+    """Lines that state facts, found again in a text by their words.
+
+    The time depends on the text and not on how many lines there are.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[PlannedFact, str] = {}
+        self._numbers: dict[PlannedFact, int] = {}
+        self._by_word: dict[str, list[PlannedFact]] = {}
+        self._without_word: list[PlannedFact] = []
+
+    def add(self, lines: Mapping[PlannedFact, str]) -> None:
+        """Add lines; one of a fact that has one already replaces it."""
+        for fact, line in lines.items():
+            self._lines[fact] = line
+            self._numbers.setdefault(fact, len(self._numbers))
+            words = _INNER_WORD.findall(line)
+            if words:
+                word = min(words, key=lambda word: (len(self._by_word.get(word, ())), -len(word)))
+                self._by_word.setdefault(word, []).append(fact)
+            else:
+                self._without_word.append(fact)
+
+    def again(self, text: str) -> Iterator[tuple[PlannedFact, str]]:
+        """The facts whose line stands in a text, in the order in which they were added first."""
+        if not self._lines:
+            return
+        facts = {*self._without_word}
+        for word in self._by_word.keys() & _WORD.findall(text):
+            facts.update(self._by_word[word])
+        for fact in sorted(facts, key=self._numbers.__getitem__):
+            if self._lines[fact] in text:
+                yield fact, self._lines[fact]
 
 
 class Generator:
@@ -50,7 +91,7 @@ class Generator:
         self._most = math.inf
         self._route, self._branch, self._parted = route, 0, False
         self._tips: dict[int, str] = {}
-        self._shown: dict[PlannedFact, str] = {}
+        self._shown = ShownLines()
 
     def run(self, starts: Sequence[float], tokens: float) -> None:
         """Write all of it, in turns that begin after so many tokens."""
@@ -176,10 +217,9 @@ class Generator:
                 fact.handle = "" if fact.kind == "handle" else self._draft.next_id
                 self._tools.remove(fact)
         result = call.result
-        # Few of those shown before stand in it again: to look for them first is the faster order.
-        known = {fact: line for fact, line in self._shown.items() if line in result and fact.holds}
+        known = {fact: line for fact, line in self._shown.again(result) if fact.holds}
         places = ((fact, result.find(line), line) for fact, line in (known | new).items())
-        self._shown |= new
+        self._shown.add(new)
         spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
         self._state(self._draft.result(call, call_id), spans)
 

@@ -1,4 +1,9 @@
-"""What a prompt is made of: parts with provenance, and messages made of parts."""
+"""What a prompt is made of: parts with provenance, and messages made of parts.
+
+The same two types serve for what was recorded and for what a strategy makes of it, so that a
+message that a strategy leaves alone is *the same object* in every view, and comparing two views
+is comparing identities.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,6 @@ from functools import wraps
 from typing import Literal
 
 import msgspec
-
-# What a prompt is made of: parts with provenance, and messages made of parts.
-#
-# The same two types serve for what was recorded and for what a strategy makes of it, so that a
-# message that a strategy leaves alone is *the same object* in every view, and comparing two views
-# is comparing identities.
 
 PartType = Literal["text", "thinking", "tool_call", "tool_result", "image"]
 Kind = Literal[

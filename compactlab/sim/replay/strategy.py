@@ -180,8 +180,28 @@ class Strategy(ABC):
         return None
 
 
+class Composition(Strategy):
+    """A strategy that consists of others: the loop asks its parts."""
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What its parts break."""
+        return {rule: why for part in self.parts for rule, why in part.breaks.items()}
+
+    @property
+    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
+        """What its parts reserve by default."""
+        return {name: tokens for part in self.parts for name, tokens in part.caps.items()}
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask all parts in turn, as if all were asked at this moment."""
+        for part in self.parts:
+            view = part.compact(view, host)
+        return view
+
+
 @dataclass(frozen=True)
-class Pipeline(Strategy):
+class Pipeline(Composition):
     """Several strategies, asked one after the other, each in its own phases with its own notes.
 
     Parameters
@@ -226,27 +246,11 @@ class Pipeline(Strategy):
         """Whether a part does."""
         return any(part.sees_future for part in self.parts)
 
-    @property
-    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What its parts break."""
-        return {rule: why for part in self.parts for rule, why in part.breaks.items()}
 
-    @property
-    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """What its parts reserve by default."""
-        return {name: tokens for part in self.parts for name, tokens in part.caps.items()}
-
-    def compact(self, view: View, host: Host) -> View:
-        """Ask all parts in turn, as if all were asked at this moment."""
-        for part in self.parts:
-            view = part.compact(view, host)
-        return view
-
-
-class Agent(Strategy):
+class Agent(Composition):
     """A composition of strategies that people run, with the version that it follows.
 
-    The loop asks its parts, as it does with a pipeline; its own fields choose them.
+    Its own fields choose its parts.
     """
 
     def __post_init__(self) -> None:
@@ -262,17 +266,3 @@ class Agent(Strategy):
     def parts(self) -> tuple[Strategy, ...]:
         """The parts, those of nested compositions among them."""
         return Pipeline(self.steps()).parts
-
-    @property
-    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What its parts break."""
-        return Pipeline(self.parts).breaks
-
-    @property
-    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """What its parts reserve by default."""
-        return Pipeline(self.parts).caps
-
-    def compact(self, view: View, host: Host) -> View:
-        """Ask all parts in turn, as if all were asked at this moment."""
-        return Pipeline(self.parts).compact(view, host)

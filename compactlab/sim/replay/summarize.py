@@ -19,6 +19,9 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+
 
 @dataclass(frozen=True)
 class SummaryRequest:
@@ -147,7 +150,7 @@ class Summarizer(ABC):
         return self
 
     @abstractmethod
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Summarise.
 
         Parameters
@@ -164,9 +167,7 @@ class Summarizer(ABC):
             with its sources; within ``request.max_tokens`` together. Empty if nothing was said.
         """
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Take an extra turn: say what is put down, and what is answered.
 
         A summariser that does not say puts nothing down.
@@ -190,24 +191,14 @@ class Summarizer(ABC):
 
 
 @dataclass(frozen=True)
-class Remembering(Summarizer):
-    """A summariser that answers the same request from memory.
-
-    Strategies that differ in something else often ask for the same summary, and making one is
-    the most expensive part of a replay.
-    """
+class Wrapper(Summarizer):
+    """A summariser under the name of another one, which it asks in its own way."""
 
     inner: Summarizer
-    known: dict[tuple[object, ...], tuple[Part, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    _bound: dict[tuple[str, str, int], Remembering] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     @property
     def spec(self) -> str:
-        """The inner summariser's spec: remembering changes no result."""
+        """The inner summariser's spec."""
         return self.inner.spec
 
     @property
@@ -230,6 +221,22 @@ class Remembering(Summarizer):
         """The files that the inner summariser's spec names."""
         return self.inner.named_files
 
+
+@dataclass(frozen=True)
+class Remembering(Wrapper):
+    """A summariser that answers the same request from memory.
+
+    Strategies that differ in something else often ask for the same summary, and making one is
+    the most expensive part of a replay.
+    """
+
+    known: dict[tuple[object, ...], tuple[Part, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _bound: dict[tuple[str, str, int], Remembering] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
     def bound(self, conversation: Conversation, seed: int) -> Remembering:
         """Bind the inner one; what one that knows more has answered is remembered apart."""
         key = conversation.id, conversation.digest, seed
@@ -239,7 +246,7 @@ class Remembering(Summarizer):
             self._bound[key] = self if inner is self.inner else Remembering(inner)
         return self._bound[key]
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
         key = (request, count)
         summary = self.known.get(key)
@@ -247,15 +254,13 @@ class Remembering(Summarizer):
             summary = self.known[key] = self.inner.summarize(request, count)
         return summary
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Ask; each turn sees something else, so there is nothing to remember."""
         return self.inner.write(messages, request, count)
 
 
 @dataclass(frozen=True, eq=False)
-class Matched(Summarizer):
+class Matched(Wrapper):
     """A control that writes at the length of another summariser, request by request.
 
     So the prompts of both replays have the same size, to a token or two a summary, and the same
@@ -264,51 +269,33 @@ class Matched(Summarizer):
     said before is remembered, so that it carries on its own summary and not the control's.
     """
 
-    inner: Summarizer
-    control: Summarizer
-    # What the inner one said, by what the control said instead.
+    other: Summarizer
+    # What the other one said, by what the control said instead.
     _instead: dict[tuple[str, ...], tuple[Part, ...]] = field(default_factory=dict, repr=False)
-
-    @property
-    def spec(self) -> str:
-        """The control's spec."""
-        return self.control.spec
-
-    @property
-    def label(self) -> str:
-        """The control's short name."""
-        return self.control.label
-
-    @property
-    def simulated(self) -> str:  # type: ignore[override]
-        """What of the control is simulated."""
-        return self.control.simulated
 
     def bound(self, conversation: Conversation, seed: int) -> Matched:
         """Bind both."""
         bind = methodcaller("bound", conversation, seed)
-        return Matched(bind(self.inner), bind(self.control))
+        return Matched(bind(self.inner), bind(self.other))
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Have the control write as many tokens as the inner one does."""
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
+        """Have the control write as many tokens as the other one does."""
         said = self._instead.get(_texts(request.previous), request.previous)
-        own = self.inner.summarize(replace(request, previous=said), count)
+        own = self.other.summarize(replace(request, previous=said), count)
         length = sum(count(part.text) for part in own)
         if not length:
             return ()
-        parts = self.control.summarize(replace(request, max_tokens=length), count)
+        parts = self.inner.summarize(replace(request, max_tokens=length), count)
         self._instead[_texts(parts)] = own
         return parts
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
-        """Have the control put down as many tokens as the inner one does."""
-        own = self.inner.write(messages, request, count)
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
+        """Have the control put down as many tokens as the other one does."""
+        own = self.other.write(messages, request, count)
         length = sum(count(item.text) for item in own.items)
         if not length:
             return Written(own.reply)
-        written = self.control.write(messages, replace(request, max_tokens=length), count)
+        written = self.inner.write(messages, replace(request, max_tokens=length), count)
         return Written(own.reply, written.items)
 
 
@@ -317,7 +304,7 @@ def _texts(parts: Iterable[Part]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class InStep(Summarizer):
+class InStep(Wrapper):
     """A control that writes as long as another summariser did, one summary after the other.
 
     :class:`Matched` asks the other one again at each request, which holds what the control said
@@ -327,40 +314,24 @@ class InStep(Summarizer):
 
     Parameters
     ----------
-    control
+    inner
         The control.
     lengths
         Tokens of the other one's summaries, in order.
     """
 
-    control: Summarizer
     lengths: tuple[int, ...]
     _numbers: Iterator[int] = field(default_factory=counting, repr=False)
 
-    @property
-    def spec(self) -> str:
-        """The control's spec."""
-        return self.control.spec
-
-    @property
-    def label(self) -> str:
-        """The control's short name."""
-        return self.control.label
-
-    @property
-    def simulated(self) -> str:  # type: ignore[override]
-        """What of the control is simulated."""
-        return self.control.simulated
-
     def bound(self, conversation: Conversation, seed: int) -> InStep:
         """Bind the control, for a replay from the beginning."""
-        return InStep(self.control.bound(conversation, seed), self.lengths)
+        return InStep(self.inner.bound(conversation, seed), self.lengths)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Have the control write as many tokens as the other one did."""
         number = next(self._numbers)
         length = self.lengths[min(number, len(self.lengths) - 1)] if self.lengths else 0
-        return self.control.summarize(replace(request, max_tokens=length), count) if length else ()
+        return self.inner.summarize(replace(request, max_tokens=length), count) if length else ()
 
 
 # Whether a summary is one: the faults by which one can tell that it is not.
@@ -403,9 +374,7 @@ _LABEL = re.compile(r"\A[-*\s]*(?:[^\W\d]+:\s)?")  # of an entry in a list: "- O
 _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 
 
-def faults(
-    request: SummaryRequest, parts: Iterable[Part], count: Callable[[str], int]
-) -> tuple[str, ...]:
+def faults(request: SummaryRequest, parts: Iterable[Part], count: Count) -> tuple[str, ...]:
     """Name the faults of a summary."""
     return _faults(request, tuple(part for part in parts if part.text), count)
 
@@ -413,9 +382,7 @@ def faults(
 # Strategies ask for the same summary, and one strategy in each replay of the same. A request may
 # hold a megabyte of text.
 @lru_cache(maxsize=32)
-def _faults(
-    request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
-) -> tuple[str, ...]:
+def _faults(request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> tuple[str, ...]:
     given = _given(request)
     if not any(part.text.strip() for part in given):
         return ()

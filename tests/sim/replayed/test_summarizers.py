@@ -91,7 +91,7 @@ def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(b
     results = Results.load(both)
     assert list(results.manifest["summarizers"]) == [LEAD, TAIL]
     backwards = (
-        api.Plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"])
+        api.plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"])
         .experiment()
         .manifest()["summarizers"]
     )
@@ -117,4 +117,4 @@ class Odd(Lead):
 )
 def test_what_makes_no_sense_is_refused(given: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        api.Plan(SESSION, STRATEGIES, summarizer=given).experiment()
+        api.plan(SESSION, STRATEGIES, summarizer=given)
