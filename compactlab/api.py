@@ -6,30 +6,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import replace
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar, Unpack
 
-from compactlab.llm.asker import Asker
-from compactlab.naming import (
-    answered_by,
-    asker_of,
-    bounds_of,
-    check_specs,
-    churn_of,
-    distance_of,
-    loop_of,
-    metrics_of,
-    models_of,
-    planned_strategy,
-    planned_summarizer,
-    several,
-    strategy_of,
-    summarizer_of,
-    summarizers_of,
-    tables_of,
-)
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
 from compactlab.reports.score.score import Score, spoken
@@ -37,21 +16,30 @@ from compactlab.reports.tune.report import TuningResult
 from compactlab.reports.tune.search import Axis, Search, check
 from compactlab.reports.tune.tuned import Target
 from compactlab.reports.tune.tuner import METRICS, TABLES, tune_all
-from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
+from compactlab.request.names import (
+    churn_of,
+    loop_of,
+    models_of,
+    planned_strategy,
+    planned_summarizer,
+    several,
+    strategy_of,
+    summarizer_of,
+)
+from compactlab.request.plan import Given, plan
+from compactlab.request.settings import Settings, completed
+from compactlab.scenarios.catalogue import DEFAULT, find_conversation
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
-from compactlab.settings import Settings, completed
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.view import Messages, View
-from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer, loaded
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
 from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.sweep import Done
 from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.facts.attribution import attributed, declared
 from compactlab.sim.metrics import RunData
@@ -65,15 +53,11 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import forget
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
-from compactlab.strategies.summarizers.catalogue import controls
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 T = TypeVar("T")
 
-Given = Conversation | Seeded | str | Path
-"""What stands for conversations; :class:`Seeded` has seeds of its own."""
-
-__all__ = ["explain", "plan", "read", "replay", "run", "score", "tune"]
+__all__ = ["explain", "read", "replay", "run", "score", "tune"]
 
 
 def _to_stderr(text: str) -> None:
@@ -175,9 +159,9 @@ def run(
         Called with every finished shard; by default it writes what foreign code has printed to
         standard error.
     settings
-        How it is done, as the options of ``compactlab run``: :class:`compactlab.settings.Settings`
-        has each with its meaning. Here ``loop`` is ``open``, ``jobs`` is 1, and without ``out``
-        results stay in memory.
+        How it is done, as the options of ``compactlab run``, each with its meaning in
+        :class:`~compactlab.request.settings.Settings`. Here ``loop`` is ``open``, ``jobs`` is 1,
+        and without ``out`` results stay in memory.
 
     Returns
     -------
@@ -287,111 +271,32 @@ def _apart(work: Callable[[], T], planned: Strategy, say: Callable[[str], object
     return outcome.value
 
 
-def plan(
-    conversations: Iterable[Given] | Given = (DEFAULT,),
-    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
-    models: Iterable[str] = (),
-    *,
-    asker: Asker | None = None,
-    bounds: bool = False,
-    **settings: Unpack[Settings],
-) -> Experiment:
-    """Put an experiment together, without running it; see :func:`run`.
-
-    Parameters
-    ----------
-    asker
-        Who answers in the place of language models; by default what ``answers`` holds.
-    bounds
-        Whether the bounds are replayed beside the strategies.
-    """
-    chosen = completed(settings)
-    catalogue = known_models(chosen["models_file"])
-    names = models_of(several(models, (str,)), catalogue)
-    given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
-    named = [each for each in given if not isinstance(each, Conversation)]
-    seeds = chosen["seeds"]
-    inputs, skipped = sources(named, seeds, strict=chosen["strict"])
-    if seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
-        raise UsageError(TOO_MANY_SOURCES)
-    held = [
-        Source(each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each))
-        for each in given
-        if isinstance(each, Conversation)
-        for seed in range(seeds)
-    ]
-    wanted = written_out(several(strategies, (Strategy, str)))
-    compared = tuple(map(planned_strategy, wanted))
-    check_specs(compared)
-    asker = asker or asker_of(
-        chosen["answers"], chosen["ask"], chosen["budget"], chosen["models_file"]
-    )
-    writers = answered_by(asker, summarizers_of(chosen["summarizer"]))
-    forget()
-    metrics = metrics_of(several(chosen["metrics"], (str,)))
-    tables = tables_of(several(chosen["tables"], (str,)), metrics)
-    setting = Setting(
-        window=chosen["window"],
-        catalogue=catalogue,
-        churn=churn_of(chosen["churn"]),
-        loop=loop_of(chosen["loop"]),
-        metrics=metrics,
-        tables=tables,
-        controls=controls() if chosen["controls"] and "lags" in tables else (),
-        redact=chosen["redact"],
-        isolate=chosen["isolate"],
-    )
-    each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
-    recorded = any(source.stem for source in inputs) or any(
-        each.recorded for each in given if isinstance(each, Conversation)
-    )
-    return Experiment(
-        tuple(each.values()),
-        compared,
-        names,
-        setting,
-        skipped,
-        writers,
-        bounds_of(compared, recorded=recorded) if bounds else (),
-        distance_of(chosen["distance"]),
-    )
-
-
 def tune(
     conversations: Iterable[Given] | Given,
     strategies: Iterable[Strategy | str] | Strategy | str = "claude_code",
     over: Iterable[str] | str = "trigger",
     *,
     recall: float = 0.8,
-    lag: int | None = None,
     margin: float = 0.02,
     points: int = 12,
     sessions: int = 40,
     race: bool = False,
     model: str = "",
-    summarizer: Summarizer | str = "calibrated",
-    window: int | None = None,
-    seeds: int = 1,
-    jobs: int = 1,
-    strict: bool = False,
-    models_file: str | Path | None = None,
-    controls: bool = True,
-    out: str | Path | None = None,
-    timeout: float | None = None,
+    **settings: Unpack[Settings],
 ) -> TuningResult:
     """Find the trigger of a strategy, or other fields of it, that costs least with recovery.
 
     Parameters
     ----------
-    conversations, summarizer, window, seeds, jobs, strict, models_file, timeout
+    conversations
         As for :func:`run`.
     strategies
         Strategies or their specs, each of which is tuned.
     over
         Fields to look for, one after the other, such as ``trigger`` or ``files=0,5,10``.
-    recall, lag
-        Where facts are labelled: the share of needs that a setting must meet, of those whose fact
-        was last stated so many tokens ago or earlier; by default the lag of :func:`run`'s verdict.
+    recall
+        Where facts are labelled: the share of needs that a setting must meet, of those as far away
+        as ``distance``.
     margin
         The share by which a setting may cost more and still count as near the cheapest.
     points, sessions
@@ -401,10 +306,9 @@ def tune(
         Whether the strategies are alternatives: those shown to cost more are not looked at finely.
     model
         Replay all calls with this model.
-    controls
-        Whether null summarisers tell, at the end, whether summaries say anything.
-    out
-        Folder of a store for each window: runs that it holds are not run again.
+    settings
+        As for :func:`run`; ``out`` is the folder of a store for each window. The loop is closed,
+        and what is measured does not depend on settings.
 
     Returns
     -------
@@ -418,40 +322,24 @@ def tune(
     InputError, UsageError
         If there is nothing to tune, or a name is unknown.
     """
-    if jobs < 1 or points < 2 or sessions < 1:
-        raise UsageError("jobs and sessions must be at least 1, and points at least 2")
-    search = Search(
-        tuple(map(Axis.parsed, several(over, (str,)))),
-        points=points,
-        sessions=sessions,
-        race=race,
-    )
-    target = Target(recall, lag, margin)
+    chosen = completed(settings)
+    if points < 2 or sessions < 1:
+        raise UsageError("sessions must be at least 1, and points at least 2")
+    axes = tuple(map(Axis.parsed, several(over, (str,))))
+    search = Search(axes, points=points, sessions=sessions, race=race)
+    target = Target(recall, chosen["distance"] or None, margin)
     named = [*map(planned_strategy, several(strategies, (Strategy, str)))]
     check(named, search, target)
-    planned = plan(
-        conversations,
-        "keep_all",
-        [model] if model else (),
-        summarizer=summarizer,
-        window=window,
-        seeds=seeds,
-        strict=strict,
-        models_file=models_file,
-        loop="closed",
-        metrics=METRICS,
-        tables=TABLES,
-        controls=controls,
-    )
+    settings |= Settings(loop="closed", metrics=METRICS, tables=TABLES)
     return tune_all(
-        planned,
+        plan(conversations, "keep_all", [model] if model else (), **settings),
         named,
         search,
         target,
-        out,
-        narrowed=window,
-        workers=Workers(jobs, "", warnings.warn),
-        timeout=timeout,
+        chosen["out"],
+        narrowed=chosen["window"],
+        workers=Workers(chosen["jobs"], "", warnings.warn),
+        timeout=chosen["timeout"],
     )
 
 

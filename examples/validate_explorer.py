@@ -36,8 +36,8 @@ from typing import TypeVar
 
 from verdict import Verdict
 
-from compactlab.api import plan
 from compactlab.reports.page.explorer import LIFETIMES, priced
+from compactlab.request.plan import plan
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError
 from compactlab.sim.experiment.results import Results

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from compactlab import api
-from compactlab.api import plan
 from compactlab.cli.experiment import ExperimentSettings
 from compactlab.cli.group import cli
+from compactlab.request.plan import plan
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.engine.profile import BUILT_IN
 from compactlab.scenarios.readers.homes import HOMES

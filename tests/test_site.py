@@ -93,7 +93,7 @@ def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_model_of_ones_own_is_one(root: Path, tmp_path: Path) -> None:
-    from compactlab.api import plan
+    from compactlab.request.plan import plan
 
     page = (root / "docs" / "how-to" / "a-model-of-my-own.md").read_text("utf-8")
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)

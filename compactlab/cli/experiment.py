@@ -30,7 +30,7 @@ from compactlab.cli.fields import (
 )
 from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
-from compactlab.naming import (
+from compactlab.request.names import (
     churn_of,
     distance_of,
     loop_of,
@@ -44,6 +44,7 @@ from compactlab.naming import (
     relative_strategy,
     tables_of,
 )
+from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.scenarios.catalogue import (
     SCENARIOS,
     SUITE,
@@ -53,7 +54,6 @@ from compactlab.scenarios.catalogue import (
     is_there,
     meant,
 )
-from compactlab.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES

@@ -12,8 +12,8 @@ import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
+from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
-from compactlab.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.core.limits import LONGEST_WAIT
 
@@ -38,7 +38,7 @@ class Distance(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        from compactlab.naming import distance_of
+        from compactlab.request.names import distance_of
 
         return distance_of(super().convert(value, param, ctx))
 
@@ -75,7 +75,7 @@ _TYPES: dict[str, Callable[[], click.ParamType[Any]]] = {
 def setting_option(
     name: str, *, from_file: bool = False, **other: Any
 ) -> Callable[[_Command], _Command]:
-    """The option of a setting, as :mod:`compactlab.settings` declares it.
+    """The option of a setting, as :mod:`compactlab.request.settings` declares it.
 
     Parameters
     ----------

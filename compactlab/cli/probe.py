@@ -148,10 +148,10 @@ def probe(
     Answers are recorded in --answers. Without --ask record nothing is sent to anybody. An evaluator
     can ask instead: --export, inspect eval, --log.
     """
-    from compactlab.naming import asker_of
     from compactlab.reports.probe.evaluator import Log, Samples
     from compactlab.reports.probe.reader import Price
     from compactlab.reports.render.write import WRITERS
+    from compactlab.request.names import asker_of
     from compactlab.sim.core.files import replace_file
 
     ways = {"--export": export, "--log": log, "--dry-run": dry_run, "--ask record": ask == "record"}
@@ -285,7 +285,12 @@ class _Probing:
 
     def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
         """Probe every conversation."""
-        from compactlab.naming import answered_by, models_of, planned_strategy, summarizers_of
+        from compactlab.request.names import (
+            answered_by,
+            models_of,
+            planned_strategy,
+            summarizers_of,
+        )
         from compactlab.scenarios.catalogue import sources
         from compactlab.sim.experiment.shard import DEFAULT_MODEL
         from compactlab.sim.replay.options import RECORDED, Options

@@ -91,23 +91,18 @@ def run(
     that the folder already holds are not run again: a stopped run continues, and an added strategy
     only runs itself.
     """
-    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
-    from compactlab.naming import asker_of
+    from compactlab.request.names import asker_of
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.workers import Workers
     from compactlab.strategies.line_up import ALL
 
     _check_kind(experiment)
-    given = {name: value for name, value in options.items() if value not in (None, ())}
     if every:
-        given["strategies"] = (ALL, *given.get("strategies", ()))
-    file = Path(experiment) if experiment else None
-    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
-    if settings.redact:
-        redact_from_here()
+        options["strategies"] = (ALL, *options["strategies"])
+    settings = _settings(experiment, options, allow_code=allow_code)
     # A dry run asks nobody, and so needs no key.
     mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(settings.answers, mode, budget, settings.models_file)
@@ -133,6 +128,18 @@ def run(
         _finish(results, store)
 
 
+def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bool) -> Any:
+    """The settings of a file, of which options win."""
+    from compactlab.cli.experiment import ExperimentSettings
+
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    file = Path(experiment) if experiment else None
+    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
+    if settings.redact:
+        redact_from_here()
+    return settings
+
+
 def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
     """Have language models asked for what is not recorded, and say what that cost."""
     from compactlab.cli.progress import Progress
@@ -154,7 +161,7 @@ def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
 
 def _planned(settings: Any, asker: Asker | None) -> Experiment:
     """The experiment that is asked for; there must be something to replay."""
-    from compactlab.api import plan
+    from compactlab.request.plan import plan
 
     asked = {name: getattr(settings, name) for name in type(settings).model_fields}
     asked |= {"redact": redactor() is not None}

@@ -133,10 +133,10 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     compactlab tune logs --over trigger --over files=0,5,10
     compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
     """  # noqa: D301
-    from compactlab.naming import planned_strategy
     from compactlab.reports.tune.search import check
     from compactlab.reports.tune.tuned import Target
     from compactlab.reports.tune.tuner import tune_all
+    from compactlab.request.names import planned_strategy
 
     search, strategies = _search(options), _strategies(options["strategies"])
     target = Target(options["recall"], options["distance"], options["margin"])
@@ -207,8 +207,8 @@ def _strategies(given: Sequence[str]) -> list[str]:
 
 
 def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
-    from compactlab.api import plan
     from compactlab.reports.tune.tuner import METRICS, TABLES
+    from compactlab.request.plan import plan
 
     named = named_or_usual(paths, options["client"])
     shared = ("summarizer", "window", "seeds", "strict", "models_file", "controls")

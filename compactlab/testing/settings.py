@@ -10,8 +10,13 @@ from typing import Any, Protocol
 
 import pytest
 
-from compactlab.api import plan
-from compactlab.naming import relative_conversation, relative_path, relative_strategy, strategy_of
+from compactlab.request.names import (
+    relative_conversation,
+    relative_path,
+    relative_strategy,
+    strategy_of,
+)
+from compactlab.request.plan import plan
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment

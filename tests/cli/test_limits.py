@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.api import plan
 from compactlab.cli import experiment
-from compactlab.naming import relative_strategy
+from compactlab.request.names import relative_strategy
+from compactlab.request.plan import plan
 from compactlab.scenarios import catalogue
 from compactlab.scenarios.catalogue import Seeded, sources
 from compactlab.scenarios.engine.story import Story

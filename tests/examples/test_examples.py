@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compactlab.api import plan
 from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.plan import plan
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 

@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 import compactlab
-from compactlab.api import plan
 from compactlab.llm.asker import Asker
+from compactlab.request.plan import plan
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.code import ENGINE, REDACTION, reached

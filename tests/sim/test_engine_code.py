@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.api import plan
+from compactlab.request.plan import plan
 from compactlab.sim.experiment import code
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.api import plan
-from compactlab.naming import check_specs, planned_strategy
+from compactlab.request.names import check_specs, planned_strategy
+from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.foreign import Foreign, kind_of, loaded

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.api import explain, plan, run
+from compactlab.api import explain, run
+from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
