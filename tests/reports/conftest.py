@@ -218,7 +218,16 @@ def golden() -> Callable[[str, str], None]:
     def check(name: str, text: str) -> None:
         path = GOLDEN / name
         if os.environ.get(UPDATE):
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
         assert path.read_bytes().decode() == text
 
     return check
+
+
+@pytest.fixture
+def told(golden: Callable[[str, str], None]) -> Callable[[str, Sequence[str]], None]:
+    """Compare sentences with stored ones, a file a case."""
+    return lambda name, sentences: golden(
+        f"verdicts/{name.replace(' ', '-')}.txt", "\n".join(sentences) + "\n"
+    )
