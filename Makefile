@@ -156,6 +156,7 @@ site: .venv/site ## build the site into build/site
 
 docs: $(READY) ## write anew what README and pages have from the code and from docs/results
 	$(BIN)/python examples/metrics_page.py
+	$(BIN)/python examples/experiments_page.py
 	$(BIN)/python examples/scenarios_page.py
 	$(BIN)/python examples/store_page.py
 	$(BIN)/compactlab schema protocol -o docs/protocol.schema.json

@@ -5,31 +5,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass, replace
-from functools import partial
-from operator import attrgetter
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
-from compactlab.llm.asker import Asker, Mode
-from compactlab.naming import (
-    answered_by,
-    asker_of,
-    bounds_of,
-    check_specs,
-    churn_of,
-    distance_of,
-    loop_of,
-    metrics_of,
-    models_of,
-    planned_strategy,
-    planned_summarizer,
-    several,
-    strategy_of,
-    summarizer_of,
-    summarizers_of,
-    tables_of,
-)
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
 from compactlab.reports.score.score import Score, spoken
@@ -37,20 +16,30 @@ from compactlab.reports.tune.report import TuningResult
 from compactlab.reports.tune.search import Axis, Search, check
 from compactlab.reports.tune.tuned import Target
 from compactlab.reports.tune.tuner import METRICS, TABLES, tune_all
-from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
+from compactlab.request.names import (
+    churn_of,
+    loop_of,
+    models_of,
+    planned_strategy,
+    planned_summarizer,
+    several,
+    strategy_of,
+    summarizer_of,
+)
+from compactlab.request.plan import Given, plan
+from compactlab.request.settings import Settings, completed
+from compactlab.scenarios.catalogue import DEFAULT, find_conversation
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.view import Messages, View
-from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer, loaded
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
 from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.sweep import Done
 from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.facts.attribution import attributed, declared
 from compactlab.sim.metrics import RunData
@@ -64,15 +53,11 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import forget
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
-from compactlab.strategies.summarizers.catalogue import controls
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 T = TypeVar("T")
 
-Given = Conversation | Seeded | str | Path
-"""What stands for conversations; :class:`Seeded` has seeds of its own."""
-
-__all__ = ["Plan", "explain", "read", "replay", "run", "score", "tune"]
+__all__ = ["explain", "read", "replay", "run", "score", "tune"]
 
 
 def _to_stderr(text: str) -> None:
@@ -156,28 +141,8 @@ def run(
     strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
     models: Iterable[str] = (),
     *,
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated",
-    window: int | None = None,
-    seeds: int = 1,
-    jobs: int = 1,
-    strict: bool = False,
-    models_file: str | Path | None = None,
-    churn: Churn | str | Path | None = None,
-    loop: ClosedLoop | str = "open",
-    metrics: Iterable[str] = (),
-    tables: Iterable[str] = (),
-    controls: bool = True,
-    redact: bool = False,
-    out: str | Path | None = None,
-    dask: str = "",
-    timeout: float | None = None,
-    fail_fast: bool = False,
-    isolate: bool = True,
     progress: Callable[[Done], None] | None = None,
-    answers: str | Path | None = None,
-    ask: Mode = "replay",
-    budget: float | None = None,
-    distance: int = 0,
+    **settings: Unpack[Settings],
 ) -> Results:
     """Replay strategies over conversations and measure them.
 
@@ -190,49 +155,13 @@ def run(
         and the strategies that this project was asked to compare.
     models
         Names of models; ``recorded`` is the one that each recorded call went to.
-    summarizer
-        Makes the summaries that strategies ask for: one or several, each with every strategy, so
-        that one sees how a ranking depends on it.
-    window
-        Narrows every model's context window to so many tokens.
-    seeds, jobs
-        How many conversations of each scenario, how many replays of each recording; and the number
-        of workers, on which the results do not depend.
-    strict
-        Whether what is not understood in transcripts is an error; else it is passed over and
-        counted.
-    models_file, churn
-        A TOML file with your own models, which win over built-in ones; and how often the client
-        changes its prompt unasked, as an audit measured it, or its file.
-    loop
-        ``closed`` also replays with recovery, in the best and the worst case; see :func:`replay`.
-    metrics, tables
-        Names of metrics or of their families, by default all; and of the tables that are filled,
-        beside that of the runs, by default all but the trace.
-    controls
-        Whether strategies that ask for summaries are also replayed with null summarisers (without
-        content, by chance, with all that is needed). Without them, nothing is said of memory.
-    redact
-        Whether what looks like a key, a token or a mail address is hidden in the results.
-    out, dask
-        Folder of a store: runs that it holds are not run again, and results are written there at
-        once, so that a stopped run can continue; by default results stay in memory. And the address
-        of the scheduler of a dask cluster, whose workers then run everything.
-    timeout, fail_fast
-        Seconds after which a run has failed; whether to stop at the first that fails, with a store.
-    isolate
-        Whether foreign code gets its own process for each run, so that it cannot harm other runs.
-        Without it, a debugger reaches classes that were passed in.
     progress
         Called with every finished shard; by default it writes what foreign code has printed to
         standard error.
-    answers, ask, budget
-        Folder of recorded answers of language models; whether what it lacks is asked for and
-        recorded (``record``), fails its runs (``replay``), or no model is allowed at all
-        (``refuse``); and dollars that all answers in the folder may cost together.
-    distance
-        At which reports tell recall: of facts last stated so many tokens ago or earlier. By default
-        20,000, from a window of 200,000 tokens on 40,000, and from a million on 80,000.
+    settings
+        How it is done, as the options of ``compactlab run``, each with its meaning in
+        :class:`~compactlab.request.settings.Settings`. Here ``loop`` is ``open``, ``jobs`` is 1,
+        and without ``out`` results stay in memory.
 
     Returns
     -------
@@ -246,23 +175,19 @@ def run(
     InputError, UsageError
         If a file is no transcript, or a name is unknown.
     """
-    if jobs < 1:
-        raise UsageError("jobs must be at least 1")
-    planned = Plan(
-        conversations, strategies, models, summarizer, window, seeds, strict, models_file,
-        churn, loop, metrics, tables, controls, redact, isolate,
-        asker_of(answers, ask, budget, models_file), distance, bounds=True,
-    ).experiment()  # fmt: skip
-    workers = Workers(jobs, dask, warnings.warn)
+    chosen = completed(settings)
+    out = chosen["out"]
+    planned = plan(conversations, strategies, models, bounds=True, **settings)
+    workers = Workers(chosen["jobs"], chosen["dask"], warnings.warn)
     progress = progress or _show_printed
-    if ask == "record":
+    if chosen["ask"] == "record":
         planned = planned.recorded(workers, progress)
     if out is None:
-        return planned.run(workers, progress, timeout=timeout)
+        return planned.run(workers, progress, timeout=chosen["timeout"])
     store = Store(out)
     with store.locked():
-        todo = planned.missing(store, timeout)
-        planned.fill(store, workers, progress, todo=todo, fail_fast=fail_fast)
+        todo = planned.missing(store, chosen["timeout"])
+        planned.fill(store, workers, progress, todo=todo, fail_fast=chosen["fail_fast"])
     return Results.load(out)
 
 
@@ -346,112 +271,32 @@ def _apart(work: Callable[[], T], planned: Strategy, say: Callable[[str], object
     return outcome.value
 
 
-@dataclass(frozen=True)
-class Plan:
-    """An experiment in the names that people write; see :func:`run`."""
-
-    conversations: Iterable[Given] | Given = (DEFAULT,)
-    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES
-    models: Iterable[str] = ()
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "calibrated"
-    window: int | None = None
-    seeds: int = 1
-    strict: bool = False
-    models_file: str | Path | None = None
-    churn: Churn | str | Path | None = None
-    loop: ClosedLoop | str = "open"
-    metrics: Iterable[str] = ()
-    tables: Iterable[str] = ()
-    controls: bool = True
-    redact: bool = False
-    isolate: bool = True
-    asker: Asker | None = None
-    distance: int = 0
-    bounds: bool = False
-
-    def experiment(self) -> Experiment:
-        """Put the experiment together, without running it."""
-        if self.seeds < 1 or (self.window is not None and self.window < 1):
-            raise UsageError("seeds and window must be at least 1")
-        catalogue = known_models(self.models_file)
-        names = models_of(several(self.models, (str,)), catalogue)
-        given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
-        named = [each for each in given if not isinstance(each, Conversation)]
-        inputs, skipped = sources(named, self.seeds, strict=self.strict)
-        if self.seeds * (len(given) - len(named)) + len(inputs) > MOST_SOURCES:
-            raise UsageError(TOO_MANY_SOURCES)
-        held = [
-            Source(
-                each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)
-            )
-            for each in given
-            if isinstance(each, Conversation)
-            for seed in range(self.seeds)
-        ]
-        chosen = written_out(several(self.strategies, (Strategy, str)))
-        strategies = tuple(map(planned_strategy, chosen))
-        check_specs(strategies)
-        writers = answered_by(self.asker, summarizers_of(self.summarizer))
-        forget()
-        metrics = metrics_of(several(self.metrics, (str,)))
-        tables = tables_of(several(self.tables, (str,)), metrics)
-        setting = Setting(
-            window=self.window,
-            catalogue=catalogue,
-            churn=churn_of(self.churn),
-            loop=loop_of(self.loop),
-            metrics=metrics,
-            tables=tables,
-            controls=controls() if self.controls and "lags" in tables else (),
-            redact=self.redact,
-            isolate=self.isolate,
-        )
-        each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
-        recorded = any(source.stem for source in inputs) or any(
-            each.recorded for each in given if isinstance(each, Conversation)
-        )
-        bounds = bounds_of(strategies, recorded=recorded) if self.bounds else ()
-        return Experiment(
-            tuple(each.values()), strategies, names, setting, skipped, writers, bounds,
-            distance_of(self.distance),
-        )  # fmt: skip
-
-
 def tune(
     conversations: Iterable[Given] | Given,
     strategies: Iterable[Strategy | str] | Strategy | str = "claude_code",
     over: Iterable[str] | str = "trigger",
     *,
     recall: float = 0.8,
-    lag: int | None = None,
     margin: float = 0.02,
     points: int = 12,
     sessions: int = 40,
     race: bool = False,
     model: str = "",
-    summarizer: Summarizer | str = "calibrated",
-    window: int | None = None,
-    seeds: int = 1,
-    jobs: int = 1,
-    strict: bool = False,
-    models_file: str | Path | None = None,
-    controls: bool = True,
-    out: str | Path | None = None,
-    timeout: float | None = None,
+    **settings: Unpack[Settings],
 ) -> TuningResult:
     """Find the trigger of a strategy, or other fields of it, that costs least with recovery.
 
     Parameters
     ----------
-    conversations, summarizer, window, seeds, jobs, strict, models_file, timeout
+    conversations
         As for :func:`run`.
     strategies
         Strategies or their specs, each of which is tuned.
     over
         Fields to look for, one after the other, such as ``trigger`` or ``files=0,5,10``.
-    recall, lag
-        Where facts are labelled: the share of needs that a setting must meet, of those whose fact
-        was last stated so many tokens ago or earlier; by default the lag of :func:`run`'s verdict.
+    recall
+        Where facts are labelled: the share of needs that a setting must meet, of those as far away
+        as ``distance``.
     margin
         The share by which a setting may cost more and still count as near the cheapest.
     points, sessions
@@ -461,10 +306,9 @@ def tune(
         Whether the strategies are alternatives: those shown to cost more are not looked at finely.
     model
         Replay all calls with this model.
-    controls
-        Whether null summarisers tell, at the end, whether summaries say anything.
-    out
-        Folder of a store for each window: runs that it holds are not run again.
+    settings
+        As for :func:`run`; ``out`` is the folder of a store for each window. The loop is closed,
+        and what is measured does not depend on settings.
 
     Returns
     -------
@@ -478,30 +322,24 @@ def tune(
     InputError, UsageError
         If there is nothing to tune, or a name is unknown.
     """
-    if jobs < 1 or points < 2 or sessions < 1:
-        raise UsageError("jobs and sessions must be at least 1, and points at least 2")
-    search = Search(
-        tuple(map(Axis.parsed, several(over, (str,)))),
-        points=points,
-        sessions=sessions,
-        race=race,
-    )
-    target = Target(recall, lag, margin)
+    chosen = completed(settings)
+    if points < 2 or sessions < 1:
+        raise UsageError("sessions must be at least 1, and points at least 2")
+    axes = tuple(map(Axis.parsed, several(over, (str,))))
+    search = Search(axes, points=points, sessions=sessions, race=race)
+    target = Target(recall, chosen["distance"] or None, margin)
     named = [*map(planned_strategy, several(strategies, (Strategy, str)))]
     check(named, search, target)
-    planned = Plan(
-        conversations, "keep_all", [model] if model else (), summarizer, window, seeds, strict,
-        models_file, loop="closed", metrics=METRICS, tables=TABLES, controls=controls,
-    ).experiment()  # fmt: skip
+    settings |= Settings(loop="closed", metrics=METRICS, tables=TABLES)
     return tune_all(
-        planned,
+        plan(conversations, "keep_all", [model] if model else (), **settings),
         named,
         search,
         target,
-        out,
-        narrowed=window,
-        workers=Workers(jobs, "", warnings.warn),
-        timeout=timeout,
+        chosen["out"],
+        narrowed=chosen["window"],
+        workers=Workers(chosen["jobs"], "", warnings.warn),
+        timeout=chosen["timeout"],
     )
 
 

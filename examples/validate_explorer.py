@@ -36,8 +36,8 @@ from typing import TypeVar
 
 from verdict import Verdict
 
-from compactlab.api import Plan
 from compactlab.reports.page.explorer import LIFETIMES, priced
+from compactlab.request.plan import plan
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError
 from compactlab.sim.experiment.results import Results
@@ -71,9 +71,7 @@ class Case:
 
 def replayed(case: Case, catalogue: Catalogue) -> Results:
     """Replay conversations under all strategies, with models of a catalogue."""
-    planned = Plan(
-        case.given, STRATEGIES, window=case.window, tables=("calls",), controls=False
-    ).experiment()
+    planned = plan(case.given, STRATEGIES, window=case.window, tables=("calls",), controls=False)
     return replace(planned, setting=replace(planned.setting, catalogue=catalogue)).run()
 
 
@@ -200,7 +198,7 @@ def usable(folder: Path, most: int) -> list[str]:
         if len(found) == most:
             break
         try:
-            Plan([path]).experiment().sources[0].load()
+            plan([path]).sources[0].load()
         except (CompactlabError, NoCallsError):
             continue
         found.append(str(path))

@@ -10,6 +10,7 @@ import pytest
 
 import compactlab
 from compactlab import api
+from compactlab.request.plan import plan
 from compactlab.scenarios.catalogue import USUAL
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
@@ -189,7 +190,7 @@ def test_the_line_up_runs_by_default(made: Conversation) -> None:
 
 
 def test_the_default_conversation_is_a_scenario() -> None:
-    (source,) = api.Plan().experiment().sources
+    (source,) = plan().sources
     assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
 
 
@@ -215,7 +216,7 @@ def test_what_is_named_wrongly_stops_a_run_before_it_begins(
     arguments: dict[str, Any], error: type[Exception], advice: str
 ) -> None:
     with pytest.raises(error, match=advice):
-        api.Plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments}).experiment()
+        plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments})
 
 
 def test_results_can_be_used_as_a_table(made: Conversation) -> None:
@@ -226,13 +227,13 @@ def test_results_can_be_used_as_a_table(made: Conversation) -> None:
 
 
 def test_the_suite_is_all_usual_scenarios_with_the_same_size() -> None:
-    planned = api.Plan("suite(tokens=20000)", "keep_all", seeds=2).experiment()
+    planned = plan("suite(tokens=20000)", "keep_all", seeds=2)
     names = [source.name for source in planned.sources]
     assert names == [f"{name}(tokens=20000)-{seed}" for name in USUAL for seed in (0, 1)]
     assert len(USUAL) == 10
     assert not {"delegation", "working_set", "high_floor"} & set(USUAL)
     with pytest.raises(UsageError, match="tokns"):
-        api.Plan("suite(tokns=1)", "keep_all").experiment()
+        plan("suite(tokns=1)", "keep_all")
 
 
 def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:

@@ -34,7 +34,7 @@ FAMILIES = {"strategies", "scenarios", "reports"}
 ENGINE = {"sim", "privacy", "llm"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "api", "cli", "naming", "testing"}
+FACE = {"", "__main__", "api", "cli", "request", "testing"}
 
 # In strategies/, the places that are no strategy and know them all.
 INDEX = {"", "catalogue"}

@@ -93,10 +93,10 @@ def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_model_of_ones_own_is_one(root: Path, tmp_path: Path) -> None:
-    from compactlab.api import Plan
+    from compactlab.request.plan import plan
 
     page = (root / "docs" / "how-to" / "a-model-of-my-own.md").read_text("utf-8")
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     (tmp_path / "mine.toml").write_text(shown, encoding="utf-8")
-    planned = Plan(models=["acme-large", "house"], models_file=str(tmp_path / "mine.toml"))
-    assert len(planned.experiment().models) == 2
+    planned = plan(models=["acme-large", "house"], models_file=str(tmp_path / "mine.toml"))
+    assert len(planned.models) == 2

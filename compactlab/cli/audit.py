@@ -23,9 +23,8 @@ from compactlab.cli.options import (
     file_option,
     named_or_usual,
     nothing_found,
-    own_models,
     redact,
-    strict_option,
+    setting_option,
 )
 from compactlab.sim.core.conversation import added
 from compactlab.sim.core.errors import (
@@ -257,7 +256,7 @@ def _seldom_collected() -> Iterator[None]:
     help="Count only sessions of one project: the folder in which the agent worked, or its name.",
 )
 @click.option("--sums", is_flag=True, help="Only add up what was spent, and explain nothing.")
-@own_models
+@setting_option("models_file")
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
 @file_option("--html", "Write an HTML page to FILE.")
@@ -274,7 +273,7 @@ def _seldom_collected() -> Iterator[None]:
     metavar="N",
     help="Show the N calls with the largest errors.",
 )
-@strict_option
+@setting_option("strict")
 def audit(
     paths: tuple[str, ...],
     *,

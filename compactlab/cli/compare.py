@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown_results
-from compactlab.cli.options import at_distance, distance_option, format_option, redact
+from compactlab.cli.options import at_distance, format_option, redact, setting_option
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _MANIFEST = "manifest.json"
     help="Compare stores although they differ in this entry of their manifests (prices, tokenizer, "
     "window, loop, churn, own_models), and report the difference. Repeatable.",
 )
-@distance_option
+@setting_option("distance")
 @format_option("table", "md", "json")
 @redact
 def compare(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from compactlab.cli.fields import (
     AnyStrategy,
@@ -31,7 +30,7 @@ from compactlab.cli.fields import (
 )
 from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
-from compactlab.naming import (
+from compactlab.request.names import (
     churn_of,
     distance_of,
     loop_of,
@@ -45,8 +44,8 @@ from compactlab.naming import (
     relative_strategy,
     tables_of,
 )
+from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.scenarios.catalogue import (
-    DEFAULT,
     SCENARIOS,
     SUITE,
     USUAL,
@@ -56,13 +55,12 @@ from compactlab.scenarios.catalogue import (
     meant,
 )
 from compactlab.sim.core.errors import UsageError, unknown
-from compactlab.sim.core.limits import LONGEST_WAIT
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
 from compactlab.strategies import catalogue as strategies
-from compactlab.strategies.line_up import ALL, ALL_STRATEGIES, DEFAULT_STRATEGIES
+from compactlab.strategies.line_up import ALL, ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
 # What an experiment file names, written out: texts and tables become specs, one by one.
@@ -296,128 +294,63 @@ def _in_list(given: Any) -> Any:
     return [given] if isinstance(given, str) else given
 
 
-_Metric = Annotated[
-    str, Field(json_schema_extra=names(lambda: (*(f.name for f in FAMILIES), *METRICS)))
-]
-_TableName = Annotated[str, Field(json_schema_extra=names(lambda: TABLES))]
-_Address = Annotated[
-    str, Field(pattern=r"^[a-z]+://\S+$"), wording("an address like tcp://127.0.0.1:8786")
-]
-
-
-class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
-    """The settings of ``compactlab run`` with their defaults; grids are written out."""
-
-    conversations: Annotated[
+# What a file takes of a setting, where its kind does not say that.
+_IN_FILE: dict[str, Any] = {
+    "conversations": Annotated[
         list[str | Seeded], Field(min_length=1), list_in_file(Text | FilesTable | ScenarioTable)
-    ] = Field(
-        default=[DEFAULT],
-        description="What is replayed: transcripts, folders of them, patterns such as "
-        "'sessions/**/*.jsonl', and scenarios; 'suite' is all scenarios. A table has 'files', or "
-        "a 'scenario' with its parameters, each with a value or a list of them; and 'seeds' of "
-        "its own.",
-    )
-    strategies: Annotated[
+    ],
+    "strategies": Annotated[
         list[str], Field(min_length=1), list_in_file(AnyStrategy | PipelineTable)
-    ] = Field(
-        default=list(DEFAULT_STRATEGIES),
-        description="What is compared: specs, several with ' + ' between them, also of a class "
-        "of your own, 'path/to/file.py:Class'; 'all' is every built-in one. A table has a 'name' "
-        "and fields, each with a value or a list of them, and stands for each combination; or it "
-        "is a 'pipeline'.",
-    )
-    models: list[str] = Field(
-        default=[],
-        description="Names of models, also NAME@none for no cache, NAME@pessimistic for a worse "
-        "one, NAME+batch, or 'recorded'. Without any: as recorded, and a current one for "
-        "synthetic conversations.",
-    )
-    models_file: str | None = Field(default=None, description="A TOML file with your own models.")
-    churn: str | None = Field(
-        default=None,
-        description="How often the client changes its prompt unasked: a file of compactlab audit "
-        "--churn-out.",
-    )
-    summarizer: Annotated[
+    ],
+    "summarizer": Annotated[
         list[str],
         Field(min_length=1),
         BeforeValidator(_in_list),
         list_in_file(AnySummarizer, alone=True),
-    ] = Field(
-        default=["calibrated"],
-        description="The summariser: a spec, a table with a 'name' and fields, each with "
-        "a value or a list of them, or a list of such; each is combined with every strategy.",
-    )
-    controls: bool = Field(
-        default=True,
-        description="Whether strategies that ask for summaries are also replayed with null "
-        "summarisers: without content, by chance, and with all that is needed. Without them, "
-        "nothing is said of memory.",
-    )
-    answers: str | None = Field(
-        default=None,
-        description="Folder of recorded answers of language models, for the summariser llm.",
-    )
-    loop: str = Field(
-        default="closed",
-        description="open: replay the script alone. closed: also replay it with a simulated agent "
-        "that fetches, asks for or misuses the facts it lacks.",
-    )
-    metrics: list[_Metric] = Field(
-        default=[],
-        description="Compute only these metrics or families of metrics. Without any: all.",
-    )
-    window: int | None = Field(
-        default=None, ge=1, description="Narrows the context window to so many tokens."
-    )
-    distance: int = Field(
-        default=0,
-        ge=0,
-        description="At which distance reports tell recall: of facts last stated so many tokens "
-        "ago or earlier. Without it: 20000, from a window of 200,000 tokens on 40000, and from a "
-        "million on 80000.",
-    )
-    seeds: int = Field(
-        default=1,
-        ge=1,
-        description="So many conversations of each scenario, so many replays of each recording.",
-    )
-    jobs: int = Field(
-        default_factory=lambda: os.cpu_count() or 1,
-        ge=1,
-        description="Workers; they change no result. Without it: one per core.",
-    )
-    out: str = Field(default="compactlab-out", description="Folder of the store and of the report.")
-    strict: bool = Field(
-        default=False,
-        description="Refuse what is not understood in transcripts, and do not pass it over.",
-    )
-    timeout: float | None = Field(
-        default=None,
-        gt=0,
-        le=LONGEST_WAIT,
-        description="Seconds after which a run has failed. Without it: no limit.",
-    )
-    fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
-    tables: list[_TableName] = Field(
-        default=[],
-        description="Tables that are stored beside the runs: calls, compactions, facts, lags, "
-        "messages, views, or prompts, which is the whole trace. Without any: all but prompts.",
-    )
-    redact: bool = Field(
-        default=False,
-        description="Hide what looks like keys, tokens and mail addresses in all output.",
-    )
-    dask: _Address | None = Field(
-        default=None,
-        description="Address of a dask scheduler whose workers are used, e.g. "
-        "'tcp://127.0.0.1:8786'.",
-    )
+    ],
+    "metrics": list[
+        Annotated[
+            str, Field(json_schema_extra=names(lambda: (*(f.name for f in FAMILIES), *METRICS)))
+        ]
+    ],
+    "tables": list[Annotated[str, Field(json_schema_extra=names(lambda: TABLES))]],
+    "dask": Annotated[
+        str, Field(pattern=r"^[a-z]+://\S+$"), wording("an address like tcp://127.0.0.1:8786")
+    ],
+}
+_BY_KIND: dict[str, Any] = {
+    "text": str,
+    "path": str,
+    "folder": str,
+    "texts": list[str],
+    "integer": int,
+    "number": float,
+    "flag": bool,
+}
 
+
+def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
+    """The type of a setting in a file, and pydantic's field with its default, range and help."""
+    hint = _IN_FILE.get(name, _BY_KIND[setting.kind])
+    if setting.default is None:
+        hint = hint | None
+    absent = f" Without it: {setting.absent}." if setting.absent else ""
+    made = "default_factory" if callable(setting.default) else "default"
+    given = {
+        made: setting.default,
+        "description": setting.help + absent,
+        "ge": setting.least,
+        "gt": setting.above,
+        "le": setting.most,
+    }
+    # A limit of None is no limit; a default of None is one.
+    field: Any = Field
+    return hint, field(**{k: v for k, v in given.items() if v is not None or k == made})
+
+
+class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
     @classmethod
-    def load(
-        cls, path: Path | None, options: dict[str, Any], *, allow_code: bool = False
-    ) -> ExperimentSettings:
+    def load(cls, path: Path | None, options: dict[str, Any], *, allow_code: bool = False) -> Any:
         """Read a file, and let options win over it.
 
         Only with ``allow_code`` may the file name programs, or classes in files. Paths in it are
@@ -441,6 +374,18 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
         if settings is None or faults:
             raise faults.error(str(path or ""))
         return settings
+
+
+_FIELDS = {
+    name: _field(name, setting) for name, setting in (SUBJECT | SETTINGS).items() if setting.in_file
+}
+_create: Any = create_model
+ExperimentSettings = _create(
+    "ExperimentSettings",
+    __base__=_Loaded,
+    __doc__="The settings of ``compactlab run`` with their defaults; grids are written out.",
+    **_FIELDS,
+)
 
 
 def _written_out(expansion: Expansion, data: dict[str, Any]) -> dict[str, Any]:

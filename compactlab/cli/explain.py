@@ -10,14 +10,11 @@ import click
 from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
-    answers_option,
-    churn_option,
     conversation_option,
     format_option,
-    own_models,
     redact,
-    strict_option,
-    window_option,
+    setting_option,
+    setting_options,
 )
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
@@ -38,7 +35,7 @@ from compactlab.sim.core.errors import UsageError
     metavar="NAME",
     help="The model.  [default: the recorded one, call by call]",
 )
-@own_models
+@setting_option("models_file")
 @conversation_option
 @click.option(
     "--files",
@@ -52,20 +49,13 @@ from compactlab.sim.core.errors import UsageError
 @click.option(
     "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
 )
-@window_option
-@click.option(
-    "--summarizer",
-    default="calibrated",
-    show_default=True,
-    metavar="SPEC",
-    help="The summariser.",
-)
-@answers_option
+@setting_option("window")
+@setting_option("summarizer", multiple=False, default="calibrated", absent="")
+@setting_option("answers")
 @click.option(
     "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."
 )
-@churn_option
-@strict_option
+@setting_options("churn", "strict")
 @format_option("table", "json", "csv")
 @redact
 def explain(

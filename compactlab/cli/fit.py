@@ -17,7 +17,7 @@ from compactlab.cli.options import (
     named_or_usual,
     nothing_found,
     redact,
-    strict_option,
+    setting_option,
 )
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, enumerated, listed, shorten
@@ -177,7 +177,7 @@ def _verdict(sizes: Sequence[Row]) -> str:
     help="Number of synthetic conversations, with turns and tokens of the recordings.",
 )
 @redact
-@strict_option
+@setting_option("strict")
 def fit(
     paths: tuple[str, ...],
     *,

@@ -15,9 +15,8 @@ from compactlab.cli.options import (
     finish,
     named_or_usual,
     nothing_found,
-    own_models,
     redact,
-    strict_option,
+    setting_option,
 )
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @client_option
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
-@strict_option
-@own_models
+@setting_option("strict")
+@setting_option("models_file")
 @redact
 def inspect(
     paths: Sequence[str],

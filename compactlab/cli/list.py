@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import print_json, say
-from compactlab.cli.options import own_models
+from compactlab.cli.options import setting_option
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
 
@@ -322,7 +322,7 @@ _NOTES = {
 @click.command("list")
 @click.argument("kind", metavar="KIND", type=click.Choice((*_KINDS, MODELS)))
 @click.option("--parameters", "-p", is_flag=True, help="Add parameters and their defaults.")
-@own_models
+@setting_option("models_file")
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
     """List strategies, summarisers, models, and more.

@@ -12,6 +12,7 @@ import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
+from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.core.limits import LONGEST_WAIT
@@ -37,7 +38,7 @@ class Distance(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        from compactlab.naming import distance_of
+        from compactlab.request.names import distance_of
 
         return distance_of(super().convert(value, param, ctx))
 
@@ -63,30 +64,75 @@ def _is(kind: type[float], value: Any) -> bool:
     return True
 
 
-own_models = click.option(
-    "--models",
-    "models_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="A TOML file with your own models.",
-)
+_TYPES: dict[str, Callable[[], click.ParamType[Any]]] = {
+    "text": lambda: click.STRING,
+    "texts": lambda: click.STRING,
+    "path": click.Path,
+    "folder": lambda: click.Path(file_okay=False),
+}
 
 
-strict_option = click.option(
-    "--strict/--lenient",
-    default=False,
-    help="Refuse what is not understood. By default it is passed over and counted.",
-)
-window_option = click.option(
-    "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
-)
-distance_option = click.option(
-    "--distance",
-    type=Distance(1),
-    metavar="TOKENS",
-    help="Tell recall of facts last stated so many tokens ago or earlier.  [default: 20000; 40000 "
-    "from a window of 200,000 tokens on, 80000 from a million on]",
-)
+def setting_option(
+    name: str, *, from_file: bool = False, **other: Any
+) -> Callable[[_Command], _Command]:
+    """The option of a setting, as :mod:`compactlab.request.settings` declares it.
+
+    Parameters
+    ----------
+    name
+        Of the setting.
+    from_file
+        Whether a file may set it, too: without the option there is then no value.
+    other
+        What a command has otherwise: ``help``, ``default``, ``absent``, ``multiple``, or another
+        argument of click's.
+    """
+    setting = (SUBJECT | SETTINGS)[name]
+    several = other.setdefault("multiple", setting.kind == "texts")
+    absent = other.pop("absent", setting.absent)
+    default = setting.value() if not absent and setting.default is not None else None
+    default = other.pop("default", default)
+    if setting.kind == "flag":
+        absent = name if default else ""
+    elif not absent and default not in (None, ""):
+        absent = str(default)
+    written = other.pop("help", setting.help) + (" Repeatable." if several else "")
+    if setting.kind == "flag":
+        other["is_flag"] = True
+        other.pop("multiple")
+    else:
+        other.setdefault("type", _type_of(name, setting))
+        other["metavar"] = other.get("metavar", setting.metavar) or None
+    return click.option(
+        *(setting.options or (f"--{name.replace('_', '-')}",)),
+        name,
+        default=None if from_file or several else default,
+        help=f"{written}  [default: {absent}]" if absent else written,
+        **other,
+    )
+
+
+def _type_of(name: str, setting: SettingInfo) -> click.ParamType[Any]:
+    if setting.choices:
+        return click.Choice(setting.choices)
+    if name == "distance":
+        return Distance(1)
+    if setting.kind == "integer":
+        return Count(setting.least)
+    if setting.kind == "number":
+        return Seconds() if setting.above == 0 else click.FloatRange(setting.least)
+    return _TYPES[setting.kind]()
+
+
+def setting_options(*names: str, **other: Any) -> Callable[[_Command], _Command]:
+    """The options of several settings, in this order."""
+
+    def decorate(command: _Command) -> _Command:
+        for name in reversed(names):
+            command = setting_option(name, **other)(command)
+        return command
+
+    return decorate
 
 
 def at_distance(results: Results, distance: int | None) -> Results:
@@ -96,32 +142,6 @@ def at_distance(results: Results, distance: int | None) -> Results:
     return replace(results, manifest={**results.manifest, "distance": distance})
 
 
-churn_option = click.option(
-    "--churn",
-    type=click.Path(),
-    metavar="FILE",
-    help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
-)
-answers_option = click.option(
-    "--answers",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Folder of recorded answers of language models, for the summariser llm.",
-)
-ask_option = click.option(
-    "--ask",
-    type=click.Choice(["replay", "record", "refuse"]),
-    default="replay",
-    show_default=True,
-    help="record: ask language models for answers that --answers lacks, which costs money, and "
-    "record them. replay: fail what is not recorded. refuse: allow no language model at all.",
-)
-budget_option = click.option(
-    "--budget",
-    type=click.FloatRange(0),
-    metavar="USD",
-    help="Dollars that all answers in --answers may cost together, earlier ones included.",
-)
 conversation_option = click.option(
     "--conversation", default="", metavar="ID", help="The conversation, if there are several."
 )

@@ -13,14 +13,11 @@ import click
 from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
-    ask_option,
-    budget_option,
     format_option,
     nothing_found,
-    own_models,
     redact,
-    strict_option,
-    window_option,
+    setting_option,
+    setting_options,
 )
 from compactlab.reports.render.text import counted, printed_by
 from compactlab.sim.core.errors import UsageError
@@ -72,15 +69,8 @@ _SENTENCE = "What was decided for the region of the cache?"
     type=click.Choice(["openai", "anthropic"]),
     help="The shape of its requests.  [default: by the model's name]",
 )
-@click.option(
-    "--answers",
-    required=True,
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Folder of recorded answers, also of the summariser llm.",
-)
-@ask_option
-@budget_option
+@setting_option("answers", required=True)
+@setting_options("ask", "budget")
 @click.option(
     "--questions",
     type=Count(1),
@@ -112,14 +102,11 @@ _SENTENCE = "What was decided for the region of the cache?"
 @click.option(
     "--model", default="", metavar="NAME", help="The agent's model, as for compactlab run."
 )
-@own_models
-@window_option
-@click.option(
-    "--summarizer", default="calibrated", show_default=True, metavar="SPEC", help="The summariser."
-)
-@click.option("--seeds", type=Count(1), default=1, help="Number of seeds of each scenario.")
+@setting_options("models_file", "window")
+@setting_option("summarizer", multiple=False, default="calibrated", absent="")
+@setting_option("seeds")
 @click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")
-@strict_option
+@setting_option("strict")
 @click.option("--dry-run", is_flag=True, help="Print how much would be asked, and its price.")
 @click.option(
     "--export",
@@ -161,10 +148,10 @@ def probe(
     Answers are recorded in --answers. Without --ask record nothing is sent to anybody. An evaluator
     can ask instead: --export, inspect eval, --log.
     """
-    from compactlab.naming import asker_of
     from compactlab.reports.probe.evaluator import Log, Samples
     from compactlab.reports.probe.reader import Price
     from compactlab.reports.render.write import WRITERS
+    from compactlab.request.names import asker_of
     from compactlab.sim.core.files import replace_file
 
     ways = {"--export": export, "--log": log, "--dry-run": dry_run, "--ask record": ask == "record"}
@@ -298,7 +285,12 @@ class _Probing:
 
     def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
         """Probe every conversation."""
-        from compactlab.naming import answered_by, models_of, planned_strategy, summarizers_of
+        from compactlab.request.names import (
+            answered_by,
+            models_of,
+            planned_strategy,
+            summarizers_of,
+        )
         from compactlab.scenarios.catalogue import sources
         from compactlab.sim.experiment.shard import DEFAULT_MODEL
         from compactlab.sim.replay.options import RECORDED, Options

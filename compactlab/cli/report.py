@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import print_json, say, shown, shown_results
-from compactlab.cli.options import at_distance, distance_option, format_option, redact
+from compactlab.cli.options import at_distance, format_option, redact, setting_option
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Instead, write all charts into this folder, as SVG and PNG.",
 )
-@distance_option
+@setting_option("distance")
 @redact
 def report(
     folder: str,

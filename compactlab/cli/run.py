@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,24 +14,11 @@ import click
 
 from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
-from compactlab.cli.options import (
-    Count,
-    Seconds,
-    answers_option,
-    ask_option,
-    budget_option,
-    churn_option,
-    distance_option,
-    nothing_found,
-    own_models,
-    redact,
-    window_option,
-)
+from compactlab.cli.options import nothing_found, redact, setting_option, setting_options
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.llm.asker import Asker, Mode
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.shard import Shard
@@ -60,95 +46,19 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("experiment", required=False, type=click.Path())
+@setting_options("conversations", "strategies", from_file=True)
 @click.option(
-    "--conversations",
-    multiple=True,
-    metavar="PATH_OR_SCENARIO",
-    help="A transcript, a folder of transcripts, a scenario, or suite for the ten usual ones. "
-    "Repeatable.  [default: a built-in coding session]",
+    "--all", "every", is_flag=True, help="Replay all built-in strategies, most of which are rules."
 )
-@click.option(
-    "--strategies",
-    multiple=True,
-    metavar="SPEC",
-    help="A strategy, e.g. 'sliding_window(keep=20)', or several with + between them. "
-    "Repeatable.  [default: whole agents, and what this project was asked to compare]",
+@setting_options(
+    *("models", "models_file", "churn", "window", "summarizer", "answers"), from_file=True
 )
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Replay all built-in strategies: some sixty, most are rules.",
+@setting_options("ask", "budget")
+@setting_options(
+    *("controls", "loop", "metrics", "distance", "seeds", "jobs", "out", "strict", "tables"),
+    *("timeout", "fail_fast"),
+    from_file=True,
 )
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="NAME",
-    help="A model, NAME@none for no cache, NAME@pessimistic for a worse one, NAME+batch for batch "
-    "prices, or 'recorded' (the default for recordings). Repeatable.",
-)
-@own_models
-@churn_option
-@window_option
-@click.option(
-    "--summarizer",
-    multiple=True,
-    metavar="SPEC",
-    help="The summariser, see compactlab list summarizers. Repeatable: each is combined with every "
-    "strategy.  [default: calibrated]",
-)
-@answers_option
-@ask_option
-@budget_option
-@click.option(
-    "--controls/--no-controls",
-    default=None,
-    help="Whether strategies that ask for summaries are also replayed with null summarisers: "
-    "without content, by chance, and with all that is needed. Without them, nothing is said of "
-    "memory.  [default: controls]",
-)
-@click.option(
-    "--loop",
-    metavar="SPEC",
-    help="open: replay the script alone. closed: also replay it with a simulated agent that "
-    "fetches, asks for or misuses the facts it lacks.  [default: closed]",
-)
-@click.option(
-    "--metrics",
-    multiple=True,
-    metavar="NAME",
-    help="Compute only this metric or family of metrics, see compactlab list metrics. "
-    "Repeatable.  [default: all]",
-)
-@distance_option
-@click.option("--seeds", type=Count(1), help="Number of seeds of each conversation.  [default: 1]")
-@click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False),
-    help="Folder of the results.  [default: compactlab-out]",
-)
-@click.option(
-    "--strict/--lenient",
-    default=None,
-    help="Refuse what is not understood. By default it is passed over and counted.",
-)
-@click.option(
-    "--tables",
-    multiple=True,
-    metavar="NAME",
-    help="A table to store beside the runs: calls, compactions, facts, lags, messages, views, or "
-    "prompts, which is the whole trace. Repeatable.  [default: all but prompts]",
-)
-@click.option(
-    "--timeout",
-    type=Seconds(),
-    metavar="SECONDS",
-    help="Fail a run that takes longer.",
-)
-@click.option("--fail-fast", is_flag=True, default=None, help="Stop at the first run that fails.")
 @click.option(
     "--retry",
     is_flag=True,
@@ -160,9 +70,7 @@ Examples:
     help="Let EXPERIMENT start code: strategies in files, and programs by exec. Read them first.",
 )
 @redact
-@click.option(
-    "--dask", metavar="ADDRESS", help="Use the workers of the dask cluster with this scheduler."
-)
+@setting_option("dask", from_file=True)
 @click.option(
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
@@ -183,23 +91,18 @@ def run(
     that the folder already holds are not run again: a stopped run continues, and an added strategy
     only runs itself.
     """
-    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
-    from compactlab.naming import asker_of
+    from compactlab.request.names import asker_of
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.workers import Workers
     from compactlab.strategies.line_up import ALL
 
     _check_kind(experiment)
-    given = {name: value for name, value in options.items() if value not in (None, ())}
     if every:
-        given["strategies"] = (ALL, *given.get("strategies", ()))
-    file = Path(experiment) if experiment else None
-    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
-    if settings.redact:
-        redact_from_here()
+        options["strategies"] = (ALL, *options["strategies"])
+    settings = _settings(experiment, options, allow_code=allow_code)
     # A dry run asks nobody, and so needs no key.
     mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(settings.answers, mode, budget, settings.models_file)
@@ -225,7 +128,19 @@ def run(
         _finish(results, store)
 
 
-def _asked(planned: Experiment, asker: Asker, settings: ExperimentSettings) -> Experiment:
+def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bool) -> Any:
+    """The settings of a file, of which options win."""
+    from compactlab.cli.experiment import ExperimentSettings
+
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    file = Path(experiment) if experiment else None
+    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
+    if settings.redact:
+        redact_from_here()
+    return settings
+
+
+def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
     """Have language models asked for what is not recorded, and say what that cost."""
     from compactlab.cli.progress import Progress
     from compactlab.sim.experiment.workers import Workers
@@ -244,14 +159,13 @@ def _asked(planned: Experiment, asker: Asker, settings: ExperimentSettings) -> E
         )
 
 
-def _planned(settings: ExperimentSettings, asker: Asker | None) -> Experiment:
+def _planned(settings: Any, asker: Asker | None) -> Experiment:
     """The experiment that is asked for; there must be something to replay."""
-    from compactlab.api import Plan
+    from compactlab.request.plan import plan
 
-    names = [field.name for field in fields(Plan) if hasattr(settings, field.name)]
-    asked = {name: getattr(settings, name) for name in names}
-    asked |= {"redact": redactor() is not None, "asker": asker, "bounds": True}
-    planned = Plan(**asked).experiment()
+    asked = {name: getattr(settings, name) for name in type(settings).model_fields}
+    asked |= {"redact": redactor() is not None}
+    planned = plan(asker=asker, bounds=True, **asked)
     if not planned.sources:
         paths = [each if isinstance(each, str) else each.name for each in settings.conversations]
         reason = nothing_found(paths, planned.skipped)
@@ -287,9 +201,7 @@ def _stoppable(store: Store) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _missing(
-    planned: Experiment, store: Store, settings: ExperimentSettings, *, retry: bool
-) -> list[Shard]:
+def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -> list[Shard]:
     """What is to be run; if nothing is, say so and exit."""
     from compactlab.cli.rehearsal import standing
     from compactlab.sim.experiment.store import FAILED

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from compactlab.cli.disclosing import acquaint, print_json, say, shown, shown_json, write_file
-from compactlab.cli.options import conversation_option, format_option, own_models, redact
+from compactlab.cli.options import conversation_option, format_option, redact, setting_option
 
 
 @click.command()
@@ -22,7 +22,7 @@ from compactlab.cli.options import conversation_option, format_option, own_model
 @click.option(
     "--model", default="", metavar="NAME", help="Count tokens with the tokenizer of this model."
 )
-@own_models
+@setting_option("models_file")
 @conversation_option
 @format_option("table", "json", "markdown")
 @redact

@@ -16,7 +16,7 @@ import click
 
 from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import redactor, say, shown
-from compactlab.cli.options import Count, own_models, redact, strict_option
+from compactlab.cli.options import Count, redact, setting_option
 from compactlab.reports.render.text import clean, counted
 from compactlab.sim.core.errors import InputError, UsageError
 
@@ -52,8 +52,8 @@ _BY_SIGNAL = 128
 @click.option(
     "--logs", is_flag=True, help="List the newest logs of the clients that are here on the page."
 )
-@own_models
-@strict_option
+@setting_option("models_file")
+@setting_option("strict")
 @redact
 def serve(
     port: int, limit: int, jobs: int | None, models_file: str | None, *, logs: bool, strict: bool

@@ -17,15 +17,12 @@ from compactlab.cli import STOPPED
 from compactlab.cli.disclosing import complain, print_json, redactor, say, shown, write_file
 from compactlab.cli.options import (
     Count,
-    Distance,
-    Seconds,
     client_option,
     named_or_usual,
     nothing_found,
-    own_models,
     redact,
-    strict_option,
-    window_option,
+    setting_option,
+    setting_options,
 )
 from compactlab.sim.core.errors import UsageError
 
@@ -68,14 +65,7 @@ _CLIENT = "claude_code"
     metavar="SHARE",
     help="Where facts are labelled: the share of needs at the lag that a setting must meet.",
 )
-@click.option(
-    "--distance",
-    "lag",
-    type=Distance(1),
-    metavar="TOKENS",
-    help="Needs count if the fact was last stated so many tokens ago, or earlier.  "
-    "[default: 20000; 40000 from a window of 200,000 tokens on, 80000 from a million on]",
-)
+@setting_option("distance")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1),
@@ -118,37 +108,14 @@ _CLIENT = "claude_code"
     help="Only sessions of one project: the folder in which the agent worked, or its name.",
 )
 @click.option("--model", default="", metavar="NAME", help="Replay all calls with this model.")
-@own_models
-@window_option
-@click.option(
-    "--summarizer", default="calibrated", show_default=True, metavar="SPEC", help="The summariser."
-)
-@click.option("--seeds", type=Count(1), default=1, show_default=True, help="Seeds of each session.")
-@click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
-@click.option(
-    "--controls/--no-controls",
-    default=True,
-    show_default=True,
-    help="Whether null summarisers tell, at the end, whether summaries say anything.",
-)
-@click.option(
-    "--timeout",
-    type=Seconds(),
-    metavar="SECONDS",
-    help="Fail a run that takes longer.",
-)
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False),
-    default="compactlab-tune",
-    show_default=True,
-    help="Folder of the stores, the page and the figures; what it holds is not run again.",
-)
+@setting_options("models_file", "window")
+@setting_option("summarizer", multiple=False, default="calibrated", absent="")
+@setting_options("seeds", "jobs", "controls", "timeout")
+@setting_option("out", default="compactlab-tune")
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
-@strict_option
+@setting_option("strict")
 def tune(paths: tuple[str, ...], **options: Any) -> None:
     """Find the size to compact at, and the setting to paste.
 
@@ -166,13 +133,13 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
     compactlab tune logs --over trigger --over files=0,5,10
     compactlab tune 'coding_agent(tokens=300000)' --seeds 12 --recall 0.9 --window 100000
     """  # noqa: D301
-    from compactlab.naming import planned_strategy
     from compactlab.reports.tune.search import check
     from compactlab.reports.tune.tuned import Target
     from compactlab.reports.tune.tuner import tune_all
+    from compactlab.request.names import planned_strategy
 
     search, strategies = _search(options), _strategies(options["strategies"])
-    target = Target(options["recall"], options["lag"], options["margin"])
+    target = Target(options["recall"], options["distance"], options["margin"])
     named = [*map(planned_strategy, strategies)]
     check(named, search, target)
     planned = _planned(paths, options)
@@ -240,25 +207,21 @@ def _strategies(given: Sequence[str]) -> list[str]:
 
 
 def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
-    from compactlab.api import Plan
     from compactlab.reports.tune.tuner import METRICS, TABLES
+    from compactlab.request.plan import plan
 
     named = named_or_usual(paths, options["client"])
-    planned = Plan(
+    shared = ("summarizer", "window", "seeds", "strict", "models_file", "controls")
+    planned = plan(
         named,
         "keep_all",
         [options["model"]] if options["model"] else (),
-        options["summarizer"],
-        options["window"],
-        options["seeds"],
-        options["strict"],
-        options["models_file"],
         loop="closed",
         metrics=METRICS,
         tables=TABLES,
-        controls=options["controls"],
         redact=redactor() is not None,
-    ).experiment()
+        **{name: options[name] for name in shared},
+    )
     if not planned.sources:
         raise UsageError(f"there is nothing to tune: {nothing_found(named, planned.skipped)}")
     return planned

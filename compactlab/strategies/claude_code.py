@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -122,15 +122,22 @@ def attached(
 
     Of one that has more than ``file_tokens`` the path alone is told.
     """
-    parts = []
+    parts: list[Part] = []
     for known in [each for each in known_files(log) if each.text][:files]:
-        if count(known.text) <= file_tokens:
-            parts.append(frame(f"{known.path} as it is now:\n"))
-            parts.append(Part("text", known.text, "recovered", known.sources, handle=known.path))
-        else:
-            notice = f"{known.path} was in use; read it again if need be."
-            parts.append(Part("text", notice, "stub", known.sources, handle=known.path))
+        parts += in_full(known) if count(known.text) <= file_tokens else [by_name(known)]
     return parts
+
+
+def in_full(known: KnownFile) -> tuple[Part, Part]:
+    """A file as it is attached, behind a line with its path."""
+    text = Part("text", known.text, "recovered", known.sources, handle=known.path)
+    return frame(f"{known.path} as it is now:\n"), text
+
+
+def by_name(known: KnownFile) -> Part:
+    """What is told of a file that is too large to be attached."""
+    notice = f"{known.path} was in use; read it again if need be."
+    return Part("text", notice, "stub", known.sources, handle=known.path)
 
 
 def _edit(known: KnownFile, arguments: dict[str, Any], caller: Message) -> None:
@@ -306,11 +313,4 @@ class ClaudeCode(Agent):
     reinject: bool = True
 
     def steps(self) -> tuple[Strategy, ...]:
-        return (
-            FullSummary(
-                clear_first=self.clear_first,
-                files=self.files,
-                trigger=self.trigger,
-                reinject=self.reinject,
-            ),
-        )
+        return (FullSummary(**asdict(self)),)

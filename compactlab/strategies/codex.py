@@ -12,7 +12,7 @@ from compactlab.sim.core.message import Message, Part, plain, remembered
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
-from compactlab.strategies.mechanisms.cut import current_turn, unanswered
+from compactlab.strategies.mechanisms.cut import current_turn, history_end, unanswered
 from compactlab.strategies.mechanisms.estimate import (
     at_most,
     capped,
@@ -234,15 +234,10 @@ def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
     of earlier turns: the provider drops that from the prompt, and Codex counts it all the same.
     """
     earlier = view.messages[: current_turn(view.messages)].total(reasoning_tokens)
-    reported, since = reported_tokens(host), 0
+    reported, new = reported_tokens(host), view.messages[history_end(view.messages) :]
     if reported is None:
-        reported, since = estimate_system(view), view.messages.total(item_tokens)
-    else:
-        for message in reversed(view.messages):
-            if message.role == "assistant":
-                break
-            since += item_tokens(message)
-    return reported + since + round(reasoning * earlier)
+        reported, new = estimate_system(view), view.messages
+    return reported + new.total(item_tokens) + round(reasoning * earlier)
 
 
 @dataclass(frozen=True)

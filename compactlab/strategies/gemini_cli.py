@@ -17,7 +17,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
-from compactlab.strategies.mechanisms.cut import parted
+from compactlab.strategies.mechanisms.cut import history_end, parted
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
 from compactlab.strategies.mechanisms.text import (
@@ -302,7 +302,7 @@ class FractionSplit(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         before = _prompt_tokens(view, host)
-        end = _history(view.messages)
+        end = history_end(view.messages)
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
             return view
         history, pending = view.messages[:end], view.messages[end:]
@@ -354,7 +354,7 @@ def _prompt_tokens(view: View, host: Host) -> int:
         return host.reported.prompt
     if host.reported is None:
         return 0
-    return estimate(view.messages[: _history(view.messages)])
+    return estimate(view.messages[: history_end(view.messages)])
 
 
 def without_thoughts(messages: Messages) -> Messages:
@@ -364,14 +364,6 @@ def without_thoughts(messages: Messages) -> Messages:
         for message in messages
     )
     return Messages(message for message in spoken if message.parts)
-
-
-def _history(messages: Messages) -> int:
-    """Index at which what is about to be sent begins: after the last answer."""
-    index = len(messages)
-    while index and messages[index - 1].role != "assistant":
-        index -= 1
-    return index
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Annotated
 
@@ -532,14 +532,4 @@ class Hermes(Agent):
     abort_on_summary_failure: bool = False
 
     def steps(self) -> tuple[Strategy, ...]:
-        return (
-            MiddleSummary(
-                self.trigger,
-                self.threshold,
-                self.target_ratio,
-                self.protect_first_n,
-                self.protect_last_n,
-                self.max_tokens,
-                self.abort_on_summary_failure,
-            ),
-        )
+        return (MiddleSummary(**asdict(self)),)

@@ -13,9 +13,9 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
-from compactlab.strategies.claude_code import known_files
+from compactlab.strategies.claude_code import by_name, in_full, known_files
 from compactlab.strategies.gemini_cli import ACKNOWLEDGED, SYSTEM, FractionSplit
-from compactlab.strategies.mechanisms.cut import unasked
+from compactlab.strategies.mechanisms.cut import history_end, unasked
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
 from compactlab.strategies.mechanisms.stub import is_stub, results_of, with_stubs
@@ -166,14 +166,6 @@ def content_tokens(messages: Messages) -> int:
     return -(-messages.total(content_chars) // _CHARS)
 
 
-def history_end(messages: Messages) -> int:
-    """Index at which what is about to be sent begins: after the last answer."""
-    index = len(messages)
-    while index and messages[index - 1].role != "assistant":
-        index -= 1
-    return index
-
-
 @dataclass(frozen=True)
 class HistorySummary(Strategy):
     """Summarise the whole history when the window is nearly full, and embed its files again.
@@ -260,18 +252,18 @@ class HistorySummary(Strategy):
         """Files that were touched last in the history: with what is in them, if it is little."""
         touched = sorted(known_files(history), key=lambda each: each.touched, reverse=True)
         known = {each.path: each for each in known_files(host.log)}
-        named, embedded, room = [], [], FILES_TOKENS * _CHARS
+        named: list[Part] = []
+        embedded: list[Part] = []
+        room = FILES_TOKENS * _CHARS
         for path in [each.path for each in touched][: self.files]:
             file = known.get(path)
             if file is None or not file.text:
                 continue
             if len(file.text) > min(FILE_TOKENS * _CHARS, room):
-                notice = f"{path} was in use; read it again if need be."
-                named.append(Part("text", notice, "stub", file.sources, handle=path))
-                continue
-            room -= len(file.text)
-            embedded.append(frame(f"{path} as it is now:\n"))
-            embedded.append(Part("text", file.text, "recovered", file.sources, handle=path))
+                named.append(by_name(file))
+            else:
+                room -= len(file.text)
+                embedded += in_full(file)
         return [*named, *embedded]
 
 

@@ -23,7 +23,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, RuleName, Strategy
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.testing.drawn import draw
@@ -447,7 +447,7 @@ def _reworded(message: Message) -> Message:
 class Recap(Summarizer):
     """Tells how many messages it was given: the shortest summary that stands for all of them."""
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """One line."""
         ids = dict.fromkeys(
             [
@@ -460,9 +460,7 @@ class Recap(Summarizer):
         text = f"{len(ids)} messages were here."
         return (Part("text", text, "summary", tuple(map(Source, ids))),)
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """A note on the newest part that stands for anything."""
         parts = (part for message in reversed(messages) for part in message.parts)
         sources = next((part.sources for part in parts if part.sources), ())

@@ -10,8 +10,13 @@ from typing import Any, Protocol
 
 import pytest
 
-from compactlab.api import Plan
-from compactlab.naming import relative_conversation, relative_path, relative_strategy, strategy_of
+from compactlab.request.names import (
+    relative_conversation,
+    relative_path,
+    relative_strategy,
+    strategy_of,
+)
+from compactlab.request.plan import plan
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment
@@ -135,7 +140,7 @@ class Settings:
         tables = ["calls", "facts"]
         # In this process, where coverage is measured and a debugger reaches it.
         given = {"isolate": False, "redact": self.redact, **self.given}
-        planned = Plan(strategies=strategy, tables=tables, **given).experiment()
+        planned = plan(strategies=strategy, tables=tables, **given)
         if not planned.sources:
             raise UsageError("there is nothing to replay: no transcript was found")
         return planned

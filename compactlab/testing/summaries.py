@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from compactlab.testing.contract import Violation, Violations, fault_of_spec
 from compactlab.testing.drawn import draw
@@ -94,9 +94,7 @@ class _Battery:
             self._judge_budget([item.text for item in written.items], budget, count)
             self._judge_sources([(item.text, item.sources) for item in written.items], messages)
 
-    def _judge(
-        self, request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
-    ) -> None:
+    def _judge(self, request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> None:
         if any(part.type != "text" or not part.text for part in parts):
             self.broken("provenance", "a part is no text")
         if any(part.kind not in ("summary", "verbatim") for part in parts):
@@ -108,7 +106,7 @@ class _Battery:
         before = tuple(source for part in request.previous for source in part.sources)
         self._judge_sources([(p.text, p.sources) for p in parts], request.messages, before)
 
-    def _judge_budget(self, texts: Sequence[str], most: int, count: Callable[[str], int]) -> None:
+    def _judge_budget(self, texts: Sequence[str], most: int, count: Count) -> None:
         tokens = sum(map(count, texts))
         if tokens > most:
             self.broken("budget", f"{tokens} tokens where {most} are allowed")

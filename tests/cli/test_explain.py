@@ -61,14 +61,11 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
     assert all(len(line) <= 120 for line in body)
     assert any("summary" in line for line in body)
     assert any("compacted by" in line for line in body)
-
-
-def test_all_calls_are_told_if_one_asks_for_them(compactlab: Run) -> None:
-    few = compactlab("explain", SESSION, "--strategies", "keep_all").out
-    all = compactlab("explain", SESSION, "--strategies", "keep_all", "--all").out
-    assert "..." in few
-    assert "..." not in all
-    assert len(all.splitlines()) > len(few.splitlines())
+    few, whole = (
+        compactlab("explain", SESSION, "--strategies", "keep_all", *more).out
+        for more in ((), ("--all",))
+    )
+    assert ("..." in few, "..." in whole) == (True, False)
 
 
 def test_one_call_and_rows_for_machines(compactlab: Run) -> None:
@@ -95,6 +92,7 @@ def test_a_transcript_can_be_explained(chat: Run, tmp_path: Path, compactlab: Ru
         (("--strategies", "keep_all", "--call", 999), "there is no call 999: the session has"),
         (("--strategies", "keep_all", "--conversation", "nobody"), "unknown conversation 'nobody'"),
         (("--strategies", "keep_all", "--summarizer", "nobody"), "nobody"),
+        (("--strategies", "keep_all", "--strategies", "keep_none"), "explain shows one strategy"),
     ],
 )
 def test_what_is_wrong_is_said(options: tuple[Any, ...], said: str, compactlab: Run) -> None:
@@ -112,17 +110,13 @@ def test_of_several_conversations_one_must_be_named(
     told = compactlab("explain", tmp_path, *how)
     assert told.code == 2
     assert "2 conversations in" in told.err
+    (tmp_path / "empty").mkdir()
+    for nothing in ("no.jsonl", "empty"):
+        none = compactlab("explain", tmp_path / nothing, *how)
+        assert (none.code, none.out) == (2, "")
     assert "name one: " in told.err
     name = told.err.strip().rpartition(" ")[2]
     assert compactlab("explain", tmp_path, *how, "--conversation", name).code == 0
-
-
-def test_where_nothing_can_be_read_nothing_is_told(tmp_path: Path, compactlab: Run) -> None:
-    how = ("--strategies", "keep_all")
-    assert compactlab("explain", tmp_path / "no.jsonl", *how).code == 2
-    (tmp_path / "empty").mkdir()
-    told = compactlab("explain", tmp_path / "empty", *how)
-    assert (told.code, told.out) == (2, "")
 
 
 def test_python_is_told_the_same() -> None:
@@ -160,16 +154,8 @@ def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: R
     (run,) = results.runs
     rows = run.rows["views"]
     call = rows["call"][0]
-    asked = (
-        "explain",
-        SESSION,
-        "--strategies",
-        "auto_compact",
-        "--window",
-        WINDOW,
-        "--format",
-        "json",
-    )
+    asked = ("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
+    asked += ("--format", "json")
     view = json.loads(compactlab(*asked, "--call", call).out)["view"]
     for name in ("call", "fate", "message", "tokens_before", "tokens_after", "facts", "states"):
         assert [message[name] for message in view["messages"]] == list(rows[name]), name
@@ -178,13 +164,6 @@ def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: R
     assert all(view["written"][name] for name in written)
     for other in ((), ("--call", call - 1)):
         assert json.loads(compactlab(*asked, *other).out)["view"] is None
-
-
-def test_one_strategy_is_explained_at_a_time(compactlab: Run) -> None:
-    both = ("--strategies", "keep_all", "--strategies", "keep_none")
-    done = compactlab("explain", SESSION, *both)
-    assert (done.code, done.out) == (2, "")
-    assert "explain shows one strategy, and 2 are named: name one" in done.err
 
 
 PUTS_AWAY = ("--strategies", "offload_outputs(max_text_chars=900, preview_chars=200)")

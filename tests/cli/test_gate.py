@@ -93,35 +93,22 @@ def test_a_store_holds_against_its_own_baseline(cli, store, baseline, tmp_path):
     assert cli("gate", store, "--baseline", baseline, "--rules", file).code == 0
 
 
+# A rule, and figures that it allows and does not allow, of what was.
 PLANTED = {
-    "dearer": ('cost_usd = "+2%"', "cost_usd", lambda was: was * 1.019, lambda was: was * 1.021),
-    "more forgetful": (
-        'amnesia_need = "+0.02"',
-        "amnesia_need",
-        lambda was: (was or 0) + 0.019,
-        lambda was: (was or 0) + 0.021,
-    ),
-    "broken pairs": (
-        'structural_validity = "-0.01"',
-        "structural_validity",
-        lambda was: was - 0.009,
-        lambda was: was - 0.011,
-    ),
-    "a new overflow": (
-        'overflows = "== 0"',
-        "overflows",
-        lambda was: 0,
-        lambda was: 1,
-    ),
+    "cost_usd": ("+2%", lambda was: was * 1.019, lambda was: was * 1.021),
+    "amnesia_need": ("+0.02", lambda was: (was or 0) + 0.019, lambda was: (was or 0) + 0.021),
+    "structural_validity": ("-0.01", lambda was: was - 0.009, lambda was: was - 0.011),
+    "overflows": ("== 0", lambda was: 0, lambda was: 1),
 }
 
 
-@pytest.mark.parametrize("kind", sorted(PLANTED))
+@pytest.mark.parametrize("metric", PLANTED)
 def test_a_planted_regression_is_found_and_what_is_allowed_is_not(
-    kind, cli, planted, baseline, tmp_path
+    metric, cli, planted, baseline, tmp_path
 ):
-    rule, metric, within, beyond = PLANTED[kind]
-    told = ("--baseline", baseline, "--rules", rules(tmp_path, f"[rules]\n{rule}\n"))
+    rule, within, beyond = PLANTED[metric]
+    file = rules(tmp_path, f'[rules]\n{metric} = "{rule}"\n')
+    told = ("--baseline", baseline, "--rules", file)
     assert cli("gate", planted(**{metric: within}), *told).code == 0
     done = cli("gate", planted(**{metric: beyond}), *told)
     assert done.code == 1
@@ -157,32 +144,10 @@ def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tm
     assert cli("gate", dear, "--baseline", baseline, *options).code == 1
     [suite] = ElementTree.parse(files["junit"]).getroot()
     assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
-    assert (
-        files["markdown"]
-        .read_text("utf-8")
-        .startswith("### Gate: changed: 1 changed (1 worse) of ")
-    )
+    text = files["markdown"].read_text("utf-8")
+    assert text.startswith("### Gate: changed: 1 changed (1 worse) of ")
     assert json.loads(files["json"].read_text("utf-8"))["counts"]["changed"] == 1
     assert not [file for file in tmp_path.iterdir() if file.name.endswith(".tmp")]
-
-
-def test_what_an_earlier_gate_wrote_does_not_stay_where_this_one_cannot_judge(
-    cli, store, baseline, tmp_path
-):
-    file = tmp_path / "gate.xml"
-    assert cli("gate", store, "--baseline", baseline, "--junit", file).code == 0
-    done = cli("gate", tmp_path / "none", "--baseline", baseline, "--junit", file)
-    assert done.code == 2
-    assert "no store of results" in done.err
-    [suite] = ElementTree.parse(file).getroot()
-    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
-
-
-def test_a_file_that_cannot_be_written_is_told(cli, store, baseline, tmp_path):
-    nowhere = tmp_path / "nowhere" / "gate.xml"
-    done = cli("gate", store, "--baseline", baseline, "--junit", nowhere)
-    assert done.code == 2
-    assert "cannot write" in done.err
 
 
 def test_what_can_be_written_is_if_something_else_cannot(
@@ -198,6 +163,7 @@ def test_what_can_be_written_is_if_something_else_cannot(
         done = cli("gate", folder, "--baseline", baseline, *told, "--json", files["json"])
         assert done.code == 2
         assert "summary.md" in done.err
+        assert "cannot write" in done.err
         assert "gate.xml" in done.err
         assert ("no store of results" in done.err) is (folder != dear)
         assert json.loads(files["json"].read_text("utf-8"))["verdict"] == word

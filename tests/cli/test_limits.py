@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.api import Plan
 from compactlab.cli import experiment
-from compactlab.naming import relative_strategy
+from compactlab.request.names import relative_strategy
+from compactlab.request.plan import plan
 from compactlab.scenarios import catalogue
 from compactlab.scenarios.catalogue import Seeded, sources
 from compactlab.scenarios.engine.story import Story
@@ -66,7 +66,7 @@ def test_a_transcript_is_counted_with_its_seeds_too(compactlab, chat, tmp_path):
 @pytest.mark.usefixtures("nothing_made")
 def test_python_is_told_the_same():
     with pytest.raises(UsageError, match="more than 100,000 conversations"):
-        Plan([Conversation("hello", "native", ())], seeds=MANY).experiment()
+        plan([Conversation("hello", "native", ())], seeds=MANY)
     with pytest.raises(UsageError, match="more than 100,000 conversations"):
         sources([Seeded("rewinds", range(MANY))])
 
@@ -81,10 +81,10 @@ def test_as_many_as_the_limit_are_run(monkeypatch):
 def test_more_runs_than_can_be_run_are_refused(monkeypatch):
     """Each list may be short enough, and their product not."""
     monkeypatch.setattr(sweep, "MOST_CELLS", 8)
-    plan = {"strategies": ["keep_all", "keep_none"], "models": ["gpt-5", "claude-sonnet-4-5"]}
-    assert len(Plan([TINY], seeds=2, **plan).experiment().conditions) == 4
+    compared = {"strategies": ["keep_all", "keep_none"], "models": ["gpt-5", "claude-sonnet-4-5"]}
+    assert len(plan([TINY], seeds=2, **compared).conditions) == 4
     with pytest.raises(UsageError, match=r"these are 12 runs.*more than 8 are not run: name fewer"):
-        Plan([TINY], seeds=3, **plan).experiment()
+        plan([TINY], seeds=3, **compared)
 
 
 @pytest.mark.usefixtures("nothing_made")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.api import Plan
 from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.plan import plan
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 
@@ -59,9 +59,7 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
 
 def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
     settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
-    planned = Plan(
-        settings.conversations, window=settings.window, seeds=settings.seeds
-    ).experiment()
+    planned = plan(settings.conversations, window=settings.window, seeds=settings.seeds)
     assert (len(planned.sources), len(planned.conditions)) == (20, len(DEFAULT_STRATEGIES))
 
 

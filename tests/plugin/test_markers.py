@@ -30,7 +30,7 @@ WRONG = {
     "strategy='keep_all', conversations=[3]": "conversations must be a path, a scenario, or a list",
     "strategy='keep_all', model='claude-sonet'": "claude-sonet",
     "strategy='keep_all', window='64000'": "window must be a number of tokens, not '64000'",
-    "strategy='keep_all', window=0": "seeds and window must be at least 1",
+    "strategy='keep_all', window=0": "window must be at least 1",
     "strategy='keep_all', seeds=True": "seeds must be a number, not True",
     "strategy='keep_all', summarizer=['lead']": "summarizer must be one summariser or its spec",
     "strategy='keep_all', summarizer='led'": "did you mean lead",

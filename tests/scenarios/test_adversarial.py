@@ -93,7 +93,7 @@ def test_some_messages_of_the_user_and_some_lines_are_enormous() -> None:
 
 
 def test_every_strategy_survives() -> None:
-    results = api.run([SPEC])
+    results = api.run([SPEC], "all")
     assert len(results.runs) == len(ALL_STRATEGIES)
     assert not failed(results.runs)
 

@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 import compactlab
-from compactlab.api import Plan
 from compactlab.llm.asker import Asker
+from compactlab.request.plan import plan
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
@@ -38,16 +38,14 @@ def experiments(folder: Path) -> Iterator[Experiment]:
     said = written(folder / "chat.json", [{"messages": chat}])
     one = f"coding_agent({SMALL})"
     told: dict[str, Any] = {"window": 1_500, "loop": "closed"}
-    yield Plan(
-        [one], ALL_STRATEGIES, tables=["prompts", "facts", "messages", "views"], **told
-    ).experiment()
+    yield plan([one], ALL_STRATEGIES, tables=["prompts", "facts", "messages", "views"], **told)
     # Nothing is recorded of that model: its cell fails, and says so by the code of its answers.
     writers = [*(set(SUMMARIZERS) - {"llm"}), "llm(model='small')"]
     asker = Asker(folder / "answers")
-    yield Plan([one], [ASKED], summarizer=writers, asker=asker, **told).experiment()
-    yield Plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told).experiment()
-    yield Plan([one, read], ["sliding_window"], EVERY_POLICY, window=1_500).experiment()
-    yield Plan([one, read], [ASKED], redact=True, **told).experiment()
+    yield plan([one], [ASKED], summarizer=writers, asker=asker, **told)
+    yield plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told)
+    yield plan([one, read], ["sliding_window"], EVERY_POLICY, window=1_500)
+    yield plan([one, read], [ASKED], redact=True, **told)
 
 
 def cells(experiment: Experiment) -> Iterator[tuple[str, set[Path], set[Path]]]:

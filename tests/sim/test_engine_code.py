@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.api import Plan
+from compactlab.request.plan import plan
 from compactlab.sim.experiment import code
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE
@@ -159,9 +159,9 @@ def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_p
     def cells() -> int:
         """How many cells are to be run; they are run."""
         _forget()
-        planned = Plan(
+        planned = plan(
             ["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"]
-        ).experiment()
+        )
         with store.locked():
             missing = sum(len(shard.cells) for shard in planned.missing(store))
             planned.fill(store, ALONE)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.api import Plan
-from compactlab.naming import check_specs, planned_strategy
+from compactlab.request.names import check_specs, planned_strategy
+from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.foreign import Foreign, kind_of, loaded
@@ -162,10 +162,10 @@ def test_a_plan_asks_anew_what_has_changed_behind_its_back(own: str, tmp_path: P
     """Its file is the same, but not what that imports."""
     (tmp_path / "behind.py").write_text("KEEP = 1")
     Path(own).write_text("import sys\nsys.path.insert(0, '.')\nimport behind\n" + OWN)
-    first = Plan(strategies=f"{own}:Mine").experiment().conditions[0].code
-    assert Plan(strategies=f"{own}:Mine").experiment().conditions[0].code == first
+    first = plan(strategies=f"{own}:Mine").conditions[0].code
+    assert plan(strategies=f"{own}:Mine").conditions[0].code == first
     (tmp_path / "behind.py").write_text("KEEP = 333")
-    assert Plan(strategies=f"{own}:Mine").experiment().conditions[0].code != first
+    assert plan(strategies=f"{own}:Mine").conditions[0].code != first
 
 
 def test_pipelines_of_equal_specs_are_told_apart_by_their_steps(own: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,7 +63,7 @@ def _tell(
             events.append(Rewind(ids[int(number)]))
             continue
         id = f"{letter}{len(ids)}"
-        text = _text(id, sizes.get(id, size))
+        text = _text(id, sizes.get(id, sizes.get(letter, size)))
         if letter == "c":
             opened = [f"{id}/{n}" for n in range(int(number or 1))]
             calls = opened[:]
@@ -104,6 +105,36 @@ def _sent(conversation: Conversation, strategy: Strategy, **more: Any) -> list[s
     return [" ".join(message.id for message in prompt) for prompt in trace.prompts()]
 
 
+def _shown(trace: Trace) -> str:
+    """All prompts in a line; `test_stories` says how it is read."""
+    calls: list[tuple[str, str, str]] = []  # what parts it from the one before, ids, marks
+    said = {message.id for step in trace.steps[-1:] for message in step.log}
+    before: list[str] | None = None
+    for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
+        ids = [message.id + _changes(message) for message in prompt]
+        marks = "".join(f"({call.purpose})" for call in step.side) + "^" * step.overflow
+        new = ids[len(before or ()) :]
+        if before is None or step.rewrite or step.compaction or ids[: len(before)] != before:
+            first = before is None
+            sign = "!" * step.compaction + "?" * (not first and step.rewrite != step.compaction)
+            calls.append(("" if first else " | ", sign + (" ".join(ids) or "-"), marks))
+        elif said.issuperset(new):
+            calls.append((" +", "", marks))
+        else:
+            calls.append((", ", " ".join(new), marks))
+        before = ids
+    text = ""
+    for (sign, ids_there, marks), alike in groupby(calls):
+        count = len(list(alike))
+        text += f" +{count}{marks}" if sign == " +" else f"{sign}{ids_there}{marks}" * count
+    return text
+
+
+def _changes(message: Message) -> str:
+    kinds = {part.kind for part in message.parts}
+    return "~" * ("truncated" in kinds) + "*" * ("stub" in kinds)
+
+
 def _view(script: str, **more: Any) -> View:
     conversation = _tell(script, **more)
     return View(conversation.system, Messages(conversation.messages))
@@ -129,6 +160,12 @@ def play() -> Callable[..., Trace]:
 def sent() -> Callable[..., list[str]]:
     """The same, and of every prompt the ids of its messages."""
     return _sent
+
+
+@pytest.fixture(scope="session")
+def shown() -> Callable[[Trace], str]:
+    """What was sent, in a line."""
+    return _shown
 
 
 @pytest.fixture(scope="session")

@@ -26,10 +26,6 @@ def compacted(tell):
     return after
 
 
-def test_a_made_up_conversation_is_kept(tell, sent):
-    assert sent(tell("ua ua"), AsRecorded()) == ["u1", "u1 a2 u3"]
-
-
 def test_it_compacts_where_the_agent_did_to_what_was_left(compacted, sent):
     assert sent(compacted(4), AsRecorded()) == [
         "u1",

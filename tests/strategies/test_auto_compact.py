@@ -5,10 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.core.errors import ModelError, UsageError
+from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call
 from compactlab.strategies import AutoCompact
-from compactlab.strategies.catalogue import find_strategy
 
 # In a window of 2000 tokens it acts beyond 1000, and keeps a tail of 400.
 SMALL = AutoCompact(1000, 0, 400)
@@ -33,37 +32,12 @@ def summaries(play):
     return of
 
 
-def test_below_the_reserve_it_leaves_everything_alone(story, sent):
-    assert sent(story("uaua"), SMALL, window=2000) == ["u1", "u1 a2 u3"]
-
-
-def test_beyond_it_a_summary_stands_in_front_of_the_tail(story, sent):
-    prompts = sent(story("ua" * 6), SMALL, window=2000)
-    assert prompts[-2:] == ["u1 a2 u3 a4 u5 a6 u7 a8 u9", "summary-1 u7 a8 u9 a10 u11"]
-
-
 def test_the_model_is_told_what_it_is(story, play):
     steps = play(story("ua" * 6), SMALL, window=2000).steps
     lead, notes, end = next(step.added[0].parts for step in steps if step.rewrite)
     assert (notes.text, notes.kind) == ("notes on 6 messages", "summary")
     assert lead.text.endswith("<summary>\n")
     assert end.text == "\n</summary>"
-
-
-def test_the_message_that_reaches_the_size_of_the_tail_stays(story, sent):
-    tail = AutoCompact(1000, 0, 401)
-    assert sent(story("ua" * 6), tail, window=2000)[-1] == "summary-1 a6 u7 a8 u9 a10 u11"
-
-
-def test_it_is_the_answer_that_counts_and_not_what_the_user_says_next(story, play):
-    """pi looks before the prompt, too, but at the usage of the last answer."""
-    told = story("ua" * 3 + "ua", sizes={"u7": 4000})
-    assert not any(step.rewrite for step in play(told, SMALL, window=2000).steps)
-
-
-def test_within_a_turn_it_does_not_look(story, sent):
-    *_, last = sent(story("ucrcrcrcrcra"), SMALL, window=2000)
-    assert last == "u1 c2 r3 c4 r5 c6 r7 c8 r9 c10 r11"
 
 
 def test_until_the_provider_refuses(story, sent, play):
@@ -81,23 +55,6 @@ def test_a_floor_raises_the_reserve(story, play):
     least = AutoCompact(100, 1000, 400)
     assert play(told, least, window=2000).steps == play(told, SMALL, window=2000).steps
     assert AutoCompact().reserve_tokens_floor == 20_000
-
-
-def test_a_turn_that_was_broken_off_at_a_large_result_is_not_cut_at_all(story, sent, play):
-    """The trap of pi's: behind the budget there is no place to cut, so everything is kept.
-
-    A summary is asked for all the same, of nothing, and put in front.
-    """
-    told = story("uaua ucr uc", sizes={"c6": 2400, "r7": 2400})
-    step = play(told, SMALL, window=2000).steps[-1]
-    assert sent(told, SMALL, window=2000)[-1] == "summary-1 u1 a2 u3 a4 u5 c6 r7 u8"
-    assert (len(step.side), step.compaction) == (1, False)
-
-
-def test_where_the_provider_refuses_such_a_turn_only_the_summary_is_left(story, sent):
-    """The refusal stands behind the result as an answer, and there the session can be cut."""
-    told = story("uaua ucra", sizes={"r7": 9000})
-    assert sent(told, SMALL, window=2000)[-1] == "summary-1"
 
 
 def test_before_0_63_1_what_a_compaction_had_kept_is_lost_by_the_next(story, sent, summaries):
@@ -124,12 +81,6 @@ def test_the_previous_summary_is_thrown_away_if_only_a_turn_is_cut_in_two(story,
     assert second.startswith(
         "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nnotes on"
     )
-
-
-def test_behind_a_compaction_there_is_nothing_to_compact(story, play):
-    """What is kept was answered beyond the reserve, but pi does not compact twice in a row."""
-    steps = play(story("ua" * 6), OLD, window=2000).steps
-    assert [len(step.side) for step in steps] == [0, 0, 0, 0, 1, 0]
 
 
 def test_but_a_word_of_an_extension_defeats_that_before_0_56_3(story, play):
@@ -181,16 +132,6 @@ def test_unless_that_is_not_wanted(working, summaries):
     )
 
 
-def test_a_compaction_is_one_rewrite_and_one_side_call(story, play):
-    steps = play(story("ua" * 12), SMALL, window=2000).steps
-    acted = [step.compaction for step in steps]
-    assert 1 < sum(acted) < len(steps) / 2
-    assert acted == [step.rewrite for step in steps]
-    # The request comes behind an answer, and so one call before the rewrite.
-    assert acted[1:] == [bool(step.side) for step in steps[:-1]]
-    assert {call.purpose for step in steps for call in step.side} == {"summary"}
-
-
 def test_a_summary_of_its_own_prompt_reads_nothing_and_one_on_the_live_prompt_does(tell, play):
     told = tell("ua" * 10, size=4000, system=2000)
     traces = (
@@ -201,18 +142,6 @@ def test_a_summary_of_its_own_prompt_reads_nothing_and_one_on_the_live_prompt_do
     assert live.cache_read > live.prompt / 2
     assert fresh.cache_read == 0
     assert live.prompt - live.cache_read < fresh.prompt
-
-
-def test_a_short_history_after_a_rewind_is_left_alone(story, sent):
-    """What was reported before the rewind says nothing about the branch that goes on."""
-    prompts = sent(story("uaua uaua <6 ua"), SMALL, window=1800)
-    assert not any("summary" in prompt for prompt in prompts)
-    assert prompts[-1] == "u1 a2 u3 a4 u5 a6 u9"
-
-
-def test_a_rewind_takes_a_compaction_back(story, sent):
-    prompts = sent(story("ua" * 6 + "<2 ua"), SMALL, window=2000)
-    assert prompts[-2:] == ["summary-1 u7 a8 u9 a10 u11", "u1 a2 u13"]
 
 
 def test_an_answer_that_was_broken_off_triggers_nothing(story, play):
@@ -233,12 +162,3 @@ def test_a_message_of_the_script_is_no_summary_whatever_its_id(story, play):
 def test_without_a_summariser_it_says_what_is_missing(story, play):
     with pytest.raises(ModelError, match=r"auto_compact.* asks for summaries; name a summariser"):
         play(story("ua" * 6), SMALL, window=2000, summarizer=None)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["rides='sideways'", "version='0.1'", "reserve_tokens=-1", "reserve_tokens_floor=-1"],
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"auto_compact({wrong})")

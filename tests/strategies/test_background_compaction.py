@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.strategies import BackgroundCompaction
+from compactlab.strategies import BackgroundCompaction, CopilotCli
 from compactlab.strategies.background_compaction import COLD, FULL, START
-from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 TURN = "u" + "cr" * 24 + "a"
 USUAL = BackgroundCompaction()
@@ -117,12 +116,6 @@ def test_a_rewind_behind_what_it_stands_for_makes_it_worthless(story, sent):
     assert int(first.split()[1][1:]) > 60, "it was asked for anew"
 
 
-def test_after_three_requests_that_brought_nothing_it_gives_up(story, play):
-    writer = find_summarizer("empty")
-    steps = play(story(TURN), BackgroundCompaction(), window=5000, summarizer=writer).steps
-    assert sum(len(step.side) for step in steps) == 3
-
-
 def test_a_result_that_comes_late_goes_with_its_call(worked):
     """It had not come when the summary was asked for; alone behind it, it would have no call."""
     script = "u" + "cr" * 6 + "c2rm" + "cr" * 6
@@ -150,3 +143,8 @@ def test_everything_is_in_the_prompt_or_in_its_summary(conversations, play, data
 def test_where_nothing_would_be_gained_it_does_not_act(moment):
     now = moment("uu", size=20, window=100)
     assert BackgroundCompaction(trigger=1).compact(now.view, now.host) is now.view
+
+
+def test_copilot_cli_is_one_that_starts_in_a_new_turn_as_in_any_call():
+    assert CopilotCli().parts == (BackgroundCompaction(0.8, 0.8, 0.95),)
+    assert CopilotCli(trigger=0.95).parts == (BackgroundCompaction(0.95, 0.95, 0.95),)

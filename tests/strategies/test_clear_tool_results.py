@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.estimate import approximate
 from compactlab.strategies.providers import Clearable, Past, clear_tool_uses
 
@@ -36,15 +34,6 @@ def cleared(play):
     return of
 
 
-def test_below_the_trigger_nothing_happens(story, cleared):
-    assert cleared(story("ucrcra"), SMALL) == ["", "", ""]
-
-
-def test_beyond_it_all_but_the_newest_are_cleared_and_stay_so(story, cleared):
-    prompts = cleared(story("ucrcrcrcra"), SMALL)
-    assert prompts == ["", "", "", "r3 r5", "r3 r5"]
-
-
 def test_a_place_holder_keeps_its_call_and_says_what_it_stands_for(story, play):
     prompt = list(play(story("ucrcrcra"), SMALL).prompts())[-1]
     (part,) = prompt[2].parts
@@ -63,28 +52,10 @@ def test_the_trigger_is_held_against_what_is_left(story, cleared):
     assert prompts[3:6] == ["r3 r5", "r3 r5", "r3 r5 r7 r9"]
 
 
-def test_each_clearing_is_a_rewrite_and_between_two_the_prompt_only_grows(story, play):
-    steps = play(story("u" + "cr" * 5 + "a"), SMALL).steps
-    assert [step.compaction for step in steps] == [n in (3, 5) for n in range(6)]
-    assert [step.rewrite for step in steps] == [step.compaction for step in steps]
-
-
 def test_a_prompt_that_stays_above_the_trigger_is_cleared_with_every_use(story, play):
     """What cannot be cleared has filled it: this is what the gate is there for."""
     steps = play(story("u" + "cr" * 8 + "a"), SMALL).steps
     assert [step.compaction for step in steps][5:] == [True] * 4
-
-
-def test_a_gate_lets_nothing_be_cleared_unless_it_is_worth_it(story, cleared):
-    gated = ClearToolResults(trigger=600, keep=1, clear_at_least=700)
-    prompts = cleared(story("u" + "cr" * 6 + "a"), gated)
-    assert prompts == ["", "", "", "", "r3 r5 r7", "r3 r5 r7", "r3 r5 r7"]
-
-
-def test_langchain_takes_the_same_number_for_enough(story, cleared):
-    enough = ClearToolResults(trigger=600, keep=1, clear_at_least=200, gate="langchain")
-    prompts = cleared(story("u" + "cr" * 6 + "a"), enough)
-    assert prompts == ["", "", "", "r3", "r3", "r3", "r3"]
 
 
 def test_langchain_begins_anew_at_every_request_so_it_breaks_the_cache_with_every_use(story, play):
@@ -113,37 +84,6 @@ def test_the_arguments_can_go_with_the_result(story, play):
     prompt = list(play(story("ucrcrcra"), both).prompts())[-1]
     assert [message.text for message in prompt][1:5] == ["{}", "[cleared]"] * 2
     assert prompt[1].parts[0].kind == "stub"
-
-
-def test_the_trigger_may_count_tool_uses(story, cleared):
-    counting = ClearToolResults(trigger=2, trigger_type="tool_uses", keep=1)
-    assert cleared(story("ucrcrcrcra"), counting)[2:] == ["", "r3 r5", "r3 r5"]
-
-
-def test_a_result_no_larger_than_the_place_holder_stays(tell, cleared):
-    sizes = {"r3": 3, "r5": 1000, "r7": 1000}
-    assert cleared(tell("ucrcrcra", size=3, sizes=sizes), ClearToolResults(trigger=50, keep=1)) == [
-        *[""] * 3,
-        "r5",
-    ]
-
-
-def test_a_rewind_takes_a_clearing_back(story, cleared):
-    assert cleared(story("ucrcrcra <3 ua"), SMALL)[-2:] == ["r3 r5", ""]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["trigger=-1", "keep=-1", "clear_at_least=-1", "exclude_tools='read'", "gate='other'"],
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"clear_tool_results({wrong})")
-
-
-def test_langchain_counts_tokens_alone():
-    with pytest.raises(UsageError, match="trigger_type must be 'input_tokens'"):
-        find_strategy("clear_tool_results(gate='langchain', trigger_type='tool_uses')")
 
 
 @settings(max_examples=60)

@@ -171,14 +171,3 @@ def test_and_the_figures_of_a_run_say_so(tell, play):
 
 def _forgetting(after):
     return Pipeline((Forgets(after), ContextRecovery()))
-
-
-@pytest.mark.parametrize("messages", [-1, 51])
-def test_it_shows_up_to_fifty_messages(messages):
-    with pytest.raises(ValueError, match=f"messages must be between 0 and 50, not {messages}"):
-        ContextRecovery(messages=messages)
-
-
-def test_it_shows_something_of_each():
-    with pytest.raises(ValueError, match="chars must be at least 1, not 0"):
-        ContextRecovery(chars=0)

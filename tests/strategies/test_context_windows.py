@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.view import Phase
@@ -154,11 +153,3 @@ def test_where_nothing_would_be_gained_it_does_not_act(moment):
     now = moment("u", sizes={"u1": 9000}, window=1000)
     now.host.phase = Phase.ON_OVERFLOW
     assert NOW.compact(now.view, now.host) is now.view
-
-
-@pytest.mark.parametrize(
-    "wrong", ["reminder_tokens=-1", "max_notes_tokens=-1", "passage_chars=5", "trigger=-2"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.split("=")[0]):
-        find_strategy(f"context_windows({wrong})")

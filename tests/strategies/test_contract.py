@@ -54,7 +54,8 @@ def test_it_survives_a_conversation_in_which_nothing_is_said(spec, tell, play):
 
 
 def test_its_spec_and_its_label_name_it_again():
-    for strategy in map(find_strategy, (*ALL_STRATEGIES, *SMALL)):
+    nested = "trigger=(('tokens', 5), (('messages', 3), ('fraction', 0.5))), keep=('tokens', 9)"
+    for strategy in map(find_strategy, (*ALL_STRATEGIES, *SMALL, f"rolling_summary({nested})")):
         assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy
 
 

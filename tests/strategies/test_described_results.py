@@ -5,11 +5,9 @@ import json
 import msgspec
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.strategies import DescribedResults
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.described_results import AGAIN, describe, described
 from compactlab.strategies.hermes import threshold_tokens
 from compactlab.strategies.mechanisms.notice import told_by_rule
@@ -114,17 +112,6 @@ def test_a_call_whose_result_comes_behind_the_border_stays():
     assert [m.id for m in told_by_rule(history, 3, 0)] == ["u", "notice-a", "1", "v", "1-out"]
 
 
-def test_below_the_trigger_nothing_happens(tell, sent):
-    assert sent(tell("ucrcra"), SMALL, window=4000)[-1] == "u1 c2 r3 c4 r5"
-
-
-def test_describing_may_be_enough(tell, play):
-    story = tell("u" + "cr" * 6 + "a", size=100, sizes={f"r{n}": 2000 for n in range(14)})
-    steps = play(story, SMALL, window=4000).steps
-    assert any(step.compaction for step in steps)
-    assert not any(m.id.startswith("notice") for step in steps for m in step.added)
-
-
 def test_if_it_is_not_the_gap_is_told(tell, sent):
     story = tell("ua" * 12, size=1200)
     prompts = sent(story, SMALL, window=4000)
@@ -135,11 +122,3 @@ def test_if_it_is_not_the_gap_is_told(tell, sent):
 def test_what_is_told_stays_told_and_a_rewind_takes_it_back(tell, sent):
     story = tell("ua" * 12 + "<6 ua", size=1200)
     assert sent(story, SMALL, window=4000)[-1] == "u1 a2 u3 a4 u5 a6 u25"
-
-
-@pytest.mark.parametrize(
-    "wrong", ["threshold=1.5", "tail_ratio=-0.1", "target=2", "protect_last_n=-1", "answers=-1"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"described_results({wrong})")

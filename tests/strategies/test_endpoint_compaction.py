@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Usage, verbatim
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import catalogue, find_model
@@ -15,7 +14,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.state import State
-from compactlab.strategies import Codex, EndpointCompaction, UserWords
+from compactlab.strategies import Codex, EndpointCompaction
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.codex import approx_tokens, counted_tokens, newest_words
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -29,22 +28,6 @@ def story(tell):
     return lambda script, **more: tell(script, size=400, **more)
 
 
-def test_in_the_middle_of_a_turn_the_item_is_last_and_the_context_before_the_users_words(
-    story, sent
-):
-    prompts = sent(story("mmuaucrcrcrcra"), SMALL, window=1000)
-    assert prompts[-3:] == [
-        "u3 m1 m2 u5 summary-1",
-        "u3 m1 m2 u5 summary-1 c10 r11",
-        "u3 m1 m2 u5 summary-1 c10 r11 c12 r13",
-    ]
-
-
-def test_before_a_new_turn_the_context_comes_after_the_item(story, sent):
-    prompts = sent(story("mmua" + "ua" * 4), SMALL, window=1000)
-    assert prompts[-1] == "u5 u7 u9 summary-1 m1 m2 u11"
-
-
 def test_a_second_one_leaves_one_item_and_the_context_moves_on(story, sent):
     prompts = sent(story("mua" + "ucrcra" * 4), SMALL, window=1000)
     assert any("summary-2" in prompt for prompt in prompts)
@@ -52,13 +35,6 @@ def test_a_second_one_leaves_one_item_and_the_context_moves_on(story, sent):
         ids = prompt.split()
         assert sum(id.startswith("summary") for id in ids) <= 1
         assert ids.count("m1") == 1
-
-
-def test_what_the_user_says_next_is_not_counted_yet(story, sent):
-    """The report is of 880 tokens, with what is said next it would be more than 900."""
-    told = story("ua" * 5)
-    assert "summary-1" not in sent(told, SMALL, window=1000)[-1]
-    assert "summary-1" in sent(told, UserWords(), window=1000)[-1]
 
 
 def test_of_the_item_nobody_knows_more_than_its_size_and_what_it_stands_for(story, play):
@@ -83,18 +59,6 @@ def test_with_the_tools_the_request_reads_the_cache_and_without_them_nothing(tel
     assert calls[True].cache_read > calls[True].prompt * 0.9
     assert calls[False].cache_read == 0
     assert abs(calls[True].prompt - calls[False].prompt) < 10
-
-
-def test_an_answer_that_does_not_come_changes_nothing(story, play):
-    trace = play(story("ua" * 6), SMALL, window=1000, summarizer=find_summarizer("empty"))
-    assert not any(step.compaction for step in trace.steps)
-    assert any(step.side for step in trace.steps)
-
-
-def test_when_a_prompt_is_too_large_the_last_words_are_cut(story, play):
-    (prompt,) = play(story("ua", sizes={"u1": 20_000}), SMALL, window=1000).prompts()
-    assert [message.id for message in prompt] == ["u1", "summary-1"]
-    assert prompt[0].parts[0].kind == "truncated"
 
 
 def test_of_openais_models_codex_uses_272000_tokens_and_of_others_all():
@@ -196,9 +160,3 @@ def test_the_limit_is_that_of_either_route():
     for route in ("auto", "remote", "local"):
         (step,) = Codex(trigger=5000, route=route).steps()
         assert replace(step, trigger=None) != step
-
-
-@pytest.mark.parametrize("spec", ["codex(route='server')", "endpoint_compaction(item_tokens=0)"])
-def test_what_makes_no_sense_is_refused(spec):
-    with pytest.raises(UsageError):
-        find_strategy(spec)

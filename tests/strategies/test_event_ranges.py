@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.strategies import EventRanges
 from compactlab.strategies.adk import (
@@ -24,8 +21,6 @@ from compactlab.strategies.adk import (
     size_of,
     surviving,
 )
-from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 OFF = {"compaction_interval": 0}
 
@@ -36,50 +31,11 @@ def story(tell):
     return lambda script, **more: tell(script, size=400, **more)
 
 
-def test_every_three_turns_are_summarised_when_they_are_over(story, sent):
-    prompts = sent(story("ua" * 7), EventRanges())
-    assert prompts[2:] == [
-        "u1 a2 u3 a4 u5",
-        "range-1 u7",
-        "range-1 u7 a8 u9",
-        "range-1 u7 a8 u9 a10 u11",
-        "range-1 range-2 u13",
-    ]
-
-
 def test_the_turns_of_the_overlap_are_summarised_twice(story, play):
     trace = play(story("ua" * 7), EventRanges(compaction_interval=3, overlap_size=1))
     *_, last = trace.prompts()
     ids = [{s.id for part in m.parts for s in part.sources} for m in last[:2]]
     assert ids[0] & ids[1] == {"u5", "a6"}
-
-
-def test_a_range_that_holds_another_takes_its_place(story, sent):
-    prompts = sent(story("ua" * 7), EventRanges(compaction_interval=3, overlap_size=9))
-    assert prompts[-1] == "range-2 u13"
-
-
-def test_what_the_client_said_before_anybody_spoke_stays(story, sent):
-    assert sent(story("mm" + "ua" * 4), EventRanges())[-1] == "m1 m2 range-1 u9"
-
-
-def test_a_reminder_before_the_user_speaks_is_no_turn_of_the_one_before(story, sent):
-    prompts = sent(story("ua" * 3 + "mua" * 4), EventRanges())
-    assert prompts[5:] == ["range-1 m7 u8 a9 m10 u11 a12 m13 u14", "range-1 range-2 m16 u17"]
-
-
-def test_without_a_trigger_a_long_turn_is_never_summarised(story, sent):
-    prompts = sent(story("u" + "cr" * 10 + "a"), EventRanges(), window=1500)
-    assert len(prompts[-1].split()) == 21
-
-
-def test_by_tokens_all_but_the_newest_events_are_summarised(story, sent):
-    early = EventRanges(**OFF, trigger=1000, event_retention_size=3)
-    prompts = sent(story("u" + "cr" * 8 + "a"), early)
-    assert [prompt for prompt in prompts if "range" in prompt][:2] == [
-        "range-1 c10 r11 c12 r13",
-        "range-1 c10 r11 c12 r13 c14 r15",
-    ]
 
 
 def test_the_next_one_carries_the_last_summary_on_and_supersedes_it(story, play):
@@ -90,29 +46,6 @@ def test_the_next_one_carries_the_last_summary_on_and_supersedes_it(story, play)
     assert all(sum(m.id.startswith("range") for m in p) <= 1 for p in trace.prompts())
     sources = {m.id: {s.id for part in m.parts for s in part.sources} for m in made}
     assert sources["range-1"] < sources["range-2"] < sources["range-3"]
-
-
-def test_a_report_from_before_a_compaction_does_not_set_it_off_again(story, play):
-    early = EventRanges(**OFF, trigger=1000, event_retention_size=3)
-    acted = [step.compaction for step in play(story("u" + "cr" * 20 + "a"), early).steps]
-    assert any(acted)
-    assert not any(one and other for one, other in pairwise(acted))
-
-
-def test_tokens_come_before_turns(story, sent):
-    both = EventRanges(compaction_interval=2, trigger=300, event_retention_size=1)
-    assert sent(story("ua" * 3), both)[-1] == "range-1 a4 u5"
-    assert sent(story("ua" * 3), EventRanges(compaction_interval=2))[-1] == "range-1 u5"
-
-
-def test_a_rewind_takes_a_compaction_back(story, sent):
-    prompts = sent(story("ua" * 4 + "<4" + "ua"), EventRanges())
-    assert prompts[-2:] == ["range-1 u7", "u1 a2 u3 a4 u9"]
-
-
-def test_where_no_summary_comes_back_the_history_stays(story, sent):
-    nothing = find_summarizer("empty")
-    assert sent(story("ua" * 4), EventRanges(), summarizer=nothing)[-1] == "u1 a2 u3 a4 u5 a6 u7"
 
 
 def test_a_range_that_saves_less_than_the_last_summary_took_is_not_worth_it():
@@ -168,20 +101,6 @@ def test_a_prompt_shows_summaries_and_what_lies_in_no_range(drawn, count):
     outside = [e for e in events if not any(r.start <= e.time <= r.end for r in ranges)]
     assert [each for each in shown if isinstance(each, Event)] == outside
     assert sorted(each for each in shown if isinstance(each, Range)) == sorted(kept)
-
-
-@pytest.mark.parametrize(
-    "wrong", ["compaction_interval=-1", "overlap_size=-1", "trigger=0", "event_retention_size=-1"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.split("=")[0]):
-        find_strategy(f"event_ranges({wrong})")
-
-
-def test_a_turn_of_which_only_the_beginning_was_summarised_is_new(story, sent):
-    """A call that nobody has answered ends the range within its turn, which counts once more."""
-    prompts = sent(story("uauauc2ra" + "ua" * 3), EventRanges(overlap_size=0))
-    assert prompts[-2:] == ["range-1 c6 r7 a8 u9 a10 u11", "range-1 range-2 u13"]
 
 
 def part(type, text, **more):

@@ -4,49 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies import FractionSplit
-from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @pytest.fixture
 def story(tell):
     """Messages of 110 tokens each. Half of a window of 2000 is reached by the tenth."""
     return lambda script, **more: tell(script, size=400, **more)
-
-
-def test_the_newest_third_stays_behind_summary_and_acknowledgement(story, sent):
-    prompts = sent(story("ua" * 8), FractionSplit(), window=2000)
-    assert prompts[5:7] == [
-        "u1 a2 u3 a4 u5 a6 u7 a8 u9 a10 u11",
-        "summary-1 summary-1/answer u11 a12 u13",
-    ]
-
-
-def test_what_is_about_to_be_sent_is_no_part_of_the_history(story, sent):
-    """A finished turn may go as a whole; the new message stays, and so does a result."""
-    prompts = sent(story("u" + "cr" * 5 + "aucra"), FractionSplit(), window=2000)
-    assert prompts[6:8] == [
-        "summary-1 summary-1/answer u13",
-        "summary-1 summary-1/answer u13 c14 r15",
-    ]
-
-
-def test_in_a_turn_that_never_ends_there_is_nowhere_to_cut(story, play):
-    steps = play(story("u" + "cr" * 8 + "a"), FractionSplit(), window=2000).steps
-    assert not any(step.compaction or step.side for step in steps)
-
-
-def test_a_reminder_behind_a_result_is_no_place_for_a_cut(story, play):
-    steps = play(story("u" + "crm" * 6 + "a"), FractionSplit(), window=2000).steps
-    assert not any(step.compaction or step.side for step in steps)
 
 
 def test_two_requests_are_made_and_the_second_holds_the_first_answer(story, play):
@@ -61,13 +30,6 @@ def test_the_requests_have_a_system_prompt_of_their_own_and_read_no_cache(tell, 
     steps = play(tell("ua" * 8, size=4000, system=2000), FractionSplit(), window=20_000).steps
     first = next(call for step in steps for call in step.side)
     assert first.usage.cache_read == 0
-
-
-def test_it_goes_by_the_last_prompt_alone_and_not_by_a_stale_one(story, play):
-    steps = play(story("ua" * 14), FractionSplit(), window=2000).steps
-    acted = [step.compaction for step in steps]
-    assert sum(acted) == 2
-    assert not any(one and other for one, other in pairwise(acted))
 
 
 def test_the_next_summary_carries_the_last_one_on(story, play):
@@ -87,14 +49,6 @@ def test_old_outputs_that_are_long_lose_their_middle_before_the_cut(story, play)
     assert [(s.start, s.end) for s in part.sources] == [(0, 8000), (18_000, 50_000)]
 
 
-def test_a_summary_that_makes_it_larger_is_refused_once_and_for_all(story, play):
-    steps = play(
-        story("ua" * 9), FractionSplit(), window=2000, summarizer=find_summarizer("inflating")
-    ).steps
-    assert not any(step.compaction for step in steps)
-    assert [len(step.side) for step in steps] == [0] * 6 + [2, 0, 0]
-
-
 @dataclass(frozen=True)
 class SaysItTwice(Summarizer):
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
@@ -109,44 +63,3 @@ def test_and_so_is_one_that_is_smaller_than_the_last_prompt_for_its_system_promp
     steps = play(told, strategy, window=42_000, summarizer=SaysItTwice()).steps
     assert not any(step.compaction for step in steps)
     assert sum(len(step.side) for step in steps) == 1
-
-
-def test_after_that_only_outputs_are_cut(story, play):
-    told = story("uaua ucrcrcra ua ua ua", sizes={"r7": 60_000})
-    trace = play(
-        told,
-        FractionSplit(output_budget=100),
-        window=30_000,
-        summarizer=find_summarizer("inflating"),
-    )
-    assert sum(len(step.side) for step in trace.steps) == 2
-    kinds = [
-        [p.kind for m in prompt for p in m.parts if m.id == "r7"] for prompt in trace.prompts()
-    ]
-    assert kinds[-2:] == [["truncated"], ["truncated"]]
-
-
-def test_an_empty_summary_is_refused_every_time(story, play):
-    steps = play(
-        story("ua" * 9), FractionSplit(), window=2000, summarizer=find_summarizer("empty")
-    ).steps
-    assert not any(step.compaction for step in steps)
-    assert [len(step.side) for step in steps] == [0] * 6 + [2, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        (
-            "trigger=1.5",
-            "trigger must be a whole number of tokens, or a share of the window above 0 and at "
-            "most 1, not 1.5",
-        ),
-        ("preserve=0", "preserve must be above 0 and below 1, not 0"),
-        ("preserve=1", "preserve must be above 0 and below 1, not 1"),
-        ("output_budget=-1", "output_budget must be at least 0, not -1"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(wrong, why):
-    with pytest.raises(UsageError, match=why):
-        find_strategy(f"fraction_split({wrong})")

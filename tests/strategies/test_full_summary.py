@@ -10,12 +10,9 @@ import msgspec
 import pytest
 
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
-from compactlab.sim.core.view import Phase
 from compactlab.sim.replay.host import Services
 from compactlab.strategies import FullSummary
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
@@ -25,20 +22,6 @@ def story(tell):
     return lambda script, **more: tell(script, size=400, **more)
 
 
-def test_below_the_limit_it_leaves_everything_alone(story, sent):
-    assert sent(story("uauaua"), FullSummary(), window=2000)[-1] == "u1 a2 u3 a4 u5"
-
-
-def test_at_the_limit_a_summary_is_all_that_is_left(story, sent):
-    prompts = sent(story("ua" * 7), FullSummary(), window=2000)
-    assert prompts[4:] == ["u1 a2 u3 a4 u5 a6 u7 a8 u9", "summary-1", "summary-1 a12 u13"]
-
-
-def test_in_the_middle_of_a_turn_too_and_no_result_is_left_alone(story, sent):
-    prompts = sent(story("ucrcrcrcrcrcra"), FullSummary(), window=2000)
-    assert prompts[5:] == ["summary-1", "summary-1 c12 r13"]
-
-
 def test_it_is_the_effective_window_less_the_buffer_that_counts(moment):
     """200,000, less 20,000 for a summary, less 13,000."""
     for used, fires in ((166_000, False), (166_900, True)):
@@ -46,13 +29,6 @@ def test_it_is_the_effective_window_less_the_buffer_that_counts(moment):
         now.host._services = Services(summarize=lambda host, view, request: ())
         FullSummary().compact(now.view, now.host)
         assert bool(now.host.notes) is fires
-
-
-def test_a_stale_report_does_not_set_it_off_again(story, play):
-    """After the compaction the last report is of the prompt before it."""
-    steps = play(story("ua" * 9), FullSummary(), window=2000).steps
-    assert [step.compaction for step in steps] == [False] * 5 + [True] + [False] * 3
-    assert [len(step.side) for step in steps] == [0] * 5 + [1] + [0] * 3
 
 
 def test_the_request_rides_on_the_live_prompt(tell, play):
@@ -65,23 +41,6 @@ def test_the_next_summary_carries_the_last_one_on(story, play):
     steps = play(story("ua" * 14), FullSummary(), window=2000).steps
     first, second = [step.added[0].parts[1].text for step in steps if step.compaction]
     assert (first, second) == ("notes on 11 messages", "notes on 21 messages")
-
-
-def test_a_prompt_that_is_too_large_is_summarised_at_once(story, play):
-    """And the request leaves out what would not fit."""
-    told = story("uaua u a", sizes={"u5": 6000})
-    last = play(told, FullSummary(), window=2000).steps[-1]
-    assert last.compaction
-    assert not last.overflow
-    assert [message.id for message in last.added] == ["summary-1"]
-
-
-def test_old_outputs_can_be_cleared_first(story, sent, play):
-    strategy = FullSummary(clear_first=True, keep_outputs=1)
-    trace = play(story("ucrcrcrcrcra"), strategy, window=2000)
-    (prompt,) = [p for step, p in zip(trace.steps, trace.prompts(), strict=True) if step.compaction]
-    assert [m.parts[0].kind for m in prompt if m.role == "tool"] == ["stub"] * 4 + ["verbatim"]
-    assert not any(step.side for step in trace.steps)
 
 
 @pytest.mark.parametrize("size", [2, 400])
@@ -148,28 +107,6 @@ def called(before: list[Message], name: str, arguments: Any, result: str) -> lis
         Message(one, "assistant", (asked,), float(len(before)), call=Call()),
         Message(two, "tool", (told,), float(len(before) + 1)),
     ]
-
-
-def test_an_empty_view_is_left_alone(moment):
-    now = moment("")
-    now.host.phase = Phase.ON_OVERFLOW
-    assert FullSummary().compact(now.view, now.host) is now.view
-
-
-@pytest.mark.parametrize(
-    "wrong", ["buffer_tokens=-1", "files=-1", "file_tokens=-1", "keep_outputs=-1"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    name = wrong.partition("=")[0]
-    with pytest.raises(UsageError, match=f"{name} must be at least 0, not -1"):
-        find_strategy(f"full_summary({wrong})")
-    with pytest.raises(UsageError, match="summary_tokens must be at least 1, not 0"):
-        find_strategy("full_summary(summary_tokens=0)")
-
-
-def test_its_spec_names_it_again():
-    strategy = replace(FullSummary(), files=2, clear_first=True)
-    assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy
 
 
 # ------------------------------------------------------------------------- instruction files

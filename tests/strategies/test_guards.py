@@ -127,26 +127,6 @@ def test_a_call_without_a_result_is_given_one_before_anything_else_is_said(tell,
     )  # fmt: skip
 
 
-def test_it_stays_and_is_made_up_once(tell, sent):
-    first, *_, last = sent(tell("uc ua ua ua"), WriteGuard())
-    assert first == "u1"
-    assert last.split().count("missing-c2/0") == 1
-
-
-def test_without_made_up_results_a_call_stays_open(tell, sent):
-    guard = WriteGuard(synthetic_results=False)
-    assert sent(tell("uc ua"), guard)[-1] == "u1 c2 u3"
-
-
-def test_a_result_that_comes_late_is_written_all_the_same(tell, sent):
-    assert sent(tell("uc u r a"), WriteGuard())[-1] == "u1 c2 missing-c2/0 u3 r4"
-
-
-def test_a_rewind_takes_back_what_was_made_up(tell, sent):
-    *_, last = sent(tell("uc ua <2 r a"), WriteGuard())
-    assert last == "u1 c2 r5"
-
-
 @pytest.mark.parametrize(("version", "kept"), [("2026.1.29", 9000), ("2026.2.17", 5000)])
 def test_a_result_is_capped_for_good_from_february_2026_on(tell, play, version, kept):
     guard = WriteGuard(version=version, max_chars=5000)

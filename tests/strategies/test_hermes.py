@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import ContractError, UsageError
+from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import SUMMARY, Message, Part, Source, Usage, verbatim
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Services
@@ -192,13 +192,6 @@ def test_it_goes_by_the_report_while_tools_are_used(moment):
     assert SMALL.compact(below.view, below.host) is below.view
 
 
-def test_it_gives_up_where_nothing_can_be_gained(tell, play):
-    """A turn of calls without a word: the tail begins with the only answer that has words."""
-    story = tell("ua" + "u" + "cr" * 12, size=1000)
-    steps = play(story, MiddleSummary(trigger=2000, protect_first_n=0), window=20_000).steps
-    assert sum(len(step.side) for step in steps) <= 3
-
-
 def test_a_summary_to_which_nothing_has_come_stays_and_is_paid_for(moment):
     asked = []
     host = moment("u").host
@@ -219,19 +212,6 @@ def test_an_empty_summary_gives_way_to_what_rules_tell_and_then_it_waits(tell, p
     assert "messages left out" in next(m.text for m in steps[compacted[0]].added if m.origin)
 
 
-def test_or_nothing_is_done_at_all(tell, play):
-    story = tell("ua" * 20, size=800)
-    strict = MiddleSummary(trigger=2000, abort_on_summary_failure=True)
-    steps = play(story, strict, window=20_000, summarizer=find_summarizer("empty")).steps
-    assert not any(step.compaction for step in steps)
-
-
-def test_a_prompt_that_does_not_fit_is_compressed_whatever_was_in_vain(tell, sent):
-    story = tell("ua" * 10, size=800, sizes={"u19": 30_000})
-    never = MiddleSummary(trigger=1_000_000)
-    assert "summary-1" in sent(story, never, window=8000)[-1]
-
-
 @settings(max_examples=30)
 @given(data=st.data())
 def test_the_tail_is_never_cut_inside_of_an_exchange(data, conversations):
@@ -249,12 +229,3 @@ def test_the_agent_passes_its_settings_on():
     (part,) = agent.parts
     assert part == MiddleSummary(0.6, target_ratio=0.3, protect_first_n=0, max_tokens=9)
     assert Hermes().parts == (MiddleSummary(),)
-
-
-@pytest.mark.parametrize(
-    "wrong", ["threshold=1.5", "target_ratio=0.05", "protect_first_n=-1", "trigger=0"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    for name in ("hermes", "middle_summary"):
-        with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-            find_strategy(f"{name}({wrong})")

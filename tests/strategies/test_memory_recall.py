@@ -133,10 +133,3 @@ def test_notes_of_a_branch_that_was_given_up_stand_for_nothing(tell, play):
     trace = play(tell("uaua<0ua"), Pipeline((Knows(("u5 time",)), MemoryRecall())))
     *_, (prompt,) = trace.prompts()
     assert (prompt.parts[0].kind, prompt.parts[0].sources) == ("synthetic", ())
-
-
-@pytest.mark.parametrize("wrong", ["max_results=0", "max_injected_chars=-1"])
-def test_what_makes_no_sense_is_refused(wrong):
-    name, value = wrong.split("=")
-    with pytest.raises(ValueError, match=f"{name} must be at least"):
-        MemoryRecall(**{name: int(value)})

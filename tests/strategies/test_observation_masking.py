@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.view import Messages
 from compactlab.strategies import ObservationMasking
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openhands import mask_last_n, mask_window, told_as_user
 
 
@@ -25,10 +23,6 @@ def masked(play):
     return of
 
 
-def test_the_newest_observations_stay(tell, masked):
-    assert masked(tell("ucrcrcrcra"), ObservationMasking(n=2)) == ["", "", "", "r3", "r3 r5"]
-
-
 def test_the_line_says_how_much_was_there(tell, play):
     prompt = list(play(tell("ucrcra"), ObservationMasking(n=1)).prompts())[-1]
     assert prompt[2].text == "Old environment output: (1 lines omitted)"
@@ -42,26 +36,6 @@ def test_with_polling_the_mask_moves_now_and_then_and_the_prompt_only_grows_betw
     third = [step.rewrite for step in play(story, ObservationMasking(n=1, polling=3)).steps]
     assert every == [False] * 2 + [True] * 8
     assert third == [n in (2, 5, 8) for n in range(10)]
-
-
-def test_the_task_counts_as_an_observation_and_is_never_masked(tell, masked):
-    """So with a polling of 2 the mask moves when an odd number of outputs has come."""
-    moved = masked(tell("ucrcrcrcra"), ObservationMasking(n=2, polling=2))
-    assert moved == ["", "", "", "r3", "r3"]
-
-
-def test_without_a_task_the_first_output_is_what_stays(tell, masked):
-    assert masked(tell("crcrcra"), ObservationMasking(n=1)) == ["", "", "", "r4"]
-
-
-def test_what_the_user_says_later_is_no_observation(tell, masked):
-    assert masked(tell("ucra ucra ua"), ObservationMasking(n=1))[-1] == "r3"
-
-
-def test_tools_may_be_kept_or_removed_whatever_their_age(tell, masked):
-    story = tell("ucrcrcra")
-    assert masked(story, ObservationMasking(n=1, keep_tools=("read",)))[-1] == ""
-    assert masked(story, ObservationMasking(n=5, remove_tools=("read",)))[-1] == "r3 r5 r7"
 
 
 def test_of_parallel_calls_each_result_keeps_its_line(tell, play):
@@ -87,34 +61,11 @@ def test_openhands_leaves_out_the_call_of_what_it_masks(tell, play):
     ]
 
 
-def test_openhands_leaves_out_all_results_of_a_call_that_is_masked_in_part(tell, play):
-    story = tell("uc2rrcra")
-    prompts = list(play(story, ObservationMasking(n=3, system="openhands")).prompts())
-    assert [m.id for m in prompts[-1]] == ["u1", "r3", "c5", "r6"]
-
-
-def test_a_rewind_takes_the_mask_back(tell, masked):
-    assert masked(tell("ucrcra <3 ua"), ObservationMasking(n=1))[-2:] == ["r3", ""]
-
-
 def test_a_line_may_be_longer_than_what_it_stands_for(moment):
     now = moment("ucrcr", sizes={"r3": 1, "r5": 1})
     masked = ObservationMasking(n=1).compact(now.view, now.host)
     assert now.host.count(masked) > now.host.count(now.view)
     assert "size" in ObservationMasking.breaks
-
-
-@pytest.mark.parametrize(
-    "wrong", ["n=0", "polling=0", "keep_tools='read'", "n=-1, system='openhands'"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"observation_masking({wrong})")
-
-
-def test_openhands_has_no_polling():
-    with pytest.raises(UsageError, match="polling"):
-        find_strategy("observation_masking(system='openhands', polling=2)")
 
 
 @settings(max_examples=60)

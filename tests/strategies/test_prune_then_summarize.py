@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
 from compactlab.strategies import PruneThenSummarize
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.opencode import usable
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -23,38 +21,6 @@ def story(tell):
 
 def erased(prompt):
     return [m.id for m in prompt if any(part.kind == "stub" for part in m.parts)]
-
-
-def test_outputs_are_erased_when_a_turn_is_over(story, play):
-    """The newest two turns stay, then 100 tokens; the two before that come to more than 150."""
-    trace = play(story("ucra" * 6), SMALL, window=13_333)
-    assert [erased(prompt) for prompt in trace.prompts()][9:] == [
-        [],
-        ["r3", "r7"],
-        ["r3", "r7"],
-    ]
-
-
-def test_not_until_they_come_to_the_minimum(story, play):
-    more = PruneThenSummarize(protect_tokens=100, minimum_tokens=200, preserve_recent_tokens=300)
-    trace = play(story("ucra" * 6), more, window=13_333)
-    assert not any(step.compaction for step in trace.steps)
-    off = PruneThenSummarize(prune=False, protect_tokens=0, minimum_tokens=0)
-    assert not any(step.compaction for step in play(story("ucra" * 6), off, window=13_333).steps)
-
-
-def test_outputs_of_some_tools_always_stay(story, play):
-    spared = PruneThenSummarize(protect_tokens=100, minimum_tokens=150, protected_tools=("read",))
-    trace = play(story("ucra" * 6), spared, window=13_333)
-    assert not any(step.compaction for step in trace.steps)
-
-
-def test_a_full_window_leaves_a_question_its_answer_the_newest_turns_and_a_word(story, sent):
-    prompts = sent(story("ua" * 6), SMALL, window=1333)
-    assert prompts[4:] == [
-        "u1 a2 u3 a4 u5 a6 u7 a8 u9",
-        "summary-1/question summary-1 a10 u11 summary-1/go-on",
-    ]
 
 
 def test_the_summary_is_the_agents(story, play):
@@ -81,22 +47,12 @@ def test_the_next_summary_carries_the_last_one_on_and_nothing_of_its_frame(story
     assert told == ["notes on 9 messages", "notes on 17 messages", "notes on 25 messages"]
 
 
-def test_results_of_the_newest_turn_are_cut_off_with_their_calls(story, sent):
-    prompts = sent(story("u" + "cr" * 6 + "a"), SMALL, window=1333)
-    assert prompts[5] == "summary-1/question summary-1 c10 r11 summary-1/go-on"
-
-
 def test_a_prompt_that_is_too_large_costs_the_turn_that_is_under_way(story, sent, play):
     """As in the original: what was done since the user spoke is neither kept nor summarised."""
     told = story("uaua ucr a", sizes={"r7": 9000})
     assert sent(told, SMALL, window=1333)[-1] == "summary-1/question summary-1 u3 a4 u5"
     step = play(told, SMALL, window=1333).steps[-1]
     assert step.added[1].parts[0].text == "notes on 2 messages"
-
-
-def test_in_the_first_turn_there_is_nothing_to_go_back_to(story, sent):
-    told = story("ucr a", sizes={"r3": 9000})
-    assert sent(told, SMALL, window=1333)[-1] == "summary-1/question summary-1 summary-1/go-on"
 
 
 def test_a_request_on_the_live_prompt_reads_the_cache(tell, play):
@@ -113,19 +69,6 @@ def test_a_request_on_the_live_prompt_reads_the_cache(tell, play):
     assert usages[1].cache_read == 0
 
 
-def test_an_empty_answer_on_the_live_prompt_is_asked_for_again(tell, play):
-    strategy = PruneThenSummarize(preserve_recent_tokens=3000, rides="live")
-    story = tell("ua" * 13, size=4000)
-    trace = play(story, strategy, window=32_000, summarizer=find_summarizer("empty"))
-    assert [len(step.side) for step in trace.steps][-2:] == [0, 2]
-    assert [message.id for message in [*trace.prompts()][-1]] == [
-        "summary-1/question",
-        "a24",
-        "u25",
-        "summary-1/go-on",
-    ]
-
-
 def test_a_live_request_that_would_not_fit_is_made_afresh(story, play):
     trace = play(story("ua" * 6), PruneThenSummarize(rides="live"), window=1333)
     assert [call.usage.cache_read for call in trace.steps[-1].side] == [0]
@@ -137,25 +80,6 @@ def test_a_summary_that_is_too_long_fills_the_window_again_and_again(story, play
     ).steps
     assert all(step.overflow for step in steps[5:])
     assert all(step.side for step in steps[5:])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ("protect_tokens=-1", "protect_tokens must be at least 0, not -1"),
-        ("minimum_tokens=-1", "minimum_tokens must be at least 0, not -1"),
-        ("preserve_recent_tokens=-1", "preserve_recent_tokens must be at least 0, not -1"),
-        ("protected_tools=(1,)", "protected_tools must be a tuple of texts"),
-        ("rides='sideways'", "rides must be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(wrong, why):
-    with pytest.raises(UsageError, match=why):
-        find_strategy(f"prune_then_summarize({wrong})")
-
-
-def test_its_spec_names_it_again():
-    assert find_strategy(SMALL.spec) == find_strategy(SMALL.label) == SMALL
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Usage, verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.strategies import FractionSplit, HistorySummary, MicroCompaction, QwenCode
@@ -19,7 +18,6 @@ from compactlab.strategies.qwen_code import (
     history_end,
     output_chars,
 )
-from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = HistorySummary(trigger=2000)
 
@@ -107,20 +105,6 @@ def test_too_many_characters_clear_within_a_turn(tell, play):
     assert not any(m.text == CLEARED for p in play(story, off).prompts() for m in p)
 
 
-def test_everything_gives_way_to_a_summary_that_is_acknowledged(tell, sent):
-    prompts = sent(tell("ua" * 12, size=800), SMALL, window=60_000)
-    first = next(prompt for prompt in prompts if "summary" in prompt)
-    assert first == "summary-1 summary-1/answer u11"
-
-
-def test_in_a_turn_the_last_call_stays_with_its_result(tell, sent):
-    prompts = sent(tell("u" + "cr" * 12, size=800), SMALL, window=60_000)
-    first = next(prompt for prompt in prompts if "summary" in prompt)
-    call, result = first.split()[-2:]
-    assert (call[0], result[0]) == ("c", "r")
-    assert first.split()[:2] == ["summary-1", "summary-1/answer"]
-
-
 def test_files_that_were_touched_last_are_embedded_again():
     texts = {"a.py": "first", "b.py": "second", "big.py": "x" * 30_000}
     parts = []
@@ -146,15 +130,6 @@ def test_it_goes_by_report_answer_and_what_comes(moment):
     assert HistorySummary(trigger=2021).compact(at.view, at.host) is at.view
 
 
-def test_after_three_attempts_in_vain_it_stops(tell, play):
-    steps = play(
-        tell("ua" * 20, size=800), SMALL, window=60_000, summarizer=find_summarizer("empty")
-    ).steps
-    # Twice an attempt: over the live prompt, and with a prompt of its own.
-    assert sum(len(step.side) for step in steps) == 6
-    assert not any(step.compaction for step in steps)
-
-
 def test_a_request_that_does_not_fit_over_the_live_prompt_has_its_own(tell, play):
     story = tell("ua" * 12, size=800, system=3000)
     roomy, narrow = (play(story, HistorySummary(trigger=4000), window=w) for w in (60_000, 20_000))
@@ -176,11 +151,3 @@ def test_the_agent_is_both_and_its_first_version_is_a_split():
     (former,) = QwenCode(version="0.0").parts
     assert former == FractionSplit(0.7, 0.3, output_budget=10**9, verify=False)
     assert QwenCode(version="0.0", trigger=0.5).parts[0].trigger == 0.5
-
-
-@pytest.mark.parametrize(
-    "wrong", ["threshold=1.5", "files=-1", "minutes=-2", "keep=0", "total_chars=-2", "trigger=0"]
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"qwen_code({wrong})")

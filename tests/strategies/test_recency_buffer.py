@@ -5,9 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import RecencyBuffer
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.kept import BUFFER_HEADING
 
 # In a window of 2000 tokens it acts beyond 1000 and keeps a tail of 400.
@@ -41,10 +39,6 @@ def test_the_newest_of_the_old_messages_stand_behind_the_summary_word_for_word(s
     assert (user.text, assistant.text) == ("**User:** ", "**Assistant:** ")
     assert (fifth.kind, fifth.sources[0].id, fifth.text[:8]) == ("verbatim", "u5", "u5 says:")
     assert (sixth.kind, sixth.sources[0].id, sixth.text[:8]) == ("verbatim", "a6", "a6 says:")
-
-
-def test_the_buffer_is_of_what_is_older_than_the_tail(tell, sent):
-    assert sent(tell("ua" * 6, size=400), SMALL, window=2000)[-1] == "summary-1 u7 a8 u9 a10 u11"
 
 
 @pytest.mark.parametrize("strategy", [PLAIN, replace(SMALL, keep_messages=0)])
@@ -111,28 +105,3 @@ def test_failures_of_tools_stand_behind_the_buffer(tell, play):
 def failed(message):
     (part,) = message.parts
     return msgspec.structs.replace(message, parts=(msgspec.structs.replace(part, is_error=True),))
-
-
-def test_what_is_more_than_a_request_may_take_is_summarised_in_stages(tell, play):
-    """Two halves, and a third request that makes them one; pi asks once."""
-    told = tell("ua" * 12, size=4000)
-    large = replace(PLAIN, keep_recent_tokens=2000)
-    side = [len(step.side) for step in play(told, large, window=20_000).steps]
-    assert [calls for calls in side if calls] == [3]
-
-
-def test_if_much_is_new_the_oldest_are_summarised_first(tell, play):
-    told = tell("ua" * 12, size=4000)
-    little = replace(PLAIN, keep_recent_tokens=2000, max_history_share=0.1)
-    side = [len(step.side) for step in play(told, little, window=20_000).steps]
-    # 14 messages in three requests, and then the other two with what came of that.
-    assert [calls for calls in side if calls] == [4]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["keep_messages=-1", "keep_tokens=-1", "max_history_share=0.95", "reserve_tokens=-1"],
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"recency_buffer({wrong})")

@@ -4,41 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.replay.host import Services
 from compactlab.strategies import RollingSummary
-from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 # Acts at 10 messages, and keeps 4.
 SMALL = RollingSummary(trigger=("messages", 10), keep=("messages", 4), summary_input=0)
-
-
-def test_it_acts_as_soon_as_the_size_is_reached(tell, sent):
-    prompts = sent(tell("ua" * 5 + "ma"), SMALL)
-    assert prompts[4:] == ["u1 a2 u3 a4 u5 a6 u7 a8 u9", "summary-1 a8 u9 a10 m11"]
-
-
-def test_its_default_trigger_is_a_share_of_the_window(tell, sent):
-    """What the provider reported counts beside the approximation."""
-    story = tell("ua" * 12, size=400)
-    prompts = sent(story, RollingSummary(keep=("messages", 3)), window=2000)
-    assert prompts[7] == "summary-1 u13 a14 u15"
-    assert (
-        sent(story, RollingSummary(trigger=(), keep=("messages", 3)), window=2000)[-1].count("u")
-        == 12
-    )
-
-
-def test_a_cut_among_results_walks_back_to_their_call(tell, sent):
-    prompts = sent(tell("uaua uc3rrra"), RollingSummary(("messages", 8), ("messages", 2)))
-    assert prompts[-1] == "summary-1 c6 r7 r8 r9"
-
-
-def test_a_late_result_goes_with_its_call(tell, sent):
-    prompts = sent(tell("uaua uc2rmra ua"), RollingSummary(("messages", 11), ("messages", 4)))
-    assert prompts[-1] == "summary-1 m8 a10 u11"
 
 
 def test_tokens_are_those_of_langchain(moment, ids):
@@ -115,26 +87,3 @@ def test_it_believes_any_summary(summarizer, tell, sent):
         "summary-1 a8 u9 a10 u11 a12 u13",
         "summary-1 a8 u9 a10 u11 a12 u13 a14 u15",
     ]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ("trigger=('messages', 0)", "trigger: messages must be a whole number of at least 1"),
-        ("trigger=('turns', 3)", "trigger must be a kind"),
-        ("trigger=(('tokens', 5), ())", "trigger: a clause must have at least one size"),
-        ("keep=('fraction', 1.5)", "keep: fraction must be above 0 and at most 1, not 1.5"),
-        ("keep=('tokens', True)", "keep: tokens must be a number, not True"),
-        ("keep=20", "keep must be"),
-        ("summary_input=-1", "summary_input must be at least 0, not -1"),
-        ("rides='sideways'", "rides must be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(wrong, why):
-    with pytest.raises(UsageError, match=why):
-        find_strategy(f"rolling_summary({wrong})")
-
-
-def test_its_spec_names_it_again():
-    strategy = RollingSummary((("tokens", 5), (("messages", 3), ("fraction", 0.5))), ("tokens", 9))
-    assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy

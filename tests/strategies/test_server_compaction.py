@@ -9,7 +9,6 @@ from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.metrics.structure import structural_validity
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = ServerCompaction(trigger=50_000)
 
@@ -18,14 +17,6 @@ SMALL = ServerCompaction(trigger=50_000)
 def story(tell):
     """Messages of 11,000 tokens each: the fifth is beyond the trigger."""
     return lambda script, **more: tell(script, size=40_000, **more)
-
-
-def test_beyond_the_trigger_a_block_is_all_that_is_left(story, sent):
-    assert sent(story("ua" * 3), SMALL) == ["u1", "u1 a2 u3", "summary-1"]
-
-
-def test_all_that_was_before_the_block_is_ignored_from_then_on(story, sent):
-    assert sent(story("ucrcrcra"), SMALL)[2:] == ["summary-1", "summary-1 c6 r7"]
 
 
 def test_the_block_is_the_agents(story, play):
@@ -56,23 +47,12 @@ def test_its_instructions_are_billed(story, play):
     assert calls[0] > calls[1] + 2000
 
 
-def test_it_does_not_go_by_a_report(story, play):
-    acted = [step.compaction for step in play(story("ua" * 8), SMALL).steps]
-    assert acted == [False, False, True, False, False, True, False, False]
-
-
 def test_of_an_opaque_block_nobody_knows_more_than_its_size(story, play):
     trace = play(story("ua" * 3), ServerCompaction(trigger=50_000, opaque=True))
     (part,) = [*trace.prompts()][-1][0].parts
     assert (part.kind, part.text, part.name) == ("opaque", "", "compaction")
     assert part.size == 5
     assert [source.id for source in part.sources] == ["u1", "a2", "u3", "a4", "u5"]
-
-
-def test_a_pass_that_fails_changes_nothing(story, play):
-    steps = play(story("ua" * 3), SMALL, summarizer=find_summarizer("empty")).steps
-    assert not any(step.compaction for step in steps)
-    assert len(steps[-1].side) == 1
 
 
 def test_below_the_least_trigger_it_is_refused():

@@ -1,11 +1,7 @@
 """Whole groups of messages are left out, or told in one."""
 
-import pytest
-
-from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import ToolGroups
 from compactlab.strategies.agent_framework import MOST, groups_of
-from compactlab.strategies.catalogue import find_strategy
 
 
 def told(script, tell):
@@ -27,27 +23,6 @@ def test_a_result_of_no_call_is_a_group_of_its_own(tell):
     assert told("uoa", tell) == ["u1", "o2", "a3"]
 
 
-def test_the_oldest_groups_are_left_out_whole(tell, sent):
-    cut = ToolGroups("truncation", max_n=5, compact_to=3)
-    assert sent(tell("ucrcrcra"), cut)[-1] == "c6 r7"
-
-
-def test_the_first_words_of_the_user_can_be_kept(tell, sent):
-    cut = ToolGroups("truncation", max_n=5, compact_to=3, preserve_first_user_group=True)
-    assert sent(tell("ucrcrcra"), cut)[-1] == "u1 c6 r7"
-
-
-def test_a_window_of_groups(tell, sent):
-    assert sent(tell("ucrcrcra"), ToolGroups("sliding_window", keep_last_groups=2))[-1] == (
-        "c4 r5 c6 r7"
-    )
-
-
-def test_old_tool_uses_can_be_left_out_alone(tell, sent):
-    one = ToolGroups("selective_tool_call", keep_last_tool_call_groups=1)
-    assert sent(tell("ucrcra ua"), one)[-1] == "u1 c4 r5 a6 u7"
-
-
 def test_or_told_in_a_message_each(tell, play):
     one = ToolGroups("tool_result", keep_last_tool_call_groups=1)
     *_, prompt = play(tell("uc2rrcra"), one).prompts()
@@ -67,13 +42,6 @@ def test_what_is_told_is_cut_off_where_it_is_too_long(tell, play):
     assert prompt[1].parts[2].kind == "truncated"
 
 
-def test_a_message_told_before_stays_where_it_is(tell, sent):
-    none = ToolGroups("tool_result", keep_last_tool_call_groups=0)
-    assert sent(tell("ucra ucra"), none)[-1] == (
-        "u1 tool_summary_group_c2 a4 u5 tool_summary_group_c6"
-    )
-
-
 def test_the_window_is_eased_in_two_steps(tell, play):
     """First old results are told, which may be enough; then the oldest groups go."""
     eased = ToolGroups(keep_last_tool_call_groups=1, max_output_tokens=0)
@@ -83,20 +51,3 @@ def test_the_window_is_eased_in_two_steps(tell, play):
     came = [" ".join(message.id for message in step.added) for step in steps if step.compaction]
     assert "tool_summary_group_c2" in came[0]
     assert "u1" not in came[-1]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "keep_last_tool_call_groups=-1",
-        "max_output_tokens=-1",
-        "max_n=0",
-        "compact_to=200",
-        "keep_last_groups=0",
-        "tool_eviction_threshold=0.9",
-        "strategy='other'",
-    ],
-)
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
-        find_strategy(f"tool_groups({wrong})")

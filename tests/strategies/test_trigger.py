@@ -56,10 +56,10 @@ from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.gemini_cli import _prompt_tokens
 from compactlab.strategies.hermes import request_tokens
 from compactlab.strategies.langchain import _scaled, weight_of
-from compactlab.strategies.mechanisms.cut import unanswered
+from compactlab.strategies.mechanisms.cut import history_end, unanswered
 from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, reported_tokens
 from compactlab.strategies.mechanisms.trigger import is_size, tokens_at
-from compactlab.strategies.qwen_code import history_end, prompt_tokens
+from compactlab.strategies.qwen_code import prompt_tokens
 
 # What waits for something else than for the window to fill, and for what.
 OTHERS = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from compactlab.sim.core.errors import UsageError
@@ -19,37 +17,11 @@ def story(tell):
     return lambda script, **more: tell(script, size=400, **more)
 
 
-def test_the_summary_stands_between_what_was_said_and_the_new_message(story, sent):
-    prompts = sent(story("ua" * 5), UserWords(), window=1000)
-    assert prompts[3:] == ["u1 a2 u3 a4 u5 a6 u7", "u3 u5 u7 summary-1 u9"]
-
-
-def test_in_the_middle_of_a_turn_it_comes_last(story, sent):
-    prompts = sent(story("ucrcrcrcra"), UserWords(), window=1000)
-    assert prompts[-1] == "u1 summary-1"
-
-
 def test_all_results_are_gone_with_their_calls(story, play):
     trace = play(story("ua ucrcrcrcra ua"), UserWords(), window=1000)
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         if step.compaction:
             assert {message.role for message in prompt} == {"user"}
-
-
-def test_what_the_client_said_at_the_beginning_stays_in_front(story, sent):
-    prompts = sent(story("mmuamuauaua"), UserWords(), window=1000)
-    assert prompts[-1] == "m1 m2 u3 u6 u8 summary-1 u10"
-
-
-def test_without_being_put_in_again_it_is_lost(story, sent):
-    prompts = sent(story("mmuamuauaua"), UserWords(reinject=False), window=1000)
-    assert prompts[-1] == "u3 u6 u8 summary-1 u10"
-
-
-def test_a_smaller_limit_can_be_set_and_a_larger_one_has_no_effect(story, sent):
-    told = story("ua" * 5)
-    assert sent(told, UserWords(trigger=500), window=1000)[2] == "u1 u3 summary-1 u5"
-    assert sent(told, UserWords(trigger=5000), window=1000) == sent(told, UserWords(), window=1000)
 
 
 def test_the_oldest_message_that_is_kept_loses_its_middle(story, play):
@@ -60,13 +32,6 @@ def test_the_oldest_message_that_is_kept_loses_its_middle(story, play):
     assert (first.id, part.kind) == ("u5", "truncated")
     assert [(s.start, s.end) for s in part.sources] == [(0, 100), (300, 400)]
     assert part.text[100:-100] == "…50 tokens left out…"
-
-
-def test_a_stale_report_does_not_set_it_off_again(story, play):
-    steps = play(story("ua" * 9), UserWords(), window=1000).steps
-    acted = [len(step.side) for step in steps]
-    assert acted == [int(step.compaction) for step in steps]
-    assert not any(one and other for one, other in pairwise(acted))
 
 
 def test_the_next_summary_carries_the_last_one_on(story, play):
@@ -98,13 +63,6 @@ def test_when_a_prompt_is_too_large_the_request_leaves_out_the_oldest(story, pla
     assert last.side[0].usage.prompt <= 1300
 
 
-def test_one_message_of_the_user_that_is_too_large_is_cut(story, play):
-    trace = play(story("ua", sizes={"u1": 20_000}), UserWords(), window=1000)
-    (prompt,) = trace.prompts()
-    assert [message.id for message in prompt] == ["u1", "summary-1"]
-    assert prompt[0].parts[0].kind == "truncated"
-
-
 def test_where_nothing_would_be_gained_it_does_not_act(moment):
     now = moment("muu", size=20, window=100)
     now.host.phase = Phase.ON_OVERFLOW
@@ -116,12 +74,6 @@ def test_it_believes_any_summary(summarizer, story, sent):
     summarizer = find_summarizer(summarizer)
     prompts = sent(story("ua" * 5), UserWords(), window=1000, summarizer=summarizer)
     assert prompts[-1] == "u3 u5 u7 summary-1 u9"
-
-
-def test_a_summary_that_is_too_long_is_asked_for_twice_and_still_is(story, play):
-    summarizer = find_summarizer("inflating")
-    last = play(story("ua" * 5), UserWords(), window=1000, summarizer=summarizer).steps[-1]
-    assert (len(last.side), last.overflow) == (2, True)
 
 
 def test_what_makes_no_sense_is_refused():

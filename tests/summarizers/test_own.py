@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.api import Plan, explain, run
+from compactlab.api import explain, run
+from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
@@ -96,9 +97,7 @@ def test_every_run_of_it_is_apart_and_fails_alone(own: str) -> None:
 
 def test_its_code_belongs_to_the_identity_of_a_run(own: str) -> None:
     def key() -> str:
-        return (
-            Plan(STORY, ["full_summary"], summarizer=f"{own}:Terse").experiment().conditions[0].key
-        )
+        return plan(STORY, ["full_summary"], summarizer=f"{own}:Terse").conditions[0].key
 
     before = key()
     assert key() == before
@@ -116,7 +115,7 @@ def test_explain_asks_it_apart(own: str) -> None:
 
 def test_two_of_one_name_are_not_compared(own: str) -> None:
     with pytest.raises(UsageError, match="two different summarisers are called"):
-        Plan(STORY, summarizer=[f"{own}:Terse", own_class()]).experiment()
+        plan(STORY, summarizer=[f"{own}:Terse", own_class()])
 
 
 def own_class() -> Any:

@@ -69,35 +69,25 @@ def column(key: str, rank: int = 0) -> FigureColumn:
 
 
 # The table of strategies, from left to right.
-COLUMNS = (
-    column("cost_usd", 0),
-    column("of_reference", 2),
-    column("cost_with_recovery_usd", 3),
-    column("recall", 1),
-    column("preserved", 3),
-    column("amnesia_need", 9),
-    column("forward_need", 6),
-    column("side_cost_usd", 11),
-    column("avoidable_cost_usd", 15),
-    column("prefix_reuse", 4),
-    column("write_spike", 12),
-    column("compactions", 8),
-    column("over_window", 5),
-    column("verbatim_recency", 13),
-    column("structural_validity", 10),
-    column("flushed_compactions", 14),
-)
+COLUMNS = tuple(
+    column(key, rank)
+    for key, rank in (
+        ("cost_usd", 0), ("of_reference", 2), ("cost_with_recovery_usd", 3), ("recall", 1),
+        ("preserved", 3), ("amnesia_need", 9), ("forward_need", 6), ("side_cost_usd", 11),
+        ("avoidable_cost_usd", 15), ("prefix_reuse", 4), ("write_spike", 12), ("compactions", 8),
+        ("over_window", 5), ("verbatim_recency", 13), ("structural_validity", 10),
+        ("flushed_compactions", 14),
+    )
+)  # fmt: skip
 # Fact recall and recovery, in a table of its own where there is room.
 MEMORY = tuple(
-    map(
-        column,
-        (
-            "recall", "exposure", "preserved", "preserved_random", "preserved_oracle",
-            "recall_10k", "recall_40k", "amnesia_need", "amnesia", "amnesia_need_effective",
-            "amnesia_tool_detail", "instruction_must", "instruction_must_not", "stale", "mutation",
-            "survival_5", "reference_closure", "rereads_per_100_calls", "questions_per_100_calls",
-            "unmet_needs", "cost_with_recovery_usd", "cost_with_recovery_worst_usd",
-        ),
+    column(key)
+    for key in (
+        "recall", "exposure", "preserved", "preserved_random", "preserved_oracle", "recall_10k",
+        "recall_40k", "amnesia_need", "amnesia", "amnesia_need_effective", "amnesia_tool_detail",
+        "instruction_must", "instruction_must_not", "stale", "mutation", "survival_5",
+        "reference_closure", "rereads_per_100_calls", "questions_per_100_calls", "unmet_needs",
+        "cost_with_recovery_usd", "cost_with_recovery_worst_usd",
     )
 )  # fmt: skip
 

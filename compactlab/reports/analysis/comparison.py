@@ -40,25 +40,14 @@ WHOLE = ("keep_all", "as_recorded")
 
 # What must be known of every run to say which strategies one could use.
 JUDGING = (
-    "cost_usd",
-    "side_cost_usd",
-    "prompt_tokens_peak",
-    "tokens_added",
-    "calls",
-    "rewrites",
-    "overflows",
-    "over_window",
-    "rejected_calls",
-)
+    "cost_usd", "side_cost_usd", "prompt_tokens_peak", "tokens_added", "calls", "rewrites",
+    "overflows", "over_window", "rejected_calls",
+)  # fmt: skip
 
 # The recorded bill of a run, that of its prompts, and what the replay's prompts cost.
 _RECORDED = (
-    "recorded_usd",
-    "recorded_input_usd",
-    "cost_input_usd",
-    "cost_read_usd",
-    "cost_write_usd",
-)
+    "recorded_usd", "recorded_input_usd", "cost_input_usd", "cost_read_usd", "cost_write_usd",
+)  # fmt: skip
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 # What is always replayed, whatever is named.

@@ -23,6 +23,7 @@ from compactlab.reports.charts.drawing import (
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import dollars, show
+from compactlab.sim.experiment.parquet import NO_ROWS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
     from matplotlib.ticker import Locator
 
+Floats = NDArray[np.float64]
 Align = Literal["left", "center", "right"]
 Colours = Mapping[str, str]
 """Names of colours by spec."""
@@ -285,6 +287,27 @@ def rows(
     return sheet, axes
 
 
+_APART = 14.0  # points between two axes
+
+
+def panels(names: Sequence[str], key: Sequence[KeyEntry], right: float) -> tuple[Sheet, Axes, Axes]:
+    """Two axes beside each other over the same rows, and some points free beside them."""
+    sheet, left = rows(names, key, right=right, over=HEAD)
+    x, y, width, height = left.get_position().bounds
+    half = (width - _APART / WIDTH) / 2
+    left.set_position((x, y, half, height))
+    other = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
+    other.tick_params(labelleft=False, length=0)
+    other.grid(visible=False, axis="y")
+    return sheet, left, other
+
+
+def compactions_of(row: Row, *names: str) -> list[Sequence[Floats]]:
+    """Columns of the compactions of a strategy, by conversation; none where there are none."""
+    tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
+    return [[t.array(name).astype(np.float64) for t in tables] for name in names if tables]
+
+
 def row_tips(axes: Axes, texts: Sequence[Sequence[str]]) -> None:
     """Let every row tell its lines, over the whole width of the sheet."""
     drawn = axes.figure.get_figure(root=True)
@@ -307,7 +330,7 @@ def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
 FEW = 8
 
 
-def spread(axes: Axes, given: Sequence[NDArray[np.float64]]) -> None:
+def spread(axes: Axes, given: Sequence[Floats]) -> None:
     """Draw the values of each row: a box with whiskers and a median, or one by one if few."""
     many = [(n, v) for n, v in enumerate(given) if len(v) >= FEW]
     for share, colour, width in ((5, "grey", 1.2), (25, "sky", 8.0)):

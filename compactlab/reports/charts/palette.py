@@ -61,17 +61,9 @@ LINES = {
 # the rest dots.
 _CAUSES = ("grey", "sky", "vermillion", "purple", "orange", "olive", "blue", "green")
 _SEEN_FIRST = (
-    "append",
-    "cold_start",
-    "compaction",
-    "history_edit",
-    "system_changed",
-    "model_switch",
-    "ttl_expired",
-    "lookback_miss",
-    "compaction_call",
-    "extra_turn",
-)
+    "append", "cold_start", "compaction", "history_edit", "system_changed", "model_switch",
+    "ttl_expired", "lookback_miss", "compaction_call", "extra_turn",
+)  # fmt: skip
 PATTERNS = ("", "striped", "dotted")
 
 

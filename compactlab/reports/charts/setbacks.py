@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
@@ -19,12 +18,14 @@ from compactlab.reports.charts.kit import (
     STEPS,
     TIMES,
     USD,
-    WIDTH,
+    Floats,
     KeyEntry,
     Unit,
+    compactions_of,
     mark,
     measure,
     measure_powers,
+    panels,
     row_tips,
     rows,
     spread,
@@ -32,7 +33,6 @@ from compactlab.reports.charts.kit import (
 )
 from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import MINUS, counted, dollars, percent
-from compactlab.sim.experiment.parquet import NO_ROWS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,10 +123,8 @@ def _signed(value: float) -> str:
 
 # What compactions do to the cost: cache misses at once, and when they break even.
 
-Floats = NDArray[np.float64]
-
 _LEAST = 0.1
-_RIGHT, _BETWEEN = 122.0, 14.0
+_RIGHT = 122.0
 _KEY = (
     KeyEntry("middle half", "sky"),
     KeyEntry("5th to 95th percentile", "grey", "line"),
@@ -173,13 +171,7 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
     if not shown:
         return None
     with canvas():
-        sheet, left = rows([label for label, _ in shown], _KEY, right=_RIGHT, over=HEAD)
-        x, y, width, height = left.get_position().bounds
-        half = (width - _BETWEEN / WIDTH) / 2
-        left.set_position((x, y, half, height))
-        right = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
-        right.tick_params(labelleft=False, length=0)
-        right.grid(visible=False, axis="y")
+        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT)
         ratios = [np.maximum(each.ratios, _LEAST) for _, each in shown]
         _panel(left, ratios, TIMES, "spike: cache-miss tokens, times those before")
         paid = [np.maximum(each.break_even, 1) for _, each in shown]
@@ -201,20 +193,14 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
 
 
 def _read(row: Row) -> _Compactions | None:
-    tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
-    if not tables:
-        return None
-
-    def column(name: str) -> Floats:
-        return np.concatenate([table.array(name) for table in tables]).astype(np.float64)
-
-    cache_misses, before, after = (
-        column("cache_miss_tokens"),
-        column("cache_miss_tokens_before"),
-        column("break_even_calls"),
+    columns = compactions_of(
+        row, "cache_miss_tokens", "cache_miss_tokens_before", "break_even_calls", "calls_to_next"
     )
-    ratios = cache_misses[before > 0] / before[before > 0]
-    return _Compactions(ratios, after[after <= column("calls_to_next")], len(cache_misses))
+    if not columns:
+        return None
+    misses, before, even, following = map(np.concatenate, columns)
+    ratios = misses[before > 0] / before[before > 0]
+    return _Compactions(ratios, even[even <= following], len(misses))
 
 
 def _panel(axes: Axes, given: Sequence[Floats], unit: Unit, title: str) -> None:

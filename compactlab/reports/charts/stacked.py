@@ -106,19 +106,13 @@ def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
 _STATES: Looks = {
     f"occupancy_{state}": (state, colour, pattern)
     for state, colour, pattern in (
-        ("verbatim", "blue", ""),
-        ("intact", "sky", ""),
-        ("unknown", "grey", "dotted"),
-        ("retrievable", "green", "striped"),
-        ("conflict", "purple", ""),
-        ("stale", "orange", ""),
-        ("resurrected", "orange", "striped"),
-        ("mutated", "vermillion", ""),
-        ("presumed", "vermillion", "striped"),
-        ("key_only", "olive", "dotted"),
+        ("verbatim", "blue", ""), ("intact", "sky", ""), ("unknown", "grey", "dotted"),
+        ("retrievable", "green", "striped"), ("conflict", "purple", ""), ("stale", "orange", ""),
+        ("resurrected", "orange", "striped"), ("mutated", "vermillion", ""),
+        ("presumed", "vermillion", "striped"), ("key_only", "olive", "dotted"),
         ("lost", "grid", ""),
     )
-}
+}  # fmt: skip
 _STATES_CAPTION = (
     "The states of all facts due at every call of the script: the share of the pairs of a call and "
     "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
@@ -14,32 +13,29 @@ from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import (
     CALLS,
     FEW,
-    HEAD,
     PERCENT,
     STEPS,
-    WIDTH,
+    Floats,
     KeyEntry,
+    compactions_of,
     measure,
     measure_powers,
+    panels,
     row_tips,
-    rows,
     spread,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import NONE, counted, percent
-from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.metrics.thrash import SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-
 # Calls from one compaction to the next, up to which a user would call it a loop: a choice.
 SOON = 5
 _ZONE = 0.13
-_RIGHT, _BETWEEN = 176.0, 14.0
+_RIGHT = 176.0
 _COLUMNS = (("per 100 calls", 56), ("gain <10%", 112), ("by re-reads", 172))
 _KEY = (
     KeyEntry("middle half", "sky"),
@@ -85,13 +81,7 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
     if not any(len(each.intervals) for _, each in shown):
         return None
     with canvas():
-        sheet, left = rows([label for label, _ in shown], _KEY, right=_RIGHT, over=HEAD)
-        x, y, width, height = left.get_position().bounds
-        half = (width - _BETWEEN / WIDTH) / 2
-        left.set_position((x, y, half, height))
-        right = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
-        right.tick_params(labelleft=False, length=0)
-        right.grid(visible=False, axis="y")
+        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT)
         _intervals(left, [each.intervals for _, each in shown])
         _gains(right, [np.maximum(each.gains, 0.0) for _, each in shown])
         for place, (_, each) in enumerate(shown):
@@ -115,19 +105,16 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
 
 
 def _read(row: Row) -> _Compactions | None:
-    tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
-    if not tables:
+    columns = compactions_of(row, "call", "tokens_after", "tokens_removed")
+    if not columns:
         return None
-    intervals = np.concatenate([np.diff(table.array("call")) for table in tables])
-    after, removed = (
-        np.concatenate([table.array(name) for table in tables]).astype(np.float64)
-        for name in ("tokens_after", "tokens_removed")
-    )
+    intervals = np.concatenate([*map(np.diff, columns[0])])
+    after, removed = map(np.concatenate, columns[1:])
     before = after + removed
     gains = np.divide(removed, before, out=np.zeros_like(before), where=before > 0)
     figures = row.figures
     return _Compactions(
-        intervals.astype(np.float64),
+        intervals,
         gains,
         figures["compactions_per_100_calls"],
         float((gains < SMALL).mean()),

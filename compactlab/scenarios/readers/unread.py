@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from compactlab.sim.core.errors import InputError, RefusedError
+from compactlab.sim.core.errors import RefusedError
 
 # Fields with such a word in their name may hold what was said. Text in any other unknown field is
 # taken for a label, such as the name of a mode.
@@ -40,12 +40,6 @@ def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, An
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key not in known and inner and isinstance(inner, str | list | dict) and says(key):
             yield key, inner
-
-
-def refuse_unread(value: Any, known: Collection[str], whose: str) -> None:
-    """Fail if something seems to be said in a field that is not known."""
-    for key, _ in unknown_fields(value, known):
-        raise InputError(f"{whose} holds something under {key!r}, which is not read")
 
 
 def edit_refused(what: str, file: str) -> RefusedError:

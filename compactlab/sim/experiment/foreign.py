@@ -15,7 +15,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.experiment.code import digest_of_classes
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 
 T = TypeVar("T")
 
@@ -194,7 +194,7 @@ class ForeignSummarizer(Summarizer):
         """Build it here, and have it get to know what is replayed."""
         return self.build().bound(conversation, seed)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Nobody asks it unbound."""
         raise TypeError(f"{self.spec} is asked in a process of its own: see bound()")
 

@@ -98,9 +98,7 @@ def lettered(word: frozenset[object]) -> bool:
 def content(said: Iterable[Token]) -> tuple[Token, ...]:
     """The tokens that say something; all, if none does."""
     every = tuple(token for token in said if token.kind != "mark")
-    telling = tuple(
-        t for t in every if t.tied or t.ties or t.raw.casefold() not in vocabulary().empty
-    )
+    telling = tuple(t for t in every if t.tied or t.ties or t.low not in vocabulary().empty)
     return telling or every
 
 

@@ -29,6 +29,11 @@ class Token(NamedTuple):
     ties: bool = False  # whether a word behind continues it
 
     @property
+    def low(self) -> str:
+        """It as it was written, whatever its case."""
+        return self.raw.casefold()
+
+    @property
     def typed(self) -> bool:
         """Whether it is a value by its looks."""
         return self.kind in ("number", "date", "time", "code")
@@ -373,18 +378,18 @@ def _grown(token: Token, found: list[Token], place: int) -> tuple[Token, int]:
 
 def _joins(token: Token, amount: Amount, behind: Token, after: Token) -> bool:
     """Whether a hyphen or an "and" stands inside of a number: twenty-five, 30-day."""
-    low = after.raw.casefold()
+    low = after.low
     if behind.raw == "-":
-        ten = token.raw.casefold() in _TENS and after.number in range(1, 10)
+        ten = token.low in _TENS and after.number in range(1, 10)
         return ten or (low in _UNITS and behind.start == token.end)
-    words = behind.raw.casefold() == "and" and not token.raw[-1].isdigit()
+    words = behind.low == "and" and not token.raw[-1].isdigit()
     return words and amount[1] >= 100 and low in _NUMBERS
 
 
 def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
     """A number in words with the next of them: two hundred, one fifth."""
     dimension, number = amount
-    low = behind.raw.casefold()
+    low = behind.low
     if dimension or token.raw[-1].isdigit():
         return None
     if low in _SHARES and number == 1:
@@ -400,9 +405,9 @@ def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
 def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) -> Amount | None:
     """A number times a thousand, a million: a small m is one only of money, or it is a metre."""
     dimension, number = amount
-    low = behind.raw.casefold()
+    low = behind.low
     if behind.raw == "m":
-        if dimension in _CURRENCIES.values() or (after and after.raw.casefold() in _CURRENCIES):
+        if dimension in _CURRENCIES.values() or (after and after.low in _CURRENCIES):
             return dimension, number * 10**6
         return None if dimension else ("length", number)
     close = len(low) > 2 or behind.start == token.end
@@ -414,7 +419,7 @@ def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) ->
 def _unit(token: Token, amount: Amount, behind: Token) -> Amount | None:
     """A number with its unit or its currency."""
     dimension, number = amount
-    low = behind.raw.casefold()
+    low = behind.low
     if dimension == "degrees" and low in ("c", "f", "celsius", "fahrenheit"):
         return ("celsius" if low[0] == "c" else "fahrenheit"), number
     if dimension:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cached_property
 
 from compactlab.sim.facts.fact_query import (
@@ -93,7 +93,7 @@ class StatementQuery:
     def text(self) -> str:
         """The statement and what it stands under, as plain words."""
         every = (*self.statement.context, *self.flat)
-        return plainly(" ".join(token.raw.casefold() for token in every) + " ")
+        return plainly(" ".join(token.low for token in every) + " ")
 
     @cached_property
     def orders(self) -> bool:
@@ -126,15 +126,15 @@ class StatementQuery:
                 front = self.flat[place - 1] if place and self.of[place - 1] == home else None
                 if front is None or front.kind in ("mark", "number"):
                     return True
-                if front.raw.casefold() in vocabulary().empty or front.raw.casefold() in LINKS:
+                if front.low in vocabulary().empty or front.low in LINKS:
                     return True
         return False
 
     @cached_property
     def goes_on(self) -> bool:
         """Whether it is about what the one in front of it is about."""
-        first = self.flat[0].raw.casefold() if self.flat else ""
-        words = {token.raw.casefold() for token in self.flat}
+        first = self.flat[0].low if self.flat else ""
+        words = {token.low for token in self.flat}
         return first in PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
 
     def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
@@ -192,7 +192,7 @@ class StatementQuery:
                 if (
                     place == start
                     or skipped > 2
-                    or not (token.kind == "mark" or token.raw.casefold() in vocabulary().empty)
+                    or not (token.kind == "mark" or token.low in vocabulary().empty)
                 ):
                     return 0
                 place += 1
@@ -315,7 +315,7 @@ class StatementQuery:
             words = content(self.flat)
             return self.statement.row and bool(words) and not any(t.typed for t in words)
         behind = [n for n in range(max(keys, default=0) + 1, len(self.flat)) if self.of[n] == home]
-        text = " ".join(self.flat[n].raw.casefold() for n in behind)
+        text = " ".join(self.flat[n].low for n in behind)
         match = IS_SAID.match(text)
         return match is not None and not VAGUE.search(match[1]) and bool(match[1].strip())
 
@@ -340,11 +340,7 @@ class StatementQuery:
             if self._predicate(home, place, keys) or self._fronted(home, place, keys):
                 return True
             parted = self.segments[place]
-            if (
-                parted.joint == ","
-                and self.segments[home].joint
-                and parted.tokens[0].raw.casefold() in FINITE
-            ):
+            if parted.joint == "," and self.segments[home].joint and parted.first in FINITE:
                 return False  # it goes on about the subject in front of an aside
             if not all(self._continues(n, spot) for n in between):
                 return False
@@ -360,7 +356,7 @@ class StatementQuery:
     def _predicate(self, home: int, place: int, keys: set[int]) -> bool:
         """Whether a segment is what a subject does from which an aside in commas parts it."""
         segment = self.segments[place]
-        first = segment.tokens[0].raw.casefold()
+        first = segment.first
         subject = [
             n for n in range(len(self.flat)) if self.of[n] == home and n > max(keys, default=0)
         ]
@@ -382,17 +378,9 @@ class StatementQuery:
 
     def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
         """Whether the key stands alone in front of a clause: "For the port, 8123 is best"."""
-        rest = [
-            token
-            for n, token in enumerate(self.flat)
-            if self.of[n] == home
-            and n not in keys
-            and token.kind != "mark"
-            and token.raw.casefold() not in vocabulary().empty
-            and token.raw.casefold() not in FRONT
-        ]
+        rest = [token for token in self._telling(home, keys) if token.low not in FRONT]
         marks = {token.raw for token in self.segments[place].tokens if token.kind == "mark"}
-        first = self.segments[home].tokens[0].raw.casefold() in FRONT | vocabulary().empty
+        first = self.segments[home].first in FRONT | vocabulary().empty
         segment = self.segments[place]
         return (
             home == 0
@@ -420,7 +408,7 @@ class StatementQuery:
 
     def _listed(self, between: list[int], start: int) -> bool:
         gap = self.flat[between[-1] + 1 : start]
-        return all(t.kind == "mark" or t.raw.casefold() in vocabulary().empty for t in gap)
+        return all(t.kind == "mark" or t.low in vocabulary().empty for t in gap)
 
     def _own_key(self, start: int) -> bool:
         front = [t for t in self.flat[:start] if self.of[0] == self.of[0]]
@@ -430,7 +418,7 @@ class StatementQuery:
     def _continues(self, place: int, spot: tuple[int, int]) -> bool:
         """Whether a segment goes on about what the one in front of it is about."""
         segment = self.segments[place]
-        first = segment.tokens[0].raw.casefold()
+        first = segment.first
         if segment.strong and first not in (":", "=") and segment.joint != "but":
             return first in PRONOUNS
         if first in (":", "=") or "then" in segment.joint or "afterwards" in segment.joint:
@@ -441,35 +429,28 @@ class StatementQuery:
 
     def _bare(self, place: int, spot: tuple[int, int]) -> bool:
         """Whether a segment has no words of its own beside a value."""
-        words = [
-            token
-            for n, token in enumerate(self.flat)
-            if self.of[n] == place
-            and token.kind == "word"
-            and not spot[0] <= n < spot[1]
-            and token.raw.casefold() not in vocabulary().empty
-            and token.raw.casefold() not in LINKS
-        ]
-        return not words
+        rest = self._telling(place, range(*spot))
+        return not any(token.kind == "word" and token.low not in LINKS for token in rest)
+
+    def _telling(self, place: int, beside: Container[int]) -> Iterator[Token]:
+        """The tokens of a segment that say something, but for those at some indices."""
+        empty = vocabulary().empty
+        for n, token in enumerate(self.flat):
+            here = self.of[n] == place and n not in beside and token.kind != "mark"
+            if here and token.low not in empty:
+                yield token
 
     def _relative(self, home: int, keys: set[int]) -> bool:
         """Whether a segment only says of the one in front what it is."""
         segment = self.segments[home]
-        first = segment.tokens[0].raw.casefold()
+        first = segment.first
         if segment.strong:
             return False
         if "who" in segment.joint or "which" in segment.joint or first in ("who", "which", "that"):
             return True
-        rest = [
-            token
-            for n, token in enumerate(self.flat)
-            if self.of[n] == home
-            and n not in keys
-            and token.kind in ("word", "name")
-            and token.raw.casefold() not in vocabulary().empty
-            and token.raw.casefold() != "same"
-        ]
-        return segment.joint in (",", "(", "\u2013", "—") and not rest
+        rest = (token for token in self._telling(home, keys) if token.kind in ("word", "name"))
+        bare = all(token.low == "same" for token in rest)
+        return segment.joint in (",", "(", "\u2013", "—") and bare
 
     def _said(  # noqa: PLR0911, PLR0917
         self,
@@ -493,7 +474,7 @@ class StatementQuery:
             high += 1
         text = self._marked(low, high, keys, spot, rivals)
         last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
-        above = plainly(" ".join(token.raw.casefold() for token in self.statement.context) + " ")
+        above = plainly(" ".join(token.low for token in self.statement.context) + " ")
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
             return "held" if query.polarity == "asks" else "asked"
         if query.polarity == "asks":
@@ -524,7 +505,7 @@ class StatementQuery:
         low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
         high = max(home, self.of[spot[1] - 1])
         while high + 1 < len(self.segments):
-            first = self.segments[high + 1].tokens[0].raw.casefold()
+            first = self.segments[high + 1].first
             plain = not self.segments[high + 1].strong
             if (first in PRONOUNS and (plain or self._bans(high + 1))) or (
                 plain and (first in FINITE | MODALS or first in LINKS)
@@ -569,7 +550,7 @@ class StatementQuery:
         segment = self.segments[place]
         if segment.aside and query.polarity == "asks":
             return True
-        first = segment.tokens[0].raw.casefold()
+        first = segment.first
         long = len(segment.tokens) > 4 or "if" in segment.joint
         if segment.strong and long and first not in PRONOUNS:
             return False
@@ -594,7 +575,7 @@ class StatementQuery:
             elif n in rivals:
                 word = "RIVAL"
             else:
-                word = token.raw.casefold()
+                word = token.low
             if not (words and words[-1] == word and word.isupper()):
                 words.append(word)
         return plainly(" ".join(filter(None, words)) + " ")

@@ -25,7 +25,12 @@ class Segment:
     @cached_property
     def words(self) -> str:
         """It as plain words."""
-        return " ".join(token.raw.casefold() for token in self.tokens)
+        return " ".join(token.low for token in self.tokens)
+
+    @property
+    def first(self) -> str:
+        """Its first word."""
+        return self.tokens[0].low
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
         spaced = last or said[place + 1].start > token.end or said[place + 1].raw in "\"')]*"
         ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
         if ends and token.raw == "." and place:
-            ends = said[place - 1].raw.casefold() not in _SHORTENED
+            ends = said[place - 1].low not in _SHORTENED
         if ends and token.raw in "…" and not last:
             ends = said[place + 1].raw[:1].isupper()
         ends = ends or place - start >= LONGEST
@@ -175,7 +180,7 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
     piece: list[Token] = []
     joint, strong, depth = "", False, 0
     for place, token in enumerate(said):
-        word = token.raw.casefold()
+        word = token.low
         cut = word in _STRONG or word in _WEAK
         if token.raw == "-" and token.start and place:
             cut = said[place - 1].end < token.start
@@ -207,11 +212,11 @@ def answer_in(statement: Statement | None) -> str:
     if statement is None:
         return ""
     first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
-    word = first.raw.casefold() if first else ""
+    word = first.low if first else ""
     return word if word in YES | NO else ""
 
 
 def goes_on(statement: Statement) -> bool:
     """Whether a sentence begins with what it does not name."""
-    first = statement.segments[0].tokens[0].raw.casefold() if statement.segments else ""
+    first = statement.segments[0].first if statement.segments else ""
     return first in PRONOUNS or first in ("also", "not")

@@ -53,18 +53,9 @@ class Counts:
 
 
 STATES = (
-    "verbatim",
-    "conflict",
-    "intact",
-    "stale",
-    "resurrected",
-    "mutated",
-    "presumed",
-    "key_only",
-    "retrievable",
-    "unknown",
-    "lost",
-)
+    "verbatim", "conflict", "intact", "stale", "resurrected", "mutated", "presumed", "key_only",
+    "retrievable", "unknown", "lost",
+)  # fmt: skip
 
 
 _THOUGHT = Evidence._fields.index("thought")

@@ -37,15 +37,8 @@ from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.trace import Trace
 
 __all__ = [
-    "FAMILIES",
-    "METRICS",
-    "Family",
-    "Metric",
-    "RunData",
-    "figures",
-    "measure",
-    "metrics_named",
-]
+    "FAMILIES", "METRICS", "Family", "Metric", "RunData", "figures", "measure", "metrics_named",
+]  # fmt: skip
 
 FAMILIES = (
     Family("money", "Money and tokens", cost),

@@ -19,6 +19,9 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+
 
 @dataclass(frozen=True)
 class SummaryRequest:
@@ -147,7 +150,7 @@ class Summarizer(ABC):
         return self
 
     @abstractmethod
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Summarise.
 
         Parameters
@@ -164,9 +167,7 @@ class Summarizer(ABC):
             with its sources; within ``request.max_tokens`` together. Empty if nothing was said.
         """
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Take an extra turn: say what is put down, and what is answered.
 
         A summariser that does not say puts nothing down.
@@ -245,7 +246,7 @@ class Remembering(Wrapper):
             self._bound[key] = self if inner is self.inner else Remembering(inner)
         return self._bound[key]
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
         key = (request, count)
         summary = self.known.get(key)
@@ -253,9 +254,7 @@ class Remembering(Wrapper):
             summary = self.known[key] = self.inner.summarize(request, count)
         return summary
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Ask; each turn sees something else, so there is nothing to remember."""
         return self.inner.write(messages, request, count)
 
@@ -279,7 +278,7 @@ class Matched(Wrapper):
         bind = methodcaller("bound", conversation, seed)
         return Matched(bind(self.inner), bind(self.other))
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Have the control write as many tokens as the other one does."""
         said = self._instead.get(_texts(request.previous), request.previous)
         own = self.other.summarize(replace(request, previous=said), count)
@@ -290,9 +289,7 @@ class Matched(Wrapper):
         self._instead[_texts(parts)] = own
         return parts
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Have the control put down as many tokens as the other one does."""
         own = self.other.write(messages, request, count)
         length = sum(count(item.text) for item in own.items)
@@ -330,7 +327,7 @@ class InStep(Wrapper):
         """Bind the control, for a replay from the beginning."""
         return InStep(self.inner.bound(conversation, seed), self.lengths)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         """Have the control write as many tokens as the other one did."""
         number = next(self._numbers)
         length = self.lengths[min(number, len(self.lengths) - 1)] if self.lengths else 0
@@ -377,9 +374,7 @@ _LABEL = re.compile(r"\A[-*\s]*(?:[^\W\d]+:\s)?")  # of an entry in a list: "- O
 _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 
 
-def faults(
-    request: SummaryRequest, parts: Iterable[Part], count: Callable[[str], int]
-) -> tuple[str, ...]:
+def faults(request: SummaryRequest, parts: Iterable[Part], count: Count) -> tuple[str, ...]:
     """Name the faults of a summary."""
     return _faults(request, tuple(part for part in parts if part.text), count)
 
@@ -387,9 +382,7 @@ def faults(
 # Strategies ask for the same summary, and one strategy in each replay of the same. A request may
 # hold a megabyte of text.
 @lru_cache(maxsize=32)
-def _faults(
-    request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
-) -> tuple[str, ...]:
+def _faults(request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> tuple[str, ...]:
     given = _given(request)
     if not any(part.text.strip() for part in given):
         return ()

@@ -64,6 +64,14 @@ def open_call(messages: Messages) -> int:
     return len(messages)
 
 
+def history_end(messages: Messages) -> int:
+    """Index behind the last answer: what stands from there on is about to be sent."""
+    index = len(messages)
+    while index and messages[index - 1].role != "assistant":
+        index -= 1
+    return index
+
+
 def unanswered(messages: Messages) -> int:
     """Index from which on nobody but the user has spoken; the length if the user has not."""
     index = len(messages)

@@ -22,6 +22,7 @@ from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import CAP, Strategy
+from compactlab.strategies.mechanisms.cut import history_end
 
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
 # 0.73.1), and none in what the user says.
@@ -151,12 +152,7 @@ def known_tokens(view: View, host: Host) -> int:
     reported = reported_tokens(host)
     if reported is None:
         return estimate_system(view) + view.messages.total(estimate)
-    since = 0
-    for message in reversed(view.messages):
-        if message.role == "assistant":
-            break
-        since += estimate(message)
-    return reported + since
+    return reported + view.messages[history_end(view.messages) :].total(estimate)
 
 
 def is_little(tokens: int, host: Host) -> bool:

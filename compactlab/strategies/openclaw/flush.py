@@ -15,6 +15,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.state import Compacted
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
+from compactlab.strategies.mechanisms.cut import history_end
 from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
@@ -268,9 +269,5 @@ class MemoryFlush(Strategy):
 
 def _said_now(view: View) -> int:
     """Estimate what the user says now: all that a person typed since the last answer."""
-    tokens = 0
-    for message in reversed(view.messages):
-        if message.role == "assistant":
-            break
-        tokens += estimate(message) if message.starts_turn else 0
-    return tokens
+    new = view.messages[history_end(view.messages) :]
+    return sum(estimate(message) for message in new if message.starts_turn)

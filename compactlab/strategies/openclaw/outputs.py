@@ -8,9 +8,9 @@ import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -45,30 +45,19 @@ _KEPT_CHARS = 500
 _DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(NamedTuple):
     """What was put away."""
 
     path: str  # of the file, in the folder of the session
     content: str  # the file's text
+    bytes: int  # its size
+    sha256: str
     # What stands in place of the result's text: a beginning, and where the rest is; None if the
     # text was not put away.
     text: str | None
     # What stands in place of the result's details; None if they were not put away.
     details: dict[str, Any] | None
-    preview: int = 0  # how many characters of the text are its beginning
-    # By what it is found again, as the original writes it.
-    reference: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def bytes(self) -> int:
-        """Size of the file."""
-        return len(self.content.encode("utf-8", "replace"))
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the file."""
-        return digest(self.content)
+    preview: int  # how many characters of the text are its beginning
 
 
 def digest(content: str) -> str:
@@ -110,41 +99,39 @@ def put_away(
             "text": text if large_text else None,
         }
     )
-    preview = preview - 1 if utf16_length(text) > preview else utf16_length(text)
-    payload = Payload(path, content, None, None, preview if large_text else 0)
+    size, sha256 = len(content.encode("utf-8", "replace")), digest(content)
+    if utf16_length(text) > preview:
+        start, preview = f"{head(text, preview - 1)}\N{HORIZONTAL ELLIPSIS}", preview - 1
+    else:
+        start, preview = text, utf16_length(text)
+    # The literal of the original, as its answers show it: agents look for the path in it.
+    notice = (
+        f"{start}\n\n[openclaw] Full tool output saved to {path} (sha256: {sha256[:12]}..., "
+        f"bytes: {size})."
+    )
+    slim = _slim(details) | {
+        "outputRef": {
+            "kind": KIND,
+            "path": path,
+            "bytes": size,
+            "sha256": sha256,
+            "contains": {"details": True, "text": large_text},
+        }
+    }
     return Payload(
         path,
         content,
-        _notice(head(text, preview), preview, text, payload) if large_text else None,
-        _slim(details, payload, large_text) if large_details else None,
-        payload.preview,
-        _reference(payload, large_details, large_text),
+        size,
+        sha256,
+        notice if large_text else None,
+        slim if large_details else None,
+        preview if large_text else 0,
     )
 
 
-def _notice(start: str, preview: int, text: str, payload: Payload) -> str:
-    more = "\N{HORIZONTAL ELLIPSIS}" if preview < utf16_length(text) else ""
-    # The literal of the original, as its answers show it: agents look for the path in it.
-    return (
-        f"{start}{more}\n\n[openclaw] Full tool output saved to {payload.path} "
-        f"(sha256: {payload.sha256[:12]}..., bytes: {payload.bytes})."
-    )
-
-
-def _reference(payload: Payload, details: bool, text: bool) -> dict[str, Any]:
-    return {
-        "kind": KIND,
-        "path": payload.path,
-        "bytes": payload.bytes,
-        "sha256": payload.sha256,
-        "contains": {"details": details, "text": text},
-    }
-
-
-def _slim(details: Any, payload: Payload, text: bool) -> dict[str, Any]:
+def _slim(details: Any) -> dict[str, Any]:
     known = details if isinstance(details, Mapping) else {}
-    short = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
-    return short | {"outputRef": _reference(payload, True, text)}
+    return {name: known[name] for name in _KEPT if name in known and _short(known[name])}
 
 
 def _short(value: Any) -> bool:

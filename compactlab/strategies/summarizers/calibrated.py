@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache, cached_property
 from importlib.resources import files
@@ -23,7 +23,7 @@ from compactlab.sim.core.toml import AMOUNT, NUMBER, SIZE, TEXT, Section, parse_
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.occurrences import normal, path_ends
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.lossy import audible_at
 from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
@@ -321,7 +321,7 @@ class Calibrated(Summarizer):
             conversation, seed, self.spec, self.draw, audible, calibration, client
         )
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         raise UsageError("calibrated draws the fates of facts: bind it to a conversation first")
 
 

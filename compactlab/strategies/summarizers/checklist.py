@@ -12,7 +12,7 @@ import msgspec
 from compactlab.sim.core.memory import Remembered, Topic
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.needs import identifiers
-from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.units import (
     AHEAD,
@@ -65,9 +65,7 @@ class Field:
                 for text in self.finds(unit):
                     yield Line(text, unit.sources)
 
-    def written(
-        self, lines: Iterable[Line], budget: int, count: Callable[[str], int]
-    ) -> list[Part]:
+    def written(self, lines: Iterable[Line], budget: int, count: Count) -> list[Part]:
         """Write down as many lines as the field has room for, each as a part of its own.
 
         Of lines that say the same, one counts: the first or the last, as the field keeps them.
@@ -153,7 +151,7 @@ class Checklist(Sized):
     mode: Literal["merge", "regenerate"] = "merge"
     files: bool = True
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         lines = [(part, *_line_in(part)) for part in request.previous]
         if self.mode == "merge":
             held = [(field, line) for _, field, line in lines if field and line]
@@ -173,9 +171,7 @@ class Checklist(Sized):
                 parts += field.written([*carried, *field.lines(units)], budget, count)
         return tuple(parts)
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Fill the form with what is in sight; each line that no note has is one."""
         units = list(units_of(SummaryRequest(tuple(messages), request.max_tokens)))
         known = noted(messages)

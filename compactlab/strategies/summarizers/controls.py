@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import ClassVar
@@ -12,7 +12,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.statements import recited, statements_in
 from compactlab.strategies.summarizers.writer import Knowing, fitting
@@ -32,7 +32,7 @@ class Oracle(Summarizer):
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         return BoundOracle(conversation, seed, self.spec)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         raise UsageError("the oracle knows what is needed: bind it to a conversation first")
 
 
@@ -42,12 +42,12 @@ class BoundOracle(Knowing):
 
     simulated: ClassVar[str] = Oracle.simulated
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         told = self.told(request, "summary", count)
         return tuple(fitting(told, request.max_tokens, count).values())
 
     def told(
-        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
+        self, request: SummaryRequest, purpose: str | int, count: Count
     ) -> Iterator[tuple[int, Part]]:
         """Tell what later calls need, the soonest first; see :class:`~.writer.Knowing`."""
         facts = statements_in(self.witness, request)
@@ -86,14 +86,12 @@ class Junk(Sized):
     simulated: ClassVar[str] = "a summary without content"
     matched: ClassVar[bool] = True
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         sources = tuple(dict.fromkeys(s for part in _sourced(request) for s in part.sources))
         text = _of_length(min(request.max_tokens, self.tokens), count)
         return (Part("text", text, "summary", sources),) if text and sources else ()
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Put down one note of so many words."""
         text = _of_length(min(request.max_tokens, self.tokens), count)
         parts = (part for message in reversed(messages) for part in message.parts)
@@ -102,7 +100,7 @@ class Junk(Sized):
         return Written(request.silent, items)
 
 
-def _of_length(tokens: int, count: Callable[[str], int]) -> str:
+def _of_length(tokens: int, count: Count) -> str:
     """The longest text of these words that has no more than so many tokens."""
     low, high = 0, tokens  # a word has a token at least
     while low < high:
@@ -134,7 +132,7 @@ class Empty(Summarizer):
 
     simulated: ClassVar[str] = "a model that answers nothing"
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         return ()
 
 
@@ -148,7 +146,7 @@ class Inflating(Summarizer):
 
     simulated: ClassVar[str] = "a model that repeats everything and adds to it"
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         copies = tuple(
             Part("text", part.text, "summary", part.sources)
             for part in _sourced(request)
@@ -172,7 +170,7 @@ class Failed(Summarizer):
 
     simulated: ClassVar[str] = "a model that answers instead of summarising"
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         last = next((part for part in reversed([*_sourced(request)]) if part.text), None)
         if last is None:
             return ()

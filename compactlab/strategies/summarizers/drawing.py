@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,7 +15,7 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.occurrences import normal, occurrences
-from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.replay.summarize import Count, SummaryRequest
 from compactlab.strategies.summarizers.extractive import filling, written
 from compactlab.strategies.summarizers.statements import summaries
 from compactlab.strategies.summarizers.units import Unit, distinct, units_of
@@ -60,7 +60,7 @@ class Drawing(Knowing):
     def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterable[Line]:
         """Draw what becomes of what the request says, in the order of the script."""
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         given = [*request.previous, *(part for m in request.messages for part in m.parts)]
         sources = [source for part in given for source in part.sources]
         round = _round(request)
@@ -79,7 +79,7 @@ class Drawing(Knowing):
         return (first, *lines, *self._filler(request, round, most, count))
 
     def told(
-        self, request: SummaryRequest, purpose: Purpose, count: Callable[[str], int]
+        self, request: SummaryRequest, purpose: Purpose, count: Count
     ) -> Iterable[tuple[int, Part]]:
         """Tell what is drawn to be told, the luckiest first; see :class:`~.writer.Knowing`."""
         tokens = sum(count(part.text) for m in request.messages for part in m.parts)
@@ -118,7 +118,7 @@ class Drawing(Knowing):
         return needles
 
     def _filler(
-        self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
+        self, request: SummaryRequest, round: int, most: int, count: Count
     ) -> tuple[Part, ...]:
         """Quote sentences that have nothing to do with any fact."""
         units = list(distinct(units_of(replace(request, previous=()))))
@@ -159,7 +159,7 @@ def _round(request: SummaryRequest) -> int:
     return 1 + max(rounds, default=1 if before else 0)
 
 
-def _within(lines: list[Line], room: int, count: Callable[[str], int]) -> list[Part]:
+def _within(lines: list[Line], room: int, count: Count) -> list[Part]:
     """The lines that there is room for: where it is scarce, the luckiest stay."""
     lucky = set()
     for place in sorted(range(len(lines)), key=lambda place: (lines[place].chance, place)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.units import (
     WORD,
     Unit,
@@ -111,19 +111,15 @@ class Quoting(Summarizer):
         return list(distinct(units))
 
     @abstractmethod
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         """Choose units by their numbers, best first."""
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         units = self.offered(units_of(request))
         budget = min(request.max_tokens, self.tokens)
         return written(units, self.choose(units, budget, count), budget, count)
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Quote what stands in no note that is in sight. Results of tools are not read."""
         known = noted(messages)
         seen = units_of(SummaryRequest(tuple(messages), request.max_tokens))
@@ -180,7 +176,7 @@ class Extractive(Quoting):
 
 
 def written(
-    units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Callable[[str], int]
+    units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Count
 ) -> tuple[Part, ...]:
     """Write the chosen units in their order, without the last chosen that do not fit."""
     fitting = list(chosen)
@@ -193,7 +189,7 @@ def written(
 
 
 def filling(
-    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Count
 ) -> Iterator[int]:
     """Yield units in the order of their rank, and pass over what does not fit any more."""
     for index in ranked:
@@ -208,7 +204,7 @@ def best_first(
     scores: Vector,
     units: Sequence[Unit],
     budget: int,
-    count: Callable[[str], int],
+    count: Count,
     cosines: Cosines,
 ) -> list[int]:
     """Take the best units; pass over what does not fit and what says the same again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Part
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 
 # For a strategy that gives no instructions of its own.
 _INSTRUCTIONS = "Summarise the conversation above, so that the work can go on from the summary."
@@ -111,7 +111,7 @@ class Llm(Summarizer):
             draw=self.draw,
         )
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         given = [*request.previous, *(part for m in request.messages for part in m.parts)]
         sources = tuple(dict.fromkeys(source for part in given for source in part.sources))
         if not sources or request.max_tokens < 1:
@@ -183,7 +183,7 @@ class Expected(Summarizer):
     def bound(self, conversation: Conversation, seed: int) -> Expected:
         return Expected(self.inner, self.stand_in.bound(conversation, seed), self.noted)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         asked, asker = self.inner.request(request), self.inner.asker
         assert asker is not None
         if asker.recording(asked.model).get(asked.key) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
 from compactlab.strategies.summarizers.statements import (
@@ -210,7 +210,7 @@ class Lossy(Summarizer):
         audible = audible_at(self.level) if self.audible is None else self.audible
         return BoundLossy(conversation, seed, self.spec, self.draw, audible, self.fates)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
 
 

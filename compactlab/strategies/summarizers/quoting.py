@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -16,7 +16,7 @@ from compactlab.sim.core.limits import at_least, finite
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.needs import identifiers
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.extractive import (
     Cosines,
     Extractive,
@@ -68,9 +68,7 @@ class Lexrank(Extractive):
     ('Use tabs.', (Source(id='m1', part=0, start=0, end=9),))
     """
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         cosines = Cosines([unit.text for unit in units])
         return best_first(_ranks(cosines), units, budget, count, cosines)
 
@@ -107,9 +105,7 @@ class Centroid(Extractive):
 
     words: Annotated[int, at_least(1)] = 100
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         cosines = Cosines([unit.text for unit in units])
         scores = np.round(cosines.sums(cosines.centroid(self.words)), 9)
         return best_first(scores, units, budget, count, cosines)
@@ -149,9 +145,7 @@ class Salience(Extractive):
     decision: Annotated[float, finite(0)] = 1.0
     error: Annotated[float, finite(0)] = 0.5
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         scores = self.scores(units)
         ranked = sorted(range(len(units)), key=lambda index: -scores[index])
         return filling(ranked, units, budget, count)
@@ -187,9 +181,7 @@ class Lead(Sized, Quoting):
     first summary says stays for ever, as the lines of the summary before are the oldest.
     """
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         return _until_full(range(len(units)), units, budget, count)
 
 
@@ -201,14 +193,12 @@ class Tail(Sized, Quoting):
         """All, each where it stands last."""
         return list(distinct(reversed(list(units))))[::-1]
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         return _until_full(reversed(range(len(units))), units, budget, count)
 
 
 def _until_full(
-    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Count
 ) -> Iterator[int]:
     """Yield units up to the first that does not fit."""
     for index in ranked:
@@ -232,7 +222,7 @@ class Random(Sized):
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         return BoundRandom(conversation, seed, self.spec, self.tokens)
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         raise UsageError("chance needs a seed: bind it to a conversation first")
 
 
@@ -243,16 +233,14 @@ class BoundRandom(Bound, Quoting):
     tokens: int  # the length that is aimed at
     simulated: ClassVar[str] = Random.simulated
 
-    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         units = self.offered(units_of(request))
         budget = min(request.max_tokens, self.tokens)
         asked = (message.id for message in request.messages)
         order = self._shuffled(len(units), "random summary", *asked)
         return written(units, filling(order, units, budget, count), budget, count)
 
-    def choose(
-        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
-    ) -> Iterable[int]:
+    def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
         stretch = dict.fromkeys(source.id for unit in units for source in unit.sources)
         order = self._shuffled(len(units), "random notes", *stretch)
         return filling(order, units, budget, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -15,7 +15,7 @@ from compactlab.sim.core.memory import Remembered, Topic
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import Ledger, ledger_of
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.units import (
     AHEAD,
     ASKED,
@@ -82,7 +82,7 @@ class Knowing(Bound):
 
     @abstractmethod
     def told(
-        self, request: SummaryRequest, purpose: str | int, count: Callable[[str], int]
+        self, request: SummaryRequest, purpose: str | int, count: Count
     ) -> Iterable[tuple[int, Part]]:
         """Tell facts that a request states.
 
@@ -106,9 +106,7 @@ class Knowing(Bound):
         """What is answered to an extra turn in which it may be silent."""
         return silent
 
-    def write(
-        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
-    ) -> Written:
+    def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
         """Note facts that are in sight and in no note that is; as many as there is room for."""
         notes = [part for m in messages for part in m.parts if part.kind == "memory"]
         evidence = self.witness.parts(notes)
@@ -134,9 +132,7 @@ class Knowing(Bound):
 _Told = TypeVar("_Told", Part, Unit)
 
 
-def fitting(
-    offers: Iterable[tuple[int, _Told]], room: int, count: Callable[[str], int]
-) -> dict[int, _Told]:
+def fitting(offers: Iterable[tuple[int, _Told]], room: int, count: Count) -> dict[int, _Told]:
     """Take what there is room for, the first first, and put it in the order of its numbers."""
     taken = {}
     for number, told in offers:

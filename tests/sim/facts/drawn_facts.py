@@ -20,34 +20,14 @@ T = TypeVar("T")
 
 KEYS = ["port", "deploy target", "file", "limit"]
 VALUES = [
-    "8123",
-    "812",
-    "eu-west-3",
-    "eu-west-31",
-    "src/a.py",
-    "b/src/a.py",
-    "1,500",
-    "1.5",
-    "15",
+    "8123", "812", "eu-west-3", "eu-west-31", "src/a.py", "b/src/a.py", "1,500", "1.5", "15",
     "blue door",
-]
+]  # fmt: skip
 LOOKS = ["{}", "{},", "({})", "{}.", "`{}`", "  {}"]
 OTHERS = [
-    "open",
-    "decided",
-    "must",
-    "never",
-    "always",
-    "not",
-    "now",
-    "formerly",
-    "and",
-    "so",
-    "1500",
-    "./src/a.py",
-    "PORT",
-    "blue",
-]
+    "open", "decided", "must", "never", "always", "not", "now", "formerly", "and", "so", "1500",
+    "./src/a.py", "PORT", "blue",
+]  # fmt: skip
 FILLERS = [" ".join("x" * 8), " ".join("y" * 20), " ".join("z" * 36)]
 
 WORDS = [*KEYS, *KEYS, *VALUES, *VALUES, *OTHERS, *FILLERS]

@@ -4,6 +4,8 @@ was given up.
 
 from __future__ import annotations
 
+import pytest
+
 from compactlab.sim.core.conversation import Fact, Need
 from compactlab.sim.core.message import Source
 from compactlab.sim.facts import ledger_of, numbers
@@ -15,46 +17,58 @@ def fact(id: str, *origins: str, **more: object) -> Fact:
     return Fact(id, "decision", id, f"value of {id}", origin, **more)  # type: ignore[arg-type]
 
 
-STORY = [
-    say("u1", "one"),
-    answer("a1"),
-    say("u2", "two"),
-    answer("a2"),
-    say("u3", "three"),
-    answer("a3"),
-]
+STORY = [each for n in (1, 2, 3) for each in (say(f"u{n}", "well"), answer(f"a{n}"))]
 
 
-def test_a_fact_is_due_from_the_call_after_it_was_said() -> None:
-    talk = script(*STORY, facts=[fact("f", "u2"), fact("mine", "a1")])
-    assert [due(talk, at) for at in ("a1", "a2", "a3", "")] == [
-        set(),
-        {"f", "mine"},
-        {"f", "mine"},
-        {"f", "mine"},
-    ]
+CALLS = ("a1", "a2", "a3")
 
 
-def test_each_origin_states_a_fact_unless_all_are_needed() -> None:
-    talk = script(*STORY, facts=[fact("any", "u1", "u3"), fact("all", "u1", "u3", whole=True)])
-    assert [due(talk, at) for at in ("a1", "a2", "a3")] == [{"any"}, {"any"}, {"any", "all"}]
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        # A fact is due from the call after it was said.
+        ([fact("f", "u2"), fact("mine", "a1")], [set(), {"f", "mine"}, {"f", "mine"}]),
+        # Each origin states it, unless all are needed.
+        ([fact("any", "u1", "u3"), fact("all", "u1", "u3", whole=True)],
+         [{"any"}, {"any"}, {"any", "all"}]),
+        # The newer takes the place of the older and of all before, also by a link never said.
+        ([fact("f1", "u1"), fact("f2", "u2", supersedes=("f1",)),
+          fact("f3", "u3", supersedes=("f2",))], [{"f1"}, {"f2"}, {"f3"}]),
+        ([fact("f1", "u1"), fact("f2", supersedes=("f1",)), fact("f3", "u3", supersedes=("f2",))],
+         [{"f1"}, {"f1"}, {"f3"}]),
+        # What is taken back is gone from the next call on; a scope ends with its message.
+        ([fact("f", "u1", deleted_at="u2")], [{"f"}, set(), set()]),
+        ([fact("loop", "u1", scope="a2"), fact("all", "u1")],
+         [{"loop", "all"}, {"loop", "all"}, {"all"}]),
+        # A decoy is never due.
+        ([fact("f", "u1"), fact("decoy", decoy=True), fact("odd", "u1", decoy=True)],
+         [{"f"}, {"f"}, {"f"}]),
+    ],
+)  # fmt: skip
+def test_which_facts_are_due(facts: list[Fact], expected: list[set[str]]) -> None:
+    talk = script(*STORY, facts=facts)
+    assert [due(talk, at) for at in CALLS] == expected
+    assert due(talk) == expected[-1]
 
 
-def test_the_newer_takes_the_place_of_the_older_and_of_all_before() -> None:
-    chain = [
-        fact("f1", "u1"),
-        fact("f2", "u2", supersedes=("f1",)),
-        fact("f3", "u3", supersedes=("f2",)),
-    ]
-    talk = script(*STORY, facts=chain)
-    assert [due(talk, at) for at in ("a1", "a2", "a3")] == [{"f1"}, {"f2"}, {"f3"}]
-    moments = ledger_of(talk).moments
-    assert [moments[at].replaced for at in ("a1", "a2", "a3")] == [0b000, 0b001, 0b011]
-
-
-def test_a_chain_with_a_link_that_was_never_said_still_holds() -> None:
-    chain = [fact("f1", "u1"), fact("f2", supersedes=("f1",)), fact("f3", "u3", supersedes=("f2",))]
-    assert due(script(*STORY, facts=chain)) == {"f3"}
+@pytest.mark.parametrize(
+    ("facts", "replaced", "deleted"),
+    [
+        ([fact("f1", "u1"), fact("f2", "u2", supersedes=("f1",)),
+          fact("f3", "u3", supersedes=("f2",))], [0b000, 0b001, 0b011], [0, 0, 0]),
+        ([fact("f", "u1", deleted_at="u2")], [0, 0, 0], [0, 1, 1]),
+        # What was replaced and taken back counts as taken back.
+        ([fact("f", "u1", deleted_at="u3"), fact("g", "u2", supersedes=("f",))],
+         [0, 1, 0], [0, 0, 1]),
+        ([fact("loop", "u1", scope="a2")], [0, 0, 0], [0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_which_facts_are_replaced_and_deleted(
+    facts: list[Fact], replaced: list[int], deleted: list[int]
+) -> None:
+    moments = [ledger_of(script(*STORY, facts=facts)).moments[at] for at in CALLS]
+    assert [moment.replaced for moment in moments] == replaced
+    assert [moment.deleted for moment in moments] == deleted
 
 
 def test_facts_that_replace_each_other_are_both_gone_once_both_are_said() -> None:
@@ -70,37 +84,14 @@ def test_a_fact_that_replaces_itself_replaces_nothing() -> None:
     assert ledger_of(talk).revised == 0
 
 
-def test_what_is_taken_back_is_gone_from_the_next_call_on() -> None:
-    talk = script(*STORY, facts=[fact("f", "u1", deleted_at="u2")])
-    assert [due(talk, at) for at in ("a1", "a2")] == [{"f"}, set()]
-    assert [m.deleted for m in ledger_of(talk).moments.values()] == [0, 1, 1]
-
-
-def test_what_was_taken_back_and_replaced_counts_as_taken_back() -> None:
-    talk = script(
-        *STORY, facts=[fact("f", "u1", deleted_at="u3"), fact("g", "u2", supersedes=("f",))]
-    )
-    moments = ledger_of(talk).moments
-    assert [(m.replaced, m.deleted) for m in moments.values()] == [(0, 0), (1, 0), (0, 1)]
-
-
-def test_a_scope_ends_with_its_message() -> None:
-    talk = script(*STORY, facts=[fact("loop", "u1", scope="a2"), fact("all", "u1")])
-    assert [due(talk, at) for at in ("a2", "a3")] == [{"loop", "all"}, {"all"}]
-    assert ledger_of(talk).moments["a3"].deleted == 0
-
-
 def test_a_message_of_an_unlucky_name_ends_nothing() -> None:
     talk = script(say("session", "hello"), say("", "nobody"), *STORY, facts=[fact("f", "u1")])
     assert due(talk) == {"f"}
 
 
-def test_a_decoy_is_never_due() -> None:
-    talk = script(
-        *STORY, facts=[fact("f", "u1"), fact("decoy", decoy=True), fact("odd", "u1", decoy=True)]
-    )
-    assert due(talk) == {"f"}
-    assert list(numbers(ledger_of(talk).decoys)) == [1, 2]
+def test_decoys_are_told_apart() -> None:
+    facts = [fact("f", "u1"), fact("decoy", decoy=True), fact("odd", "u1", decoy=True)]
+    assert list(numbers(ledger_of(script(*STORY, facts=facts)).decoys)) == [1, 2]
 
 
 def test_what_was_said_on_a_branch_that_was_given_up_is_not_due() -> None:
@@ -118,13 +109,8 @@ def test_a_rewind_brings_back_what_was_taken_back_after_it() -> None:
 
 
 def test_a_rewind_to_the_start_forgets_everything() -> None:
-    talk = script(
-        *STORY,
-        back_to(""),
-        say("v1", "again"),
-        answer("b1"),
-        facts=[fact("f", "u1"), fact("g", "v1")],
-    )
+    again = [back_to(""), say("v1", "again"), answer("b1")]
+    talk = script(*STORY, *again, facts=[fact("f", "u1"), fact("g", "v1")])
     assert due(talk, "b1") == {"g"}
     moment = ledger_of(talk).moments["b1"]
     assert (moment.seen, moment.turn) == (1, 1)
@@ -151,8 +137,5 @@ def test_what_is_read_a_second_time_is_known_by_its_own_messages() -> None:
     talks = [script(say("u1", "one"), answer("a1"), facts=[fact("f", "u1")]) for _ in range(2)]
     ledgers = [ledger_of(talk) for talk in talks]
     assert talks[0].digest == talks[1].digest
-    assert [ledger.conversation is talk for ledger, talk in zip(ledgers, talks, strict=True)] == [
-        True,
-        True,
-    ]
+    assert all(ledger.conversation is talk for ledger, talk in zip(ledgers, talks, strict=True))
     assert ledger_of(talks[1]) is ledgers[1]

@@ -14,49 +14,35 @@ from compactlab.sim.facts.tracker import Tracker
 from tests.sim.facts.told import answer, calls, made, result, say, script, states
 
 TOLD = say("u1", "Hello there. The deploy target is eu-west-3, as they say. Thank you very much.")
-SPAN = Source("u1", 0, 13, 45)
+SPAN = Source("u1", 0, 13, 45)  # "The deploy target is eu-west-3, "
 WHERE = Fact("where", "decision", "deploy target", "eu-west-3", (SPAN,), variants=("Paris",))
 ASIDE = say("u2", "Nice weather today.")
 TALK = script(TOLD, answer("a1"), ASIDE, answer("a2"), facts=[WHERE])
 
 
-def where(*view: Message, **more: object) -> str:
-    return states(TALK, *view, **more)["where"]  # type: ignore[arg-type]
-
-
-def test_the_span_is_what_it_should_be() -> None:
-    assert TOLD.text[SPAN.start : SPAN.end] == "The deploy target is eu-west-3, "
-
-
-def test_who_keeps_the_message_knows_it_verbatim() -> None:
-    assert where(TOLD, ASIDE) == "verbatim"
-
-
-def test_who_keeps_nothing_has_lost_it() -> None:
-    assert where() == where(ASIDE) == "lost"
-
-
-def test_a_copy_of_the_message_is_as_good_as_the_message() -> None:
-    assert where(msgspec.structs.replace(TOLD, time=5.0)) == "verbatim"
-
-
-def test_a_quote_that_was_put_back_is_verbatim() -> None:
-    quote = "He said: The deploy target is eu-west-3, and so on"
-    assert where(made(quote, "u1", kind="recovered")) == "verbatim"
-
-
-def test_a_truncated_message_is_verbatim_as_far_as_it_goes() -> None:
-    assert where(made(TOLD.text[:50], "u1", kind="truncated")) == "verbatim"
-    assert where(made(TOLD.text[:40], "u1", kind="truncated")) == "key_only"
-    assert where(made(TOLD.text[46:], "u1", kind="truncated")) == "lost"
-
-
-def test_truncated_text_that_holds_the_words_but_not_the_span_is_intact() -> None:
-    assert where(made(TOLD.text[17:50], "u1", kind="truncated")) == "intact"
-
-
-def test_a_summary_is_never_verbatim() -> None:
-    assert where(made(TOLD.text, "u1")) == "intact"
+@pytest.mark.parametrize(
+    ("view", "state"),
+    [
+        ([TOLD, ASIDE], "verbatim"),
+        ([], "lost"),
+        ([ASIDE], "lost"),
+        # A copy of the message is as good as the message, and so is a quote that was put back.
+        ([msgspec.structs.replace(TOLD, time=5.0)], "verbatim"),
+        ([made(f"He said: {TOLD.text[13:45]}and so on", "u1", kind="recovered")], "verbatim"),
+        # A truncated message is verbatim as far as it goes; without the span, its words may do.
+        ([made(TOLD.text[:50], "u1", kind="truncated")], "verbatim"),
+        ([made(TOLD.text[:40], "u1", kind="truncated")], "key_only"),
+        ([made(TOLD.text[46:], "u1", kind="truncated")], "lost"),
+        ([made(TOLD.text[17:50], "u1", kind="truncated")], "intact"),
+        ([made(TOLD.text, "u1")], "intact"),  # a summary is never verbatim
+        # The same words count only from whoever was there.
+        ([made("deploy target: eu-west-3", "u2", "a2")], "lost"),
+        ([made("deploy target: eu-west-3", kind="synthetic")], "lost"),
+        ([made("deploy target: eu-west-3", "u2", "u1")], "intact"),
+    ],
+)
+def test_what_a_view_holds_of_a_message(view: list[Message], state: str) -> None:
+    assert states(TALK, *view)["where"] == state
 
 
 @pytest.mark.parametrize(
@@ -76,26 +62,23 @@ def test_a_summary_is_never_verbatim() -> None:
     ],
 )
 def test_a_summary_says_it_says_it_wrongly_or_does_not(summary: str, state: str) -> None:
-    assert where(made(summary, "u1", "a1")) == state
+    assert states(TALK, made(summary, "u1", "a1"))["where"] == state
 
 
-def test_the_same_words_count_only_from_whoever_was_there() -> None:
-    said = "deploy target: eu-west-3"
-    assert where(made(said, "u2", "a2")) == "lost"
-    assert where(made(said, kind="synthetic")) == "lost"
-    assert where(made(said, "u2", "u1")) == "intact"
-
-
-def test_a_key_may_have_other_names() -> None:
-    fact = msgspec.structs.replace(WHERE, aliases=("target region",))
-    talk = script(TOLD, facts=[fact])
-    assert states(talk, made("target region: eu-west-3", "u1"))["where"] == "intact"
-
-
-def test_what_has_no_key_is_known_by_its_value() -> None:
-    talk = script(TOLD, facts=[msgspec.structs.replace(WHERE, key="")])
-    assert states(talk, made("off to eu-west-3", "u1"))["where"] == "intact"
-    assert states(talk, made("off to somewhere", "u1"))["where"] == "lost"
+@pytest.mark.parametrize(
+    ("change", "summary", "state"),
+    [
+        ({"aliases": ("target region",)}, "target region: eu-west-3", "intact"),
+        # What has no key is known by its value.
+        ({"key": ""}, "off to eu-west-3", "intact"),
+        ({"key": ""}, "off to somewhere", "lost"),
+    ],
+)
+def test_a_key_may_have_other_names_or_none(
+    change: dict[str, object], summary: str, state: str
+) -> None:
+    talk = script(TOLD, facts=[msgspec.structs.replace(WHERE, **change)])
+    assert states(talk, made(summary, "u1"))["where"] == state
 
 
 NEVER = say("u3", "You must never push to main.")
@@ -111,6 +94,9 @@ RULES = script(NEVER, AT_MOST, facts=[BAN, CAP])
         ("never push to main", "intact", "lost"),
         ("push to main", "mutated", "lost"),
         ("always push to main", "mutated", "lost"),
+        # Polarity must stand in the clause of key and value.
+        ("never, really never push to main", "intact", "lost"),
+        ("push to main, but never skip tests", "mutated", "lost"),
         ("the retry limit must be 7", "lost", "intact"),
         ("there is a retry limit", "lost", "key_only"),
         ("the retry limit must be 8", "lost", "mutated"),
@@ -121,131 +107,111 @@ RULES = script(NEVER, AT_MOST, facts=[BAN, CAP])
 def test_a_rule_needs_its_word_and_with_another_one_it_is_mutated(
     summary: str, ban: str, cap: str
 ) -> None:
-    found = states(RULES, made(summary, "u3", "u4"))
-    assert found == {"ban": ban, "cap": cap}
-
-
-def test_polarity_must_stand_in_the_clause_of_key_and_value() -> None:
-    assert states(RULES, made("never, really never push to main", "u3"))["ban"] == "intact"
-    assert states(RULES, made("push to main, but never skip tests", "u3"))["ban"] == "mutated"
+    assert states(RULES, made(summary, "u3", "u4")) == {"ban": ban, "cap": cap}
 
 
 OLD = Fact("old", "decision", "port", "8123", (Source("p1"),))
 NEW = Fact("new", "decision", "port", "9456", (Source("p2"),), supersedes=("old",))
+RULE = msgspec.structs.replace(NEW, polarity="must")
+THIRD = Fact("new", "decision", "port", "7001", (Source("p3"),), supersedes=("mid",))
 FIRST, SECOND = say("p1", "The port is 8123."), say("p2", "No, the port is 9456.")
-REVISED = script(FIRST, SECOND, answer("b1"), facts=[OLD, NEW])
+BOTH_SAID = made("port 8123; port 9456", "p1", "p2")
+OLD_SAID = made("port 8123", "p1")
 
 
-def revised(*view: Message) -> str:
-    return states(REVISED, *view)["new"]
-
-
-def test_two_values_without_an_order_are_a_conflict() -> None:
-    assert revised(made("port 8123; port 9456", "p1", "p2")) == "conflict"
-    assert revised(made("port 8123", "p1"), made("port 9456", "p2")) == "conflict"
-
-
-def test_a_word_of_order_settles_it() -> None:
-    assert revised(made("port 9456 (formerly 8123)", "p1", "p2")) == "intact"
-    assert revised(made("port 8123", "p1"), made("the port is now 9456", "p2")) == "intact"
-
-
-def test_what_is_verbatim_is_no_conflict() -> None:
-    assert revised(SECOND, made("port 8123", "p1")) == "verbatim"
-    assert revised(FIRST, made("port 9456", "p2")) == "intact"
-
-
-def test_who_has_only_the_old_value_is_stale() -> None:
-    assert revised(FIRST) == revised(made("port 8123", "p1")) == "stale"
-    assert revised(FIRST, made("there is another port", "p2")) == "stale"
-
-
-def test_who_has_the_new_value_without_its_word_is_not_stale() -> None:
-    rule = msgspec.structs.replace(NEW, polarity="must")
-    talk = script(FIRST, SECOND, facts=[OLD, rule])
-    assert states(talk, FIRST, made("port 9456", "p2"))["new"] == "key_only"
-    assert states(talk, made("port 8123; port 9456", "p1", "p2"))["new"] == "conflict"
-
-
-def test_a_chain_of_revisions_is_followed_to_its_beginning() -> None:
-    third = Fact("third", "decision", "port", "7001", (Source("p3"),), supersedes=("new",))
-    talk = script(FIRST, SECOND, say("p3", "port 7001 then"), facts=[OLD, NEW, third])
-    assert states(talk, FIRST)["third"] == "stale"
+@pytest.mark.parametrize(
+    ("view", "state", "facts"),
+    [
+        # Two values without an order are a conflict; a word of order settles it.
+        ([BOTH_SAID], "conflict", [OLD, NEW]),
+        ([OLD_SAID, made("port 9456", "p2")], "conflict", [OLD, NEW]),
+        ([made("port 9456 (formerly 8123)", "p1", "p2")], "intact", [OLD, NEW]),
+        ([OLD_SAID, made("the port is now 9456", "p2")], "intact", [OLD, NEW]),
+        # What is verbatim is no conflict.
+        ([SECOND, OLD_SAID], "verbatim", [OLD, NEW]),
+        ([FIRST, made("port 9456", "p2")], "intact", [OLD, NEW]),
+        # Who has only the old value is stale; who lacks but the word of a rule is not.
+        ([FIRST], "stale", [OLD, NEW]),
+        ([OLD_SAID], "stale", [OLD, NEW]),
+        ([FIRST, made("there is another port", "p2")], "stale", [OLD, NEW]),
+        ([FIRST, made("port 9456", "p2")], "key_only", [OLD, RULE]),
+        ([BOTH_SAID], "conflict", [OLD, RULE]),
+        # A chain of revisions is followed to its beginning.
+        ([FIRST], "stale", [OLD, msgspec.structs.replace(NEW, id="mid"), THIRD]),
+    ],
+)
+def test_a_revised_fact_beside_its_older_values(
+    view: list[Message], state: str, facts: list[Fact]
+) -> None:
+    talk = script(FIRST, SECOND, say("p3", "port 7001 then"), answer("b1"), facts=facts)
+    assert states(talk, *view)["new"] == state
 
 
 ASKED, GAVE = calls("a5", "c1"), result("t1", "c1", "build id: 4f2a91c7")
 DETAIL = Fact("detail", "tool_detail", "build id", "4f2a91c7", (Source("t1"),), handle="t1")
 TOOLS = script(say("u5", "Which build?"), ASKED, GAVE, answer("a6"), facts=[DETAIL])
+CLEARED = Part("tool_result", "[cleared]", "stub", (Source("t1"),), "read", "c1")
+STUB = Message("t1", "tool", (CLEARED,))
+SHORT = Message("a5", "assistant", (msgspec.structs.replace(ASKED.parts[0], kind="truncated"),))
+OPAQUE = Part("text", "", "opaque", (Source("t1"),), size=400)
+POINTER = made("saved to out/1.txt", "t1", kind="stub", handle="out/1.txt")
+NOTE = Remembered("progress", "The build id was 4f2a91c7.", (Source("t1"),))
+AGAIN = made(GAVE.text, "t1", kind="recovered")
 
 
-def stub(**more: object) -> Message:
-    part = Part("tool_result", "[cleared]", "stub", (Source("t1"),), "read", "c1", **more)  # type: ignore[arg-type]
-    return Message("t1", "tool", (part,))
+def opaque(part: Part) -> Message:
+    return Message("x", "user", (part,))
 
 
-def detail(*view: Message, **more: object) -> str:
-    return states(TOOLS, *view, **more)["detail"]  # type: ignore[arg-type]
-
-
-def test_a_call_that_is_still_there_can_be_made_again() -> None:
-    assert detail(ASKED, GAVE) == "verbatim"
-    assert detail(ASKED, stub()) == "retrievable"
-    assert detail(ASKED) == "retrievable"
-    assert detail() == "lost"
-
-
-def test_a_call_can_only_be_made_again_if_it_is_whole() -> None:
-    short = msgspec.structs.replace(ASKED.parts[0], kind="truncated")
-    assert detail(Message("a5", "assistant", (short,))) == "lost"
+@pytest.mark.parametrize(
+    ("view", "state", "more"),
+    [
+        # A call that is still there, whole, can be made again.
+        ([ASKED, GAVE], "verbatim", {}),
+        ([ASKED, STUB], "retrievable", {}),
+        ([ASKED], "retrievable", {}),
+        ([SHORT], "lost", {}),
+        ([], "lost", {}),
+        # A pointer leads to what is stored there.
+        ([POINTER], "retrievable", {"stored": {"out/1.txt": GAVE.text}}),
+        ([POINTER], "retrievable", {"stored": {"out/1.txt": "the build id is 4f2a91c7"}}),
+        ([POINTER], "lost", {"stored": {"out/1.txt": "build id: ..."}}),
+        ([POINTER], "lost", {"stored": {"out/2.txt": GAVE.text}}),
+        ([], "lost", {"stored": {"out/1.txt": GAVE.text}}),
+        # Memory can be searched.
+        ([], "retrievable", {"notes": [NOTE]}),
+        ([], "lost", {"notes": [msgspec.structs.replace(NOTE, text="a build was made")]}),
+        ([], "lost", {"notes": [msgspec.structs.replace(NOTE, sources=(Source("u5"),))]}),
+        # Tokens without text may hold anything of their sources.
+        ([opaque(OPAQUE)], "unknown", {}),
+        ([ASKED, opaque(OPAQUE)], "retrievable", {}),
+        ([opaque(msgspec.structs.replace(OPAQUE, sources=()))], "lost", {}),
+        # What comes back counts for what it brings back.
+        ([AGAIN], "verbatim", {"created": [AGAIN]}),
+        ([made("build id: 4f2a91c7", "made")], "intact", {"created": [AGAIN]}),
+        ([made("build id: 4f2a91c7", "made")], "lost", {}),
+        # The system prompt counts, too.
+        (
+            [],
+            "intact",
+            {"system": (Part("text", "build id: 4f2a91c7", "memory", (Source("t1"),)),)},
+        ),
+    ],
+)
+def test_what_can_be_had_again(view: list[Message], state: str, more: dict[str, object]) -> None:
+    assert states(TOOLS, *view, **more)["detail"] == state  # type: ignore[arg-type]
 
 
 def test_a_call_without_a_handle_leads_nowhere() -> None:
     talk = script(*TOOLS.events, facts=[msgspec.structs.replace(DETAIL, handle="")])
-    assert states(talk, ASKED, stub())["detail"] == "lost"
-
-
-def test_a_pointer_leads_to_what_is_stored_there() -> None:
-    pointer = made("saved to out/1.txt", "t1", kind="stub", handle="out/1.txt")
-    assert detail(pointer, stored={"out/1.txt": GAVE.text}) == "retrievable"
-    assert detail(pointer, stored={"out/1.txt": "the build id is 4f2a91c7"}) == "retrievable"
-    assert detail(pointer, stored={"out/1.txt": "build id: ..."}) == "lost"
-    assert detail(pointer, stored={"out/2.txt": GAVE.text}) == "lost"
-    assert detail(stored={"out/1.txt": GAVE.text}) == "lost"
-
-
-def test_memory_can_be_searched() -> None:
-    held = Remembered("progress", "The build id was 4f2a91c7.", (Source("t1"),))
-    assert detail(notes=[held]) == "retrievable"
-    assert detail(notes=[msgspec.structs.replace(held, text="a build was made")]) == "lost"
-    assert detail(notes=[msgspec.structs.replace(held, sources=(Source("u5"),))]) == "lost"
+    assert states(talk, ASKED, STUB)["detail"] == "lost"
 
 
 def test_memory_can_be_searched_as_soon_as_it_is_written() -> None:
     tracker = Tracker(ledger_of(TOOLS))
     assert tracker.move(View((), Messages())).of(0) == "lost"
-    tracker.remember([Remembered("progress", "The build id was 4f2a91c7.", (Source("t1"),))])
+    tracker.remember([NOTE])
     assert tracker.states.of(0) == "retrievable"
-
-
-def test_tokens_without_text_may_hold_anything() -> None:
-    part = Part("text", "", "opaque", (Source("t1"),), size=400)
-    assert detail(Message("x", "user", (part,))) == "unknown"
-    assert detail(ASKED, Message("x", "user", (part,))) == "retrievable"
-    nobody = msgspec.structs.replace(part, sources=())
-    assert detail(Message("x", "user", (nobody,))) == "lost"
-
-
-def test_what_comes_back_counts_for_what_it_brings_back() -> None:
-    again = made(GAVE.text, "t1", kind="recovered")
-    assert detail(again, created=[again]) == "verbatim"
-    about = made("build id: 4f2a91c7", "made")
-    assert detail(about, created=[again]) == "intact"
-    assert detail(about) == "lost"
-
-
-def test_the_system_prompt_counts_too() -> None:
-    part = Part("text", "build id: 4f2a91c7", "memory", (Source("t1"),))
-    assert detail(system=(part,)) == "intact"
 
 
 TWICE = (say("q1", "She left in May."), say("q2", "It was for Oslo."))
@@ -305,13 +271,14 @@ BOTH = Fact(
 
 def test_a_part_may_be_kept_as_it_was_said_and_another_in_other_words() -> None:
     talk = script(HOST, SCHEMA, facts=[BOTH])
-    assert states(talk, HOST, SCHEMA)["both"] == "verbatim"
-    assert states(talk, HOST, made("connection: schema ledger", "h2"))["both"] == "intact"
-    assert (
-        states(talk, made("The connection is db7, schema ledger.", "h1", "h2"))["both"] == "intact"
-    )
-    assert states(talk, HOST, made("connection: some schema", "h2"))["both"] == "key_only"
-    assert states(talk, HOST)["both"] == "lost"
+    for state, *view in (
+        ("verbatim", HOST, SCHEMA),
+        ("intact", HOST, made("connection: schema ledger", "h2")),
+        ("intact", made("The connection is db7, schema ledger.", "h1", "h2")),
+        ("key_only", HOST, made("connection: some schema", "h2")),
+        ("lost", HOST),
+    ):
+        assert states(talk, *view)["both"] == state
 
 
 def test_a_shortened_path_is_known_by_an_end_that_no_other_has() -> None:

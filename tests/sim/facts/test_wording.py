@@ -16,65 +16,36 @@ def says(text: str, value: str, key: str = "", **more: object) -> bool:
     return Wording(text).says(Fact("f", "entity", key, value, **more)).intact  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("eu-west-3", "eu-west-3"),
-        ("(eu-west-3)", "eu-west-3"),
-        ("eu-west-3.", "eu-west-3"),
-        ("to EU-West-3, then", "eu-west-3"),
-        ("eu-west-3's", "eu-west-3"),
-        ("take 1,500 of them", "1500"),
-        ("take 1500 of them", "1,500"),
-        ("take 1\u202f500 or 1\u2009500", "1500"),
-        ("1\u2019500\u2019000", "1500000"),
-        ("1_500", "1500"),
-        ("the \uff11\uff15\uff10\uff10", "1500"),
-        ("open ./src/a.py:12", "src/a.py"),
-        (r"open src\a.py", "src/a.py"),
-        ("open `src/a.py`", "./src/a.py"),
-        ("/home/repo/src/a.py", "src/a.py"),
-        ('{"path": "/repo/src/a.py"}', "src/a.py"),
-        ("C:/repo/src/a.py", "src/a.py"),
-        ("a  blue\n door", "a blue door"),
-        (r'{"said": "a blue\ndoor"}', "blue door"),
-        ("it's done", "it\u2019s done"),
-        ("pass --force here", "--force"),
-        ("stra\u00dfe", "STRASSE"),
-    ],
-)
+SAME = [
+    ("eu-west-3", "eu-west-3"), ("(eu-west-3)", "eu-west-3"), ("eu-west-3.", "eu-west-3"),
+    ("to EU-West-3, then", "eu-west-3"), ("eu-west-3's", "eu-west-3"),
+    ("take 1,500 of them", "1500"), ("take 1500 of them", "1,500"),
+    ("take 1\u202f500 or 1\u2009500", "1500"), ("1\u2019500\u2019000", "1500000"),
+    ("1_500", "1500"), ("the \uff11\uff15\uff10\uff10", "1500"),
+    ("open ./src/a.py:12", "src/a.py"), (r"open src\a.py", "src/a.py"),
+    ("open `src/a.py`", "./src/a.py"), ("/home/repo/src/a.py", "src/a.py"),
+    ('{"path": "/repo/src/a.py"}', "src/a.py"), ("C:/repo/src/a.py", "src/a.py"),
+    ("a  blue\n door", "a blue door"), (r'{"said": "a blue\ndoor"}', "blue door"),
+    ("it's done", "it\u2019s done"), ("pass --force here", "--force"),
+    ("stra\u00dfe", "STRASSE"),
+]  # fmt: skip
+OTHER = [
+    ("eu-west-31", "eu-west-3"), ("eu-west-3", "eu-west-31"), ("my-eu-west-3", "eu-west-3"),
+    ("eu-west-3-backup", "eu-west-3"), ("1.5", "15"), ("15", "1.5"), ("1.5", "5"), ("1.5", "1"),
+    ("1,500", "500"), ("15000", "1500"), ("-15", "15"), ("15%", "15"), ("version 1.5.2", "1.5"),
+    ("src/a.py", "a.py"), ("b/src/a.py", "src/a.py"), ("./b/src/a.py", "src/a.py"),
+    ("https://host/src/a.py", "src/a.py"), ("src/a.py.bak", "src/a.py"),
+    ("src/a.pyc", "src/a.py"), ("src/a", "src/a.py"), ("ann@host", "host"),
+    ("a bluedoor", "blue door"), ("", "x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), SAME)
 def test_these_say_the_same(text: str, value: str) -> None:
     assert says(text, value)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("eu-west-31", "eu-west-3"),
-        ("eu-west-3", "eu-west-31"),
-        ("my-eu-west-3", "eu-west-3"),
-        ("eu-west-3-backup", "eu-west-3"),
-        ("1.5", "15"),
-        ("15", "1.5"),
-        ("1.5", "5"),
-        ("1.5", "1"),
-        ("1,500", "500"),
-        ("15000", "1500"),
-        ("-15", "15"),
-        ("15%", "15"),
-        ("version 1.5.2", "1.5"),
-        ("src/a.py", "a.py"),
-        ("b/src/a.py", "src/a.py"),
-        ("./b/src/a.py", "src/a.py"),
-        ("https://host/src/a.py", "src/a.py"),
-        ("src/a.py.bak", "src/a.py"),
-        ("src/a.pyc", "src/a.py"),
-        ("src/a", "src/a.py"),
-        ("ann@host", "host"),
-        ("a bluedoor", "blue door"),
-        ("", "x"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), OTHER)
 def test_these_do_not(text: str, value: str) -> None:
     assert not says(text, value)
 
@@ -110,36 +81,20 @@ def test_a_variant_counts_as_the_value_and_an_alias_as_the_key() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("polarity", "said", "texts"),
     [
-        "must use X",
-        "always X",
-        "X is required",
-        "we only use X",
-        "make sure it is X",
-        "X, without exception",
+        ("must", True, ["must use X", "always X", "X is required", "we only use X",
+                        "make sure it is X", "X, without exception"]),
+        ("must", False, ["use X", "must not use X", "you should never use X", "X mustn't"]),
+        ("must_not", True, ["never X", "do not X", "don't X", "X is forbidden", "avoid X",
+                            "hands off X", "leave X alone"]),
+        ("must_not", False, ["X", "always X", "note X", "know X", "nothingness X"]),
     ],
-)
-def test_words_that_demand(text: str) -> None:
-    assert says(text, "X", polarity="must")
-
-
-@pytest.mark.parametrize("text", ["use X", "must not use X", "you should never use X", "X mustn't"])
-def test_words_that_do_not(text: str) -> None:
-    assert not says(text, "X", polarity="must")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["never X", "do not X", "don't X", "X is forbidden", "avoid X", "hands off X", "leave X alone"],
-)
-def test_words_that_forbid(text: str) -> None:
-    assert says(text, "X", polarity="must_not")
-
-
-@pytest.mark.parametrize("text", ["X", "always X", "note X", "know X", "nothingness X"])
-def test_words_that_do_not_forbid(text: str) -> None:
-    assert not says(text, "X", polarity="must_not")
+)  # fmt: skip
+def test_words_that_demand_and_forbid(polarity: str, said: bool, texts: list[str]) -> None:
+    assert {text: says(text, "X", polarity=polarity) for text in texts} == dict.fromkeys(
+        texts, said
+    )
 
 
 def test_a_key_alone_is_heard_and_a_value_alone_is_not() -> None:
@@ -164,22 +119,8 @@ def test_what_is_normal_stays_as_it_is() -> None:
 
 
 PIECES = (
-    "a",
-    "b3",
-    "_",
-    "-",
-    "/",
-    ".",
-    " ",
-    "ab",
-    "src/",
-    "a.py",
-    "~",
-    "\u00e9",
-    "\u0301",
-    "'",
-    "1,500",
-)
+    "a", "b3", "_", "-", "/", ".", " ", "ab", "src/", "a.py", "~", "\u00e9", "\u0301", "'", "1,500",
+)  # fmt: skip
 
 
 @given(

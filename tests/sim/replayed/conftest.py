@@ -120,6 +120,15 @@ def act(
     return made()
 
 
+def at(said: int, change: Callable[[list[Message]], Any]) -> Strategy:
+    """A strategy that replaces the messages when so many have been said."""
+    return act(
+        lambda view, host: (
+            view.with_messages(change(list(view.messages))) if len(host.log) == said else view
+        )
+    )
+
+
 class Witness:
     """A strategy that changes nothing and writes down what it sees of the moment."""
 
@@ -256,15 +265,10 @@ class Kit:
 
     model, start, pause = MODEL, START, PAUSE
     Story, Witness, Echo = Story, Witness, Echo
-    act, whim = staticmethod(act), staticmethod(whim)
-    replayed, prompts_of, ids_of = (
-        staticmethod(replayed),
-        staticmethod(prompts_of),
-        staticmethod(ids_of),
-    )
-    prose, usage = staticmethod(prose), staticmethod(usage_of)
-    trace_of = staticmethod(trace_of)
-    stories = staticmethod(stories)
+    act, at, whim = staticmethod(act), staticmethod(at), staticmethod(whim)
+    replayed, prompts_of = staticmethod(replayed), staticmethod(prompts_of)
+    ids_of, prose, usage = staticmethod(ids_of), staticmethod(prose), staticmethod(usage_of)
+    trace_of, stories = staticmethod(trace_of), staticmethod(stories)
     keep = act(lambda view, host: view, name="Keep")
 
 

@@ -103,24 +103,16 @@ def action(arguments: str, text: str = "") -> frozenset[str]:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        ("{}", set()),
-        ('{"path": "src/main.py"}', {"src/main.py"}),
-        ('{"city": "Paris"}', {"Paris"}),
-        ('{"n": 7}', set()),
-        ('{"n": 12}', {"12"}),
-        ('{"n": 1.5}', {"1.5"}),
-        ('{"n": true, "m": null}', set()),
+        ("{}", set()), ('{"path": "src/main.py"}', {"src/main.py"}),
+        ('{"city": "Paris"}', {"Paris"}), ('{"n": 7}', set()), ('{"n": 12}', {"12"}),
+        ('{"n": 1.5}', {"1.5"}), ('{"n": true, "m": null}', set()),
         ('{"command": "grep the parse_args in src"}', {"parse_args"}),
         ('{"edits": [{"old": "Paris"}, {"new": "Rome"}]}', {"Paris", "Rome"}),
-        ('["Paris", 1200]', {"Paris", "1200"}),
-        ('"Paris"', {"Paris"}),
-        ('{"Paris": ""}', set()),
-        ("not json, but parse_args", {"parse_args"}),
-        ("Paris", {"Paris"}),
-        ('{"path": "src/main.py"', {"src/main.py"}),
-        ("", set()),
+        ('["Paris", 1200]', {"Paris", "1200"}), ('"Paris"', {"Paris"}), ('{"Paris": ""}', set()),
+        ("not json, but parse_args", {"parse_args"}), ("Paris", {"Paris"}),
+        ('{"path": "src/main.py"', {"src/main.py"}), ("", set()),
     ],
-)
+)  # fmt: skip
 def test_an_action_uses_its_arguments(arguments: str, found: set[str]) -> None:
     assert action(arguments) == found
 

@@ -21,12 +21,7 @@ def cut(kit: Any) -> Any:
 
     def measured(story: Any, at: int, change: Any, *names: str) -> Any:
         script = story.script()
-        strategy = kit.act(
-            lambda view, host: (
-                view.with_messages(change(list(view.messages))) if len(host.log) == at else view
-            )
-        )
-        reading = RunData(kit.replayed(script, strategy), script)
+        reading = RunData(kit.replayed(script, kit.at(at, change)), script)
         found = [METRICS[name].compute(reading) for name in names]
         return found[0] if len(found) == 1 else found
 

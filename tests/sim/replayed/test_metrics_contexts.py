@@ -86,15 +86,6 @@ def test_of_many_compactions_some_are_looked_at(kit: Any, story: Any) -> None:
 # ------------------------------------------------------------------------------------------- laws
 
 
-def cut(kit: Any, at: int, keep: Any) -> Any:
-    """A strategy that keeps some of the messages when so many have been said."""
-    return kit.act(
-        lambda view, host: (
-            view.with_messages(keep(list(view.messages))) if len(host.log) == at else view
-        )
-    )
-
-
 SHARES = ("forward_need_1", "forward_need", "forward_need_20", "structural_validity")
 OF_COMPACTIONS = ("reference_closure", "order_fidelity", "verbatim_recency_1", "verbatim_11_20")
 DRIFTS = ("drift_words", "drift_identifiers", "drift_tools", "novelty")
@@ -135,7 +126,7 @@ def test_who_keeps_everything_misses_nothing_on_any_script(kit: Any, data: st.Da
 def test_a_longer_tail_never_says_less(kit: Any, fewer: int, more: int, at: int) -> None:
     script = sound(kit)
     small, large = (
-        RunData(kit.replayed(script, cut(kit, at, lambda m, n=n: m[-n:])), script)  # type: ignore[misc]
+        RunData(kit.replayed(script, kit.at(at, lambda m, n=n: m[-n:])), script)  # type: ignore[misc]
         for n in (fewer, fewer + more)
     )
     for name, metric in METRICS.items():
@@ -153,7 +144,7 @@ def test_what_holds_more_never_closes_less(kit: Any, data: st.DataObject) -> Non
     others = data.draw(st.sets(st.integers(0, 36)))
 
     def keeping(wanted: set[int]) -> RunData:
-        strategy = cut(kit, 47, lambda m: [*(m[n] for n in sorted(wanted)), *m[-10:]])
+        strategy = kit.at(47, lambda m: [*(m[n] for n in sorted(wanted)), *m[-10:]])
         return RunData(kit.replayed(script, strategy), script)
 
     small, large = keeping(some), keeping(some | others)

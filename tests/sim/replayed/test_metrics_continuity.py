@@ -29,40 +29,35 @@ def errand(kit: Any) -> Any:
     return story.answer("AB-1200 is done").script()
 
 
-def test_who_keeps_everything_has_all_that_is_needed(kit: Any) -> None:
-    assert figure("forward_need", kit.replayed(errand(kit), kit.keep), errand(kit)) == 1
+RULE = verbatim("u1", "text", "AB-1200 src/main.py")
+TOLD = Part("text", "about AB-1200 and src/main.py", "summary", (Source("u1"),))
+SUMMARY = Message("sum", "user", (TOLD,), meta=True)
 
 
-def test_who_forgets_lacks_it(kit: Any) -> None:
-    # Two words are needed at the first two calls, one at the others; two messages hold the words
-    # at the first call alone, and src/main.py again at the third, where nobody needs it.
-    trace = kit.replayed(errand(kit), keeping(kit, 2))
-    assert kit.prompts_of(trace) == ["u1", "a1 r1", "a2 r2", "a3 r3"]
-    assert figure("forward_need", trace, errand(kit)) == pytest.approx(2 / 6)
+def briefed(view: Any, host: Any) -> Any:
+    return view.with_messages([SUMMARY, *view.messages[1:]]) if len(host.log) == 3 else view
 
 
-def test_a_summary_that_names_it_has_it(kit: Any) -> None:
-    told = Part("text", "about AB-1200 and src/main.py", "summary", (Source("u1"),))
-    summary = Message("sum", "user", (told,), meta=True)
-    brief = kit.act(
-        lambda view, host: (
-            view.with_messages([summary, *view.messages[1:]]) if len(host.log) == 3 else view
-        )
-    )
-    assert figure("forward_need", kit.replayed(errand(kit), brief), errand(kit)) == 1
+def ruled(view: Any, host: Any, most: int = 99) -> Any:
+    rule = [RULE] if len(host.log) < most else []
+    return view.with_system(*rule).with_messages(view.messages[-2:])
 
 
-def test_the_system_prompt_counts_while_it_says_so(kit: Any) -> None:
-    rule = verbatim("u1", "text", "AB-1200 src/main.py")
-    always = kit.act(lambda view, host: view.with_system(rule).with_messages(view.messages[-2:]))
-    assert figure("forward_need", kit.replayed(errand(kit), always), errand(kit)) == 1
-    first = kit.act(
-        lambda view, host: view.with_messages(view.messages[-2:]).with_system(
-            *([rule] if len(host.log) < 4 else [])
-        )
-    )
-    trace = kit.replayed(errand(kit), first)
-    assert figure("forward_need", trace, errand(kit)) == pytest.approx(4 / 6)
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        (lambda view, host: view, 1),
+        # Two words are needed at the first two calls, one at the others; two messages hold the
+        # words at the first call alone, and src/main.py again at the third, where nobody needs it.
+        (lambda view, host: view.with_messages(view.messages[-2:]), 2 / 6),
+        (briefed, 1),  # a summary that names it has it
+        (ruled, 1),  # the system prompt counts, while it says so
+        (lambda view, host: ruled(view, host, 4), 4 / 6),
+    ],
+)
+def test_what_the_next_actions_need(kit: Any, change: Any, share: float) -> None:
+    trace = kit.replayed(errand(kit), kit.act(change))
+    assert figure("forward_need", trace, errand(kit)) == pytest.approx(share)
 
 
 def test_nothing_needed_no_figure(kit: Any, story: Any) -> None:
@@ -71,15 +66,14 @@ def test_nothing_needed_no_figure(kit: Any, story: Any) -> None:
 
 
 def test_what_stood_there_twice_is_held_while_it_stands_there_once(kit: Any, story: Any) -> None:
-    note = Message("note", "user", (Part("text", "a note", "synthetic", ()),))
     story.user("first").acts().result("mind AB-1200").acts().result("r").acts().result("r")
     script = story.answer("AB-1200 is done").script()
 
     def double(view: Any, host: Any) -> Any:
         first, *rest = view.messages
         if len(host.log) == 5:
-            return view.with_messages([note, first, *rest, rest[1]])
-        return view.with_messages([note, first, *rest]) if len(host.log) == 7 else view
+            return view.with_messages([NOTE, first, *rest, rest[1]])
+        return view.with_messages([NOTE, first, *rest]) if len(host.log) == 7 else view
 
     trace = kit.replayed(script, kit.act(double, lifetime=Lifetime.REQUEST))
     assert figure("forward_need", trace, script) == 1
@@ -99,33 +93,21 @@ def talk(kit: Any, sizes: list[int]) -> Any:
     return story.script()
 
 
-def test_recency_weighs_by_tokens(kit: Any) -> None:
-    cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-2:]) if len(host.log) == 5 else view
-    )
-    script = talk(kit, [10, 20, 30, 40, 60, 10])
-    assert figure("verbatim_recency", kit.replayed(script, cut), script) == 100 / 160
+CUT_SHORT = Message("u2", "user", (Part("text", "w", "truncated", (Source("u2"),)),))
 
 
-def test_recency_looks_at_ten_messages(kit: Any) -> None:
-    cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-10:]) if len(host.log) == 13 else view
-    )
-    script = talk(kit, [5] * 14)
-    assert figure("verbatim_recency", kit.replayed(script, cut), script) == 1
-
-
-def test_a_shortened_message_ends_the_tail(kit: Any) -> None:
-    short = Message("u2", "user", (Part("text", "w", "truncated", (Source("u2"),)),))
-    cut = kit.act(
-        lambda view, host: (
-            view.with_messages([*view.messages[:2], short, *view.messages[3:]])
-            if len(host.log) == 5
-            else view
-        )
-    )
-    script = talk(kit, [10, 10, 10, 10, 10, 10])
-    assert figure("verbatim_recency", kit.replayed(script, cut), script) == 20 / 50
+@pytest.mark.parametrize(
+    ("sizes", "change", "share"),
+    [
+        ([10, 20, 30, 40, 60, 10], lambda m: m[-2:], 100 / 160),  # it weighs by tokens
+        ([5] * 14, lambda m: m[-10:], 1),  # it looks at ten messages
+        # A shortened message ends the tail.
+        ([10] * 6, lambda m: [*m[:2], CUT_SHORT, *m[3:]], 20 / 50),
+    ],
+)
+def test_verbatim_recency(kit: Any, sizes: list[int], change: Any, share: float) -> None:
+    script, cut = talk(kit, sizes), kit.at(len(sizes) - 1, change)
+    assert figure("verbatim_recency", kit.replayed(script, cut), script) == share
 
 
 # ------------------------------------------------------------------ structural validity, by hand
@@ -137,14 +119,11 @@ def exchange(kit: Any) -> Any:
 
 def reshaped(kit: Any, change: Any) -> float | None:
     """The validity of the last of three prompts (1, 3 and 5 messages), if it is reshaped."""
-    act = kit.act(
-        lambda view, host: (
-            view.with_messages(change(list(view.messages))) if len(host.log) == 5 else view
-        )
-    )
-    return figure("structural_validity", kit.replayed(exchange(kit), act), exchange(kit))
+    trace = kit.replayed(exchange(kit), kit.at(5, change))
+    return figure("structural_validity", trace, exchange(kit))
 
 
+NOTE = Message("note", "user", (Part("text", "a note", "synthetic", ()),))
 EMPTY = Message("empty", "user", (Part("text", "", "synthetic", ()),))
 
 
@@ -161,6 +140,8 @@ EMPTY = Message("empty", "user", (Part("text", "", "synthetic", ()),))
         (lambda m: [*m, m[0], m[0]], 2, 11),
         (lambda m: [m[0], m[0], m[0], *m[3:]], 2, 9),
         (lambda m: [], 5, 9),  # no messages at all: none of the five that were said is sound
+        # A message that stood there already and is doubled.
+        (lambda m: [NOTE, m[0], *m], 1, 11),
     ],
 )
 def test_faults_are_counted(change: Any, faults: int, messages: int, kit: Any) -> None:
@@ -170,11 +151,6 @@ def test_faults_are_counted(change: Any, faults: int, messages: int, kit: Any) -
 def test_prompts_without_messages_are_never_sound(kit: Any) -> None:
     nothing = kit.act(lambda view, host: view.with_messages([]))
     assert figure("structural_validity", kit.replayed(exchange(kit), nothing), exchange(kit)) == 0
-
-
-def test_a_message_that_stood_there_already_and_is_doubled_is_a_fault(kit: Any) -> None:
-    note = Message("note", "user", (Part("text", "a note", "synthetic", ()),))
-    assert reshaped(kit, lambda m: [note, m[0], *m]) == pytest.approx(1 - 1 / 11)
 
 
 def test_a_result_before_its_call_is_a_fault(kit: Any) -> None:

@@ -13,160 +13,113 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS, RunData, measure
 from compactlab.sim.replay.trace import SideCall
 
-# Dollars per token, from the list prices of September 2025.
-SONNET = {"uncached": 3e-6, "read": 0.3e-6, "write_5m": 3.75e-6, "write_1h": 6e-6, "output": 15e-6}
-
 
 def figure(name: str, trace: Any, script: Any = None) -> float | None:
     return METRICS[name].compute(RunData(trace, script))
 
 
-def side(model: str, usage: Usage) -> tuple[SideCall, ...]:
+def side(usage: Usage, model: str = "claude-sonnet-4-5") -> tuple[SideCall, ...]:
     return (SideCall("summary", model, 1_760_000_000.0, usage, {}),)
 
 
-def test_every_class_of_tokens_has_its_price(kit: Any) -> None:
-    trace = kit.trace_of(Usage(1000, 2000, 3000, 4000, 500), model="claude-sonnet-4-5")
-    dollars = 1000 * 3e-6 + 2000 * 0.3e-6 + 3000 * 3.75e-6 + 4000 * 6e-6 + 500 * 15e-6
-    assert figure("cost_usd", trace) == pytest.approx(dollars)
-    assert figure("side_cost_usd", trace) == 0
+# Dollars of claude-sonnet-4-5 per million tokens: input 3, read 0.3, written for five minutes 3.75,
+# for an hour 6, output 15 (September 2025).
+EVERY = Usage(1000, 2000, 3000, 4000, 500)
+ASKED = side(Usage(uncached=1000, output=100))
+MANY = side(Usage(1, 10, 100, 1000, 10_000))
+
+
+@pytest.mark.parametrize(
+    ("usages", "sides", "expected"),
+    [
+        ([EVERY], [()], {
+            "cost_input_usd": 1000 * 3e-6, "cost_read_usd": 2000 * 0.3e-6,
+            "cost_write_usd": 3000 * 3.75e-6 + 4000 * 6e-6, "cost_output_usd": 500 * 15e-6,
+            "cost_usd": 3e-3 + 0.6e-3 + 11.25e-3 + 24e-3 + 7.5e-3, "side_cost_usd": 0,
+        }),
+        # Side calls are part of the bill, and of the tokens by class.
+        ([Usage(output=10), Usage()], [(), ASKED], {
+            "side_cost_usd": 1000 * 3e-6 + 100 * 15e-6, "cost_usd": 1000 * 3e-6 + 110 * 15e-6,
+        }),
+        ([Usage(2, 20, 200, 2000, 20_000), Usage()], [(), MANY * 2], {
+            "tokens_uncached": 4, "tokens_cache_read": 40, "tokens_cache_write": 4400,
+            "tokens_output": 40_000,
+        }),
+        # The peak is the largest prompt of the script.
+        ([Usage(uncached=5, output=900), Usage(1, 2, 3, 4)], [side(Usage(uncached=9999)), ()],
+         {"prompt_tokens_peak": 10}),
+        # What was read, over all prompt tokens.
+        ([Usage(cache_write_5m=100), Usage(cache_read=90, cache_write_5m=10), Usage(uncached=100)],
+         [()] * 3, {"prefix_reuse": 90 / 300}),
+        ([Usage(output=5)], [()], {"prefix_reuse": None}),
+        ([], [], {"prefix_reuse": None, "prompt_tokens_peak": None, "over_window": None,
+                  "write_spike": None, "tokens_rewritten": 0}),
+    ],
+)  # fmt: skip
+def test_what_calls_cost(usages: Any, sides: Any, expected: dict[str, float], kit: Any) -> None:
+    trace = kit.trace_of(*usages, model="claude-sonnet-4-5", side=sides)
+    found = {name: figure(name, trace) for name in expected}
+    assert found == {n: None if v is None else pytest.approx(v) for n, v in expected.items()}
 
 
 CLASSES = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
 
 
-def test_the_bill_is_told_by_class(kit: Any) -> None:
-    trace = kit.trace_of(Usage(1000, 2000, 3000, 4000, 500), model="claude-sonnet-4-5")
-    dollars = [1000 * 3e-6, 2000 * 0.3e-6, 3000 * 3.75e-6 + 4000 * 6e-6, 500 * 15e-6]
-    assert [figure(name, trace) for name in CLASSES] == pytest.approx(dollars)
-
-
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "self-hosted-70b"])
 def test_classes_and_side_calls_add_up_to_the_bill(model: str, kit: Any) -> None:
     usages = [Usage(900, 2000, 300, 0, 50, 7), Usage(0, 210_000, 0, 40, 9), Usage()]
-    extra = side(model, Usage(uncached=1000, output=100))
+    extra = side(Usage(uncached=1000, output=100), model)
     trace = kit.trace_of(*usages, model=model, side=[(), extra, ()])
     parts = [figure(name, trace) or 0.0 for name in (*CLASSES, "side_cost_usd")]
     assert sum(parts) == pytest.approx(figure("cost_usd", trace), rel=1e-12)
 
 
-def test_side_calls_are_part_of_the_bill(kit: Any) -> None:
-    none, some = (), side("claude-sonnet-4-5", Usage(uncached=1000, output=100))
-    trace = kit.trace_of(Usage(output=10), Usage(), model="claude-sonnet-4-5", side=[none, some])
-    assert figure("side_cost_usd", trace) == pytest.approx(1000 * 3e-6 + 100 * 15e-6)
-    assert figure("cost_usd", trace) == pytest.approx(1000 * 3e-6 + 110 * 15e-6)
-
-
-def test_tokens_are_summed_by_class_side_calls_among_them(kit: Any) -> None:
-    extra = side(kit.model, Usage(1, 10, 100, 1000, 10_000))
-    trace = kit.trace_of(Usage(2, 20, 200, 2000, 20_000), Usage(), side=[(), extra * 2])
-    assert figure("tokens_uncached", trace) == 4
-    assert figure("tokens_cache_read", trace) == 40
-    assert figure("tokens_cache_write", trace) == 4400
-    assert figure("tokens_output", trace) == 40_000
-
-
-def test_the_peak_is_the_largest_prompt_of_the_script(kit: Any) -> None:
-    extra = side(kit.model, Usage(uncached=9999))
-    trace = kit.trace_of(Usage(uncached=5, output=900), Usage(1, 2, 3, 4), side=[extra, ()])
-    assert figure("prompt_tokens_peak", trace) == 10
-
-
-def test_reuse_is_the_share_that_was_read(kit: Any) -> None:
-    trace = kit.trace_of(
-        kit.usage(cache_misses=100), kit.usage(read=90, cache_misses=10), Usage(uncached=100)
-    )
-    assert figure("prefix_reuse", trace) == pytest.approx(90 / 300)
-
-
 @pytest.mark.parametrize(
-    "name", ["prefix_reuse", "prompt_tokens_peak", "over_window", "write_spike"]
-)
-def test_without_calls_there_is_no_figure(name: str, kit: Any) -> None:
-    assert figure(name, kit.trace_of()) is None
-
-
-def test_without_prompt_tokens_there_is_no_reuse(kit: Any) -> None:
-    assert figure("prefix_reuse", kit.trace_of(Usage(output=5))) is None
-
-
-@pytest.mark.parametrize(
-    ("before", "read", "cache_misses", "rewritten"),
+    ("usages", "rewritten"),
     [
-        (100, 100, 20, 0),  # the last prompt was read, and more came
-        (100, 100, 0, 0),
-        (100, 0, 120, 100),  # everything again
-        (100, 30, 90, 70),  # from the middle on
-        (100, 30, 20, 20),  # it has shrunk: no more was written than that
-        (100, 110, 20, 0),  # more was read than the last prompt held
+        ([Usage(cache_write_5m=100)], 0),  # the first call rewrites nothing
+        # The last prompt was read, and more came, or not.
+        ([Usage(cache_write_5m=100), Usage(cache_read=100, cache_write_5m=20)], 0),
+        ([Usage(cache_write_5m=100), Usage(cache_read=100)], 0),
+        ([Usage(cache_write_5m=100), Usage(cache_write_5m=120)], 100),  # everything again
+        ([Usage(uncached=100), Usage(uncached=120)], 100),  # the same where writes are free
+        # From the middle on; if it has shrunk, no more was written than that.
+        ([Usage(cache_write_5m=100), Usage(cache_read=30, cache_write_5m=90)], 70),
+        ([Usage(cache_write_5m=100), Usage(cache_read=30, cache_write_5m=20)], 20),
+        # More was read than the last prompt held.
+        ([Usage(cache_write_5m=100), Usage(cache_read=110, cache_write_5m=20)], 0),
     ],
 )
 def test_what_was_sent_and_is_fresh_was_rewritten(
-    before: int, read: int, cache_misses: int, rewritten: int, kit: Any
+    usages: list[Usage], rewritten: int, kit: Any
 ) -> None:
-    trace = kit.trace_of(
-        kit.usage(cache_misses=before), kit.usage(read=read, cache_misses=cache_misses)
-    )
-    assert figure("tokens_rewritten", trace) == rewritten
+    assert figure("tokens_rewritten", kit.trace_of(*usages)) == rewritten
 
 
-def test_the_first_call_rewrites_nothing(kit: Any) -> None:
-    assert figure("tokens_rewritten", kit.trace_of(kit.usage(cache_misses=100))) == 0
-    assert figure("tokens_rewritten", kit.trace_of()) == 0
+SPIKES = ("write_spike", "write_spike_max", "write_spike_ratio", "write_spike_ratio_max")
 
 
-def test_rewriting_costs_the_same_where_writes_are_free(kit: Any) -> None:
-    trace = kit.trace_of(Usage(uncached=100), Usage(uncached=120))
-    assert figure("tokens_rewritten", trace) == 100
-
-
-# ------------------------------------------------------------------------------------------ spikes
-
-
-def missing_calls(kit: Any, *tokens: int, compactions: tuple[int, ...]) -> Any:
-    return kit.trace_of(*(kit.usage(cache_misses=n) for n in tokens), compactions=compactions)
-
-
-def test_a_spike_stands_on_the_median_of_the_five_calls_before(kit: Any) -> None:
-    trace = missing_calls(kit, 9000, 1, 5, 3, 2, 4, 103, compactions=(6,))
-    assert RunData(trace, None).spikes == [(103, 3)]
-    assert figure("write_spike", trace) == figure("write_spike_max", trace) == 100
-    assert figure("write_spike_ratio", trace) == pytest.approx(103 / 3)
-
-
-def test_with_fewer_calls_before_those_are_taken(kit: Any) -> None:
-    assert figure("write_spike", missing_calls(kit, 10, 50, compactions=(1,))) == 40
-    assert figure("write_spike", missing_calls(kit, 10, 20, 50, compactions=(2,))) == 35
-
-
-def test_of_several_spikes_the_median_and_the_worst_are_told(kit: Any) -> None:
-    trace = missing_calls(kit, 10, 30, 10, 10, 110, 10, 10, 10, 20, compactions=(1, 4, 8))
-    assert figure("write_spike", trace) == 20
-    assert figure("write_spike_max", trace) == 100
-    assert figure("write_spike_ratio", trace) == 3
-    assert figure("write_spike_ratio_max", trace) == 11
-
-
-def test_a_base_of_nothing_has_no_ratio(kit: Any) -> None:
-    trace = missing_calls(kit, 0, 0, 0, 50, compactions=(3,))
-    assert figure("write_spike", trace) == 50
-    assert figure("write_spike_ratio", trace) is None
-    assert figure("write_spike_ratio_max", trace) is None
-
-
-def test_a_ratio_is_told_of_those_that_have_one(kit: Any) -> None:
-    trace = missing_calls(kit, 0, 50, 50, 50, 200, compactions=(1, 4))
-    assert figure("write_spike_ratio", trace) == 4
-
-
-def test_no_compaction_no_spike(kit: Any) -> None:
-    trace = missing_calls(kit, 10, 1000, 10, compactions=())
-    for name in ("write_spike", "write_spike_max", "write_spike_ratio", "write_spike_ratio_max"):
-        assert figure(name, trace) is None
-
-
-def test_a_smaller_prompt_may_make_a_spike_below_the_ground(kit: Any) -> None:
-    assert figure("write_spike", missing_calls(kit, 100, 40, compactions=(1,))) == -60
+@pytest.mark.parametrize(
+    ("tokens", "compactions", "spikes"),
+    [
+        # On the median of the five calls before; with fewer, of those.
+        ([9000, 1, 5, 3, 2, 4, 103], (6,), (100, 100, 103 / 3, 103 / 3)),
+        ([10, 50], (1,), (40, 40, 5, 5)),
+        ([10, 20, 50], (2,), (35, 35, 50 / 15, 50 / 15)),
+        # Of several, the median and the worst.
+        ([10, 30, 10, 10, 110, 10, 10, 10, 20], (1, 4, 8), (20, 100, 3, 11)),
+        # A base of nothing has no ratio; it is told of those that have one.
+        ([0, 0, 0, 50], (3,), (50, 50, None, None)),
+        ([0, 50, 50, 50, 200], (1, 4), (100, 150, 4, 4)),
+        ([10, 1000, 10], (), (None, None, None, None)),
+        # A smaller prompt may make one below the ground.
+        ([100, 40], (1,), (-60, -60, 0.4, 0.4)),
+    ],
+)
+def test_spikes(tokens: Any, compactions: Any, spikes: tuple[float, ...], kit: Any) -> None:
+    trace = kit.trace_of(*(kit.usage(cache_misses=n) for n in tokens), compactions=compactions)
+    expected = [None if spike is None else pytest.approx(spike) for spike in spikes]
+    assert [figure(name, trace) for name in SPIKES] == expected
 
 
 TOKENS = st.integers(0, 10_000)

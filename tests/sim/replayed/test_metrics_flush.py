@@ -34,50 +34,39 @@ def figures(kit: Any, *steps: tuple[int, int, tuple[SideCall, ...]], promised: b
     return tuple(METRICS[name].compute(RunData(trace, None)) for name in names)  # type: ignore[arg-type]
 
 
-def test_a_flush_counts_for_the_compaction_after_it(kit: Any) -> None:
-    steps = [(100, 0, ()), (200, 0, (flush(150, 0), flush(160, 0))), (900, 0, ()), (50, 1, ())]
-    assert figures(kit, *steps) == (1.0, 750, 0)
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        # A flush counts for the compaction after it: from its first prompt to the largest since.
+        ([(100, 0, ()), (200, 0, (flush(150, 0), flush(160, 0))), (900, 0, ()), (50, 1, ())],
+         (1.0, 750, 0)),
+        # One in the last moment has the margin of its own words.
+        ([(100, 0, ()), (50, 1, (flush(150, 0), flush(160, 0), summary(400)))], (1.0, 10, 0)),
+        # One right after a compaction is no flush of that one.
+        ([(100, 0, ()), (50, 1, (flush(40, 1),)), (700, 1, ()), (60, 2, ())], (0.5, 660, 0)),
+        # Two compactions between two calls are two.
+        ([(100, 0, (flush(90, 0),)), (50, 2, ())], (0.5, 10, 0)),
+        # Going back and compacting again counts again.
+        ([(100, 0, (flush(90, 0),)), (50, 1, ()), (80, 0, ()), (60, 1, ())], (1.0, 10, 0)),
+        # The margin is the median.
+        ([(100, 0, (flush(90, 0),)), (10, 1, ()), (100, 1, (flush(80, 1),)), (10, 2, ()),
+          (100, 2, (flush(30, 2),)), (10, 3, ())], (1.0, 20, 0)),
+        # A promise that is never kept is nothing; without compactions there is no share.
+        ([(100, 0, ()), (50, 1, (summary(90),))], (0.0, None, None)),
+        ([(100, 0, (flush(90, 0),))], (None, None, 0)),
+        # What a user heard adds up.
+        ([(100, 0, (flush(90, 0, 3), flush(95, 0, 4))), (50, 1, (flush(40, 1, 5),))],
+         (1.0, 10, 12)),
+    ],
+)  # fmt: skip
+def test_flushes_and_their_margins(
+    steps: Any, expected: tuple[float | None, ...], kit: Any
+) -> None:
+    assert figures(kit, *steps) == expected
 
 
-def test_one_in_the_last_moment_has_the_margin_of_its_own_words(kit: Any) -> None:
-    steps = [(100, 0, ()), (50, 1, (flush(150, 0), flush(160, 0), summary(400)))]
-    assert figures(kit, *steps) == (1.0, 10, 0)
-
-
-def test_one_right_after_a_compaction_is_no_flush_of_that_one(kit: Any) -> None:
-    steps = [(100, 0, ()), (50, 1, (flush(40, 1),)), (700, 1, ()), (60, 2, ())]
-    assert figures(kit, *steps) == (0.5, 660, 0)
-
-
-def test_two_compactions_between_two_calls_are_two(kit: Any) -> None:
-    assert figures(kit, (100, 0, (flush(90, 0),)), (50, 2, ())) == (0.5, 10, 0)
-
-
-def test_going_back_and_compacting_again_counts_again(kit: Any) -> None:
-    steps = [(100, 0, (flush(90, 0),)), (50, 1, ()), (80, 0, ()), (60, 1, ())]
-    assert figures(kit, *steps) == (1.0, 10, 0)
-
-
-def test_the_margin_is_the_median(kit: Any) -> None:
-    steps = [
-        (100, 0, (flush(90, 0),)), (10, 1, ()), (100, 1, (flush(80, 1),)), (10, 2, ()),
-        (100, 2, (flush(30, 2),)), (10, 3, ()),
-    ]  # fmt: skip
-    assert figures(kit, *steps)[1] == 20
-
-
-def test_a_promise_that_is_never_kept_is_nothing(kit: Any) -> None:
-    assert figures(kit, (100, 0, ()), (50, 1, (summary(90),))) == (0.0, None, None)
-
-
-def test_without_compactions_or_a_promise_there_is_no_figure(kit: Any) -> None:
-    assert figures(kit, (100, 0, (flush(90, 0),))) == (None, None, 0)
+def test_without_a_promise_there_is_no_figure(kit: Any) -> None:
     assert figures(kit, (100, 0, ()), (50, 1, ()), promised=False) == (None, None, None)
-
-
-def test_what_a_user_heard_adds_up(kit: Any) -> None:
-    steps = [(100, 0, (flush(90, 0, 3), flush(95, 0, 4))), (50, 1, (flush(40, 1, 5),))]
-    assert figures(kit, *steps)[2] == 12
 
 
 @pytest.fixture

@@ -73,21 +73,19 @@ def figures(
     return [METRICS[f"flush_{topic}"].compute(reading) for topic in TOPICS]
 
 
-def test_what_was_written_down_was_saved(kit: Any, script: Conversation) -> None:
-    # In the order of decisions, the user, progress and action items.
-    found = figures(kit, script, flush=7, cut=7, kinds=("decision", "entity", "goal"))
-    assert found == [1, 1 / 2, 0, 1 / 2]
-
-
-def test_what_has_not_been_said_by_then_is_not_asked_for(kit: Any, script: Conversation) -> None:
-    found = figures(kit, script, flush=2, cut=3, kinds=("decision",))
-    assert found == [1, 0, None, None]
-
-
-def test_a_flush_after_the_compaction_is_too_late(kit: Any, script: Conversation) -> None:
-    assert figures(kit, script, flush=7, cut=3, kinds=("decision",)) == [None] * 4
-
-
-def test_without_a_flush_there_is_no_figure(kit: Any, script: Conversation) -> None:
-    found = figures(kit, script, flush=7, cut=7, kinds=("decision",), purpose="turn")
-    assert found == [None] * 4
+# In the order of decisions, the user, progress and action items.
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"flush": 7, "cut": 7, "kinds": ("decision", "entity", "goal")}, [1, 1 / 2, 0, 1 / 2]),
+        # What has not been said by then is not asked for.
+        ({"flush": 2, "cut": 3, "kinds": ("decision",)}, [1, 0, None, None]),
+        # A flush after the compaction is too late; without one there is no figure.
+        ({"flush": 7, "cut": 3, "kinds": ("decision",)}, [None] * 4),
+        ({"flush": 7, "cut": 7, "kinds": ("decision",), "purpose": "turn"}, [None] * 4),
+    ],
+)
+def test_what_memory_holds_when_a_compaction_followed_a_flush(
+    kit: Any, script: Conversation, how: dict[str, Any], expected: list[float | None]
+) -> None:
+    assert figures(kit, script, **how) == expected

@@ -76,9 +76,7 @@ def test_a_share_is_a_share(kit: Any) -> None:
 def test_counts_of_a_run(kit: Any) -> None:
     story = kit.Story().user(kit.prose(100)).answer("ok").user(kit.prose(100)).answer("ok")
     script = story.user("x").answer("y").script()
-    cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
-    )
+    cut = kit.at(5, lambda messages: messages[-1:])
     named = ("calls", "rewrites", "compactions", "overflows", "over_window")
     found = measure(kit.replayed(script, cut, window=150), script, named)
     assert list(found.values()) == [3, 1, 1, 1, pytest.approx(1 / 3)]

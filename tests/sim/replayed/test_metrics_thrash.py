@@ -110,10 +110,7 @@ def test_a_gain_under_a_tenth_is_small(kit: Any, story: Any, kept: int, small: f
 def test_a_summary_longer_than_what_it_replaces_has_a_floor_above_one(kit: Any, story: Any) -> None:
     story.user("a").answer("b").user("c").answer("d")
     long = Message("sum", "user", (Part("text", kit.prose(9), "summary", (Source("u1"),)),))
-    longer = kit.act(
-        lambda view, host: view.with_messages([long, view.messages[-1]])
-        if len(host.log) == 3 else view
-    )  # fmt: skip
+    longer = kit.at(3, lambda messages: [long, messages[-1]])
     script = story.script()
     data = RunData(kit.replayed(script, longer), script)
     assert told(data, "compaction_floor") == 10 / 3

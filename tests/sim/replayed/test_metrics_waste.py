@@ -46,56 +46,43 @@ def summary(number: int, usage: Usage, purpose: str = "summary", **causes: int) 
     return SideCall(purpose, SONNET, 1_760_000_000.0, usage, causes, place=Place(2 * number))
 
 
-# Premium
-
-
-def test_what_expired_is_written_again_and_could_have_been_read(kit: Any) -> None:
-    again = Usage(cache_write_5m=1200), {"ttl_expired": 1000, "append": 200}
-    assert figure("avoidable_cost_usd", told(kit, again)) == pytest.approx(1000 * 3.45 * MILLION)
-
-
-def test_each_stretch_of_a_prompt_is_paid_at_the_price_of_its_own_class(kit: Any) -> None:
-    """300 tokens moved: 250 of them were written for an hour, the other 50 for five minutes."""
-    usage = Usage(cache_read=7, cache_write_1h=250, cache_write_5m=100, uncached=50)
-    trace = told(kit, (usage, {"compaction": 300, "append": 100}))
-    assert figure("avoidable_cost_usd", trace) == pytest.approx((250 * 5.7 + 50 * 3.45) * MILLION)
-
-
-def test_a_side_call_pays_its_premium_too(kit: Any) -> None:
-    ask = summary(0, Usage(uncached=500, output=20), compaction_call=500)
-    trace = told(kit, (Usage(cache_write_5m=10), {"cold_start": 10}), side=[(ask,)])
-    assert figure("avoidable_cost_usd", trace) == pytest.approx(500 * 2.7 * MILLION)
-    assert figure("cache_miss_compaction_call", trace) == 500
-    assert figure("cache_miss_cold_start", trace) == 10
-
-
-def test_where_nothing_is_stored_nothing_could_have_been_read(kit: Any) -> None:
-    again = Usage(uncached=1200), {"no_cache": 1000, "append": 200}
-    trace = told(kit, again, model=f"{SONNET}@none")
-    assert figure("avoidable_cost_usd", trace) == 0
-    assert figure("cache_miss_no_cache", trace) == 1000
-
-
-# Summaries
-
-
-def test_summaries_are_told_from_other_side_calls(kit: Any) -> None:
-    asks = summary(0, Usage(uncached=500, output=20)), summary(0, Usage(uncached=900), "flush")
-    trace = told(kit, (Usage(), {}), side=[asks])
-    assert figure("summary_cost_usd", trace) == pytest.approx((500 * 3 + 20 * 15) * MILLION)
-    assert figure("tokens_summary", trace) == 520
-
-
-# Dead writes
-
-
-def test_a_write_that_nobody_reads_could_have_been_plain_input(kit: Any) -> None:
-    first = Usage(cache_write_1h=600, cache_write_5m=400), {"cold_start": 1000}
-    second = Usage(cache_read=500, cache_write_5m=200), {"append": 200}
-    trace = told(kit, first, second)
-    assert figure("tokens_dead_writes", trace) == 500 + 200
-    # Of the first call's 500, 400 were for five minutes at 0.75 above, 100 for an hour at 3.
-    assert figure("dead_writes_usd", trace) == pytest.approx((600 * 0.75 + 100 * 3) * MILLION)
+@pytest.mark.parametrize(
+    ("calls", "side", "model", "expected"),
+    [
+        # What expired is written again and could have been read.
+        ([(Usage(cache_write_5m=1200), {"ttl_expired": 1000, "append": 200})], [()], SONNET,
+         {"avoidable_cost_usd": 1000 * 3.45 * MILLION}),
+        # 300 tokens moved: 250 were written for an hour, the other 50 for five minutes.
+        ([(Usage(cache_read=7, cache_write_1h=250, cache_write_5m=100, uncached=50),
+           {"compaction": 300, "append": 100})], [()], SONNET,
+         {"avoidable_cost_usd": (250 * 5.7 + 50 * 3.45) * MILLION}),
+        ([(Usage(cache_write_5m=10), {"cold_start": 10})],
+         [(summary(0, Usage(uncached=500, output=20), compaction_call=500),)], SONNET,
+         {"avoidable_cost_usd": 500 * 2.7 * MILLION, "cache_miss_compaction_call": 500,
+          "cache_miss_cold_start": 10}),
+        # Where nothing is stored, nothing could have been read.
+        ([(Usage(uncached=1200), {"no_cache": 1000, "append": 200})], [()], f"{SONNET}@none",
+         {"avoidable_cost_usd": 0, "cache_miss_no_cache": 1000}),
+        # Summaries are told from other side calls.
+        ([(Usage(), {})],
+         [(summary(0, Usage(uncached=500, output=20)), summary(0, Usage(uncached=900), "flush"))],
+         SONNET, {"summary_cost_usd": (500 * 3 + 20 * 15) * MILLION, "tokens_summary": 520}),
+        # A write that nobody reads could have been plain input: of the first call's 500, 400 were
+        # for five minutes at 0.75 above, 100 for an hour at 3.
+        ([(Usage(cache_write_1h=600, cache_write_5m=400), {"cold_start": 1000}),
+          (Usage(cache_read=500, cache_write_5m=200), {"append": 200})], [(), ()], SONNET,
+         {"tokens_dead_writes": 500 + 200, "dead_writes_usd": (600 * 0.75 + 100 * 3) * MILLION}),
+        # Nothing was compacted, so there is nothing to pay back.
+        ([(Usage(cache_read=10), {})], [()], SONNET,
+         {"spike_avoidable_cost_usd": 0, "break_even_calls": None, "paid_back": None}),
+    ],
+)  # fmt: skip
+def test_what_goes_beyond_reading_and_appending(
+    calls: Any, side: Any, model: str, expected: dict[str, float], kit: Any
+) -> None:
+    trace = told(kit, *calls, model=model, side=side)
+    found = {name: figure(name, trace) for name in expected}
+    assert found == {n: None if v is None else pytest.approx(v) for n, v in expected.items()}
 
 
 # Compactions
@@ -134,13 +121,6 @@ def test_expired_tokens_are_not_the_compactions_to_pay(kit: Any) -> None:
     assert figure("spike_avoidable_cost_usd", trace) == pytest.approx(1500 * 3.45 * MILLION)
 
 
-def test_without_compactions_there_is_nothing_to_pay_back(kit: Any) -> None:
-    trace = told(kit, (Usage(cache_read=10), {}))
-    assert figure("spike_avoidable_cost_usd", trace) == 0
-    assert figure("break_even_calls", trace) is None
-    assert figure("paid_back", trace) is None
-
-
 @pytest.mark.parametrize("kept", [1, 3])
 def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
     kit: Any, kept: int
@@ -149,9 +129,7 @@ def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
     for number in range(5):
         story.user(kit.prose(300 + number)).answer(kit.prose(7))
     script = story.script()
-    cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-kept:]) if len(host.log) == 7 else view
-    )
+    cut = kit.at(7, lambda messages: messages[-kept:])
     trace, full = kit.replayed(script, cut), kit.replayed(script, kit.keep)
     (only,) = RunData(trace, script).paybacks
     prompts = [RunData(each, script).prompts for each in (trace, full)]

@@ -10,6 +10,7 @@ import pytest
 
 from compactlab import api
 from compactlab.reports.page.page import command
+from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.merge import merge
 from compactlab.sim.experiment.results import Results
@@ -90,11 +91,7 @@ def test_a_summariser_of_other_code_does_not_go_with_it(both: Path, tmp_path: Pa
 def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(both: Path) -> None:
     results = Results.load(both)
     assert list(results.manifest["summarizers"]) == [LEAD, TAIL]
-    backwards = (
-        api.Plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"])
-        .experiment()
-        .manifest()["summarizers"]
-    )
+    backwards = plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"]).manifest()["summarizers"]
     assert list(backwards) == [TAIL, find_summarizer("lossy").spec]
     assert [told["label"] for told in backwards.values()] == ["tail(tokens=300)", "lossy"]
     assert [bool(told["simulated"]) for told in backwards.values()] == [False, True]
@@ -117,4 +114,4 @@ class Odd(Lead):
 )
 def test_what_makes_no_sense_is_refused(given: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        api.Plan(SESSION, STRATEGIES, summarizer=given).experiment()
+        plan(SESSION, STRATEGIES, summarizer=given)

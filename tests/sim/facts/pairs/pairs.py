@@ -26,28 +26,11 @@ SHARED = HERE.parents[3].parent / "shared"
 State = Literal["intact", "stale", "conflict", "mutated", "key_only", "lost"]
 STATES: tuple[State, ...] = get_args(State)
 CLASSES = (
-    "inflected_key",
-    "nominal_key",
-    "synonym",
-    "other_language",
-    "negation",
-    "prohibition_lifted",
-    "prohibition_weakened",
-    "prohibition_other_object",
-    "swapped_values",
-    "near_key",
-    "formats",
-    "paths",
-    "supersession",
-    "several_parts",
-    "tables_and_lists",
-    "reported_speech",
-    "conditional_question",
-    "hedge",
-    "stub",
-    "chance_mention",
-    "implied_only",
-)
+    "inflected_key", "nominal_key", "synonym", "other_language", "negation", "prohibition_lifted",
+    "prohibition_weakened", "prohibition_other_object", "swapped_values", "near_key", "formats",
+    "paths", "supersession", "several_parts", "tables_and_lists", "reported_speech",
+    "conditional_question", "hedge", "stub", "chance_mention", "implied_only",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

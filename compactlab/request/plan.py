@@ -1,0 +1,116 @@
+"""From names to an experiment: what is asked for is found, checked and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Unpack
+
+from compactlab.llm.asker import Asker
+from compactlab.request.names import (
+    answered_by,
+    asker_of,
+    bounds_of,
+    check_specs,
+    churn_of,
+    distance_of,
+    loop_of,
+    metrics_of,
+    models_of,
+    planned_strategy,
+    several,
+    summarizers_of,
+    tables_of,
+)
+from compactlab.request.settings import Settings, completed
+from compactlab.scenarios.catalogue import DEFAULT, Seeded, sources
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.sources import MOST_SOURCES, TOO_MANY_SOURCES, Source
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.models.pricing import known_models
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.catalogue import forget
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
+from compactlab.strategies.summarizers.catalogue import controls
+
+Given = Conversation | Seeded | str | Path
+"""What stands for conversations; :class:`Seeded` has seeds of its own."""
+
+
+def plan(
+    conversations: Iterable[Given] | Given = (DEFAULT,),
+    strategies: Iterable[Strategy | str] | Strategy | str = DEFAULT_STRATEGIES,
+    models: Iterable[str] = (),
+    *,
+    asker: Asker | None = None,
+    bounds: bool = False,
+    **settings: Unpack[Settings],
+) -> Experiment:
+    """Put an experiment together, without running it; see :func:`run`.
+
+    Parameters
+    ----------
+    asker
+        Who answers in the place of language models; by default what ``answers`` holds.
+    bounds
+        Whether the bounds are replayed beside the strategies.
+    """
+    chosen = completed(settings)
+    catalogue = known_models(chosen["models_file"])
+    names = models_of(several(models, (str,)), catalogue)
+    given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
+    held = [each for each in given if isinstance(each, Conversation)]
+    named = [each for each in given if not isinstance(each, Conversation)]
+    seeds = chosen["seeds"]
+    inputs, skipped = sources(named, seeds, strict=chosen["strict"])
+    if seeds * len(held) + len(inputs) > MOST_SOURCES:
+        raise UsageError(TOO_MANY_SOURCES)
+    compared = tuple(map(planned_strategy, written_out(several(strategies, (Strategy, str)))))
+    check_specs(compared)
+    asker = asker or asker_of(
+        chosen["answers"], chosen["ask"], chosen["budget"], chosen["models_file"]
+    )
+    writers = answered_by(asker, summarizers_of(chosen["summarizer"]))
+    forget()
+    by_key = {source.key: source for source in (*_held(held, seeds), *inputs)}  # each once
+    recorded = any(source.stem for source in inputs) or any(each.recorded for each in held)
+    return Experiment(
+        tuple(by_key.values()),
+        compared,
+        names,
+        _setting(chosen, catalogue),
+        skipped,
+        writers,
+        bounds_of(compared, recorded=recorded) if bounds else (),
+        distance_of(chosen["distance"]),
+    )
+
+
+def _held(conversations: Iterable[Conversation], seeds: int) -> Iterator[Source]:
+    """Sources of conversations that are at hand, by their seeds."""
+    for each in conversations:
+        digest = partial(attrgetter("digest"), each)
+        for seed in range(seeds):
+            yield Source(each.id, partial(list, (each,)), seed, content=digest)
+
+
+def _setting(chosen: Settings, catalogue: Catalogue) -> Setting:
+    """What all replays have in common."""
+    metrics = metrics_of(several(chosen["metrics"], (str,)))
+    tables = tables_of(several(chosen["tables"], (str,)), metrics)
+    return Setting(
+        window=chosen["window"],
+        catalogue=catalogue,
+        churn=churn_of(chosen["churn"]),
+        loop=loop_of(chosen["loop"]),
+        metrics=metrics,
+        tables=tables,
+        controls=controls() if chosen["controls"] and "lags" in tables else (),
+        redact=chosen["redact"],
+        isolate=chosen["isolate"],
+    )

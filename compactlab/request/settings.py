@@ -1,0 +1,353 @@
+"""The settings of a run: each is declared here, once, with its type, range, default and help.
+
+What follows from it: the options of the commands, the keys of an experiment file with their JSON
+Schema, the arguments of :func:`compactlab.run`, and the table in docs/experiments.md.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.limits import LONGEST_WAIT
+
+if TYPE_CHECKING:
+    from compactlab.llm.asker import Mode
+    from compactlab.sim.replay.client import Churn
+    from compactlab.sim.replay.recovery import ClosedLoop
+    from compactlab.sim.replay.summarize import Summarizer
+
+Kind = Literal["text", "path", "folder", "texts", "integer", "number", "flag"]
+
+
+@dataclass(frozen=True)
+class SettingInfo:
+    """What is known of a setting beside its name and its type in Python.
+
+    Parameters
+    ----------
+    kind
+        What an option and a file take.
+    help
+        What it does, in one or two sentences.
+    default
+        Its value where nobody sets it; a function makes one.
+    absent
+        What holds without it, in words, where the default does not say that.
+    least, above, most
+        The range of a number: from, more than, up to.
+    options
+        The names of its option, if that is not called as the setting.
+    metavar
+        What stands for its value in ``--help``.
+    choices
+        The only values that it takes.
+    in_python
+        The default of :func:`compactlab.run`, where that is another one.
+    in_file
+        Whether an experiment file may hold it.
+    """
+
+    kind: Kind
+    help: str
+    default: Any = None
+    absent: str = ""
+    least: int | None = None
+    above: float | None = None
+    most: float | None = None
+    options: tuple[str, ...] = ()
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    in_python: Any = ...
+    in_file: bool = True
+
+    def value(self, *, in_python: bool = False) -> Any:
+        """The default."""
+        chosen = self.in_python if in_python and self.in_python is not ... else self.default
+        return chosen() if callable(chosen) else chosen
+
+
+def _usual_conversations() -> list[str]:
+    from compactlab.scenarios.catalogue import DEFAULT
+
+    return [DEFAULT]
+
+
+def _usual_strategies() -> list[str]:
+    from compactlab.strategies.line_up import DEFAULT_STRATEGIES
+
+    return [*DEFAULT_STRATEGIES]
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+# What is compared. These are the first arguments of `compactlab.run`.
+SUBJECT = {
+    "conversations": SettingInfo(
+        "texts",
+        "What is replayed: transcripts, folders of them, patterns such as 'sessions/**/*.jsonl', "
+        "and scenarios; suite is the ten usual ones.",
+        default=_usual_conversations,
+        absent="a built-in coding session",
+        metavar="PATH_OR_SCENARIO",
+    ),
+    "strategies": SettingInfo(
+        "texts",
+        "What is compared: specs such as 'sliding_window(keep=20)', several with ' + ' between "
+        "them, also of a class of your own, 'path/to/file.py:Class'; all is every built-in one.",
+        default=_usual_strategies,
+        absent="whole agents, and what this project was asked to compare",
+        metavar="SPEC",
+    ),
+    "models": SettingInfo(
+        "texts",
+        "Under which models: names, NAME@none for no cache, NAME@pessimistic for a worse one, "
+        "NAME+batch for batch prices, or recorded.",
+        default=list,
+        absent="as recorded, and a current one for synthetic conversations",
+        options=("--model",),
+        metavar="NAME",
+    ),
+}
+
+
+class Settings(TypedDict, total=False):
+    """How a run is made; :data:`SETTINGS` has the defaults."""
+
+    models_file: Annotated[
+        "str | Path | None",
+        SettingInfo(
+            "path", "A TOML file with your own models.", options=("--models",), metavar="FILE"
+        ),
+    ]
+    churn: Annotated[
+        "Churn | str | Path | None",
+        SettingInfo(
+            "path",
+            "How often the client changes its prompt unasked: a file of compactlab audit "
+            "--churn-out.",
+            absent="never",
+            metavar="FILE",
+        ),
+    ]
+    summarizer: Annotated[
+        "Summarizer | str | Iterable[Summarizer | str]",
+        SettingInfo(
+            "texts",
+            "Who writes the summaries that strategies ask for; of several, each is combined with "
+            "every strategy.",
+            default=lambda: ["calibrated"],
+            absent="calibrated",
+            metavar="SPEC",
+        ),
+    ]
+    controls: Annotated[
+        bool,
+        SettingInfo(
+            "flag",
+            "Also replay strategies that ask for summaries with null summarisers: without content, "
+            "by chance, and with all that is needed. Without them, nothing is said of memory.",
+            default=True,
+            options=("--controls/--no-controls",),
+        ),
+    ]
+    answers: Annotated[
+        "str | Path | None",
+        SettingInfo(
+            "folder",
+            "Folder of recorded answers of language models, for the summariser llm.",
+            metavar="FOLDER",
+        ),
+    ]
+    ask: Annotated[
+        "Mode",
+        SettingInfo(
+            "text",
+            "record: ask language models for answers that the folder lacks, which costs money, and "
+            "record them. replay: fail what is not recorded. refuse: allow no language model.",
+            default="replay",
+            choices=("replay", "record", "refuse"),
+            in_file=False,
+        ),
+    ]
+    budget: Annotated[
+        "float | None",
+        SettingInfo(
+            "number",
+            "Dollars that all answers in the folder may cost together, earlier ones included.",
+            absent="no limit",
+            least=0,
+            metavar="USD",
+            in_file=False,
+        ),
+    ]
+    loop: Annotated[
+        "ClosedLoop | str",
+        SettingInfo(
+            "text",
+            "open: replay the script alone. closed: also replay it with a simulated agent that "
+            "fetches, asks for or misuses the facts it lacks.",
+            default="closed",
+            in_python="open",
+            metavar="SPEC",
+        ),
+    ]
+    metrics: Annotated[
+        Iterable[str],
+        SettingInfo(
+            "texts",
+            "Compute only these metrics or families of metrics, see compactlab list metrics.",
+            default=list,
+            absent="all",
+            metavar="NAME",
+        ),
+    ]
+    window: Annotated[
+        "int | None",
+        SettingInfo(
+            "integer",
+            "Narrow the context window to so many tokens.",
+            absent="the model's own",
+            least=1,
+            metavar="N",
+        ),
+    ]
+    distance: Annotated[
+        int,
+        SettingInfo(
+            "integer",
+            "Tell recall of facts last stated so many tokens ago or earlier.",
+            default=0,
+            absent="20000; 40000 from a window of 200,000 tokens on, 80000 from a million on",
+            least=0,
+            metavar="TOKENS",
+        ),
+    ]
+    seeds: Annotated[
+        int,
+        SettingInfo(
+            "integer",
+            "So many conversations of each scenario, so many replays of each recording.",
+            default=1,
+            least=1,
+            metavar="N",
+        ),
+    ]
+    jobs: Annotated[
+        int,
+        SettingInfo(
+            "integer",
+            "Number of workers; they change no result.",
+            default=_cores,
+            in_python=1,
+            absent="one per core",
+            least=1,
+            metavar="N",
+        ),
+    ]
+    out: Annotated[
+        "str | Path | None",
+        SettingInfo(
+            "folder",
+            "Folder of the results. Runs that it holds are not run again.",
+            default="compactlab-out",
+            in_python=None,
+            options=("--out", "-o"),
+            metavar="DIR",
+        ),
+    ]
+    strict: Annotated[
+        bool,
+        SettingInfo(
+            "flag",
+            "Refuse what is not understood in transcripts, in place of passing it over and "
+            "counting it.",
+            default=False,
+            options=("--strict/--lenient",),
+        ),
+    ]
+    timeout: Annotated[
+        "float | None",
+        SettingInfo(
+            "number",
+            "Seconds after which a run has failed.",
+            absent="no limit",
+            above=0,
+            most=LONGEST_WAIT,
+            metavar="SECONDS",
+        ),
+    ]
+    fail_fast: Annotated[
+        bool, SettingInfo("flag", "Stop at the first run that fails.", default=False)
+    ]
+    tables: Annotated[
+        Iterable[str],
+        SettingInfo(
+            "texts",
+            "Tables to store beside the runs: calls, compactions, facts, lags, messages, views, or "
+            "prompts, which is the whole trace.",
+            default=list,
+            absent="all but prompts",
+            metavar="NAME",
+        ),
+    ]
+    redact: Annotated[
+        bool,
+        SettingInfo(
+            "flag",
+            "Hide what looks like keys, tokens and mail addresses in all output.",
+            default=False,
+        ),
+    ]
+    dask: Annotated[
+        str,
+        SettingInfo(
+            "text",
+            "Address of a dask scheduler whose workers are used, such as tcp://127.0.0.1:8786.",
+            in_python="",
+            absent="workers on this machine",
+            metavar="ADDRESS",
+        ),
+    ]
+    isolate: Annotated[
+        bool,
+        SettingInfo(
+            "flag",
+            "Give foreign code a process of its own for each run, so that it harms no other run. "
+            "Without it, a debugger reaches classes that were passed in.",
+            default=True,
+            in_file=False,
+        ),
+    ]
+
+
+SETTINGS: dict[str, SettingInfo] = {
+    name: hint.__metadata__[0] for name, hint in Settings.__annotations__.items()
+}
+
+
+def completed(given: Settings) -> Settings:
+    """Settings, with the defaults of :func:`compactlab.run` for those that are not given.
+
+    Raises
+    ------
+    UsageError
+        If there is no such setting, or a number is out of its range.
+
+    Examples
+    --------
+    >>> completed({"window": 40_000})["seeds"]
+    1
+    """
+    for name, value in given.items():
+        if name not in SETTINGS:
+            raise UsageError(unknown("setting", name, SETTINGS))
+        least = SETTINGS[name].least
+        if least is not None and isinstance(value, int | float) and value < least:
+            raise UsageError(f"{name} must be at least {least}")
+    defaults = {name: each.value(in_python=True) for name, each in SETTINGS.items()}
+    return Settings(**{**defaults, **given})  # type: ignore[typeddict-item]
