@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -39,9 +40,13 @@ class Field:
         """Its value of a row."""
         if callable(self.value):
             return self.value(row)
-        for attribute in (self.value or self.name).split("."):
+        for attribute in self._path:
             row = None if row is None else getattr(row, attribute)
         return row
+
+    @cached_property  # asked for in every row
+    def _path(self) -> list[str]:
+        return str(self.value or self.name).split(".")
 
     def cell(self, row: Any) -> str:
         """What a table shows of a row."""
