@@ -34,7 +34,6 @@ class Field:
     words: bool = False  # this and the next ones as in a Column
     rank: int = 0
     group: str = ""
-    meaning: str = ""
 
     def of(self, row: Any) -> Any:
         """Its value of a row."""
@@ -60,8 +59,7 @@ class Field:
     @property
     def column(self) -> Column:
         """Its column in a table."""
-        title = self.label or self.name
-        return Column(title, self.words, self.rank, self.group, meaning=self.meaning)
+        return Column(self.label or self.name, self.words, self.rank, self.group)
 
 
 def hidden(*names: str, of: str = "", **values: Callable[[Any], Any] | str) -> tuple[Field, ...]:
