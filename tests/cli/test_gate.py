@@ -15,7 +15,7 @@ import pytest
 
 import compactlab
 from compactlab.reports.gate.baseline import GATED
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 MINE = """
 from dataclasses import dataclass

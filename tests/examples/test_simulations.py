@@ -14,7 +14,7 @@ import simulate_intervals as intervals
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import comparisons
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import CUT, KEPT, SUMMED, make
 
 LEAST = 0.92  # of the printed intervals have to hold the truth

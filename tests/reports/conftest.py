@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import CALLS, LAG_TABLE
 from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS, LAG_TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
@@ -218,7 +218,16 @@ def golden() -> Callable[[str, str], None]:
     def check(name: str, text: str) -> None:
         path = GOLDEN / name
         if os.environ.get(UPDATE):
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
         assert path.read_bytes().decode() == text
 
     return check
+
+
+@pytest.fixture
+def told(golden: Callable[[str, str], None]) -> Callable[[str, Sequence[str]], None]:
+    """Compare sentences with stored ones, a file a case."""
+    return lambda name, sentences: golden(
+        f"verdicts/{name.replace(' ', '-')}.txt", "\n".join(sentences) + "\n"
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compactlab.reports.analysis.aggregate import figures_of
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.run import Run
 
 Make = Callable[..., Run]
 

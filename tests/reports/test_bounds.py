@@ -20,9 +20,9 @@ from compactlab.reports.page.brief import brief, brief_markdown, shown
 from compactlab.reports.page.catalogue import as_csv, as_json
 from compactlab.reports.page.page import page
 from compactlab.reports.page.verdict import verdict
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.store import Store as Folder
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.store import Store as Folder
 from compactlab.strategies import KeepNone
 from tests.recordings import claude_code
 

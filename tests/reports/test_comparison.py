@@ -9,13 +9,14 @@ from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.spoken import legend, notes, summaries, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
+Told = Callable[[str, list[str]], None]
 
 
 def only(results: Results) -> Comparison:
@@ -200,38 +201,19 @@ def test_every_metric_says_how_it_is_put_together() -> None:
     assert [metric for metric in METRICS if not combined_by(metric)] == []
 
 
-def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
-    first, _, second, *_, last = verdict(only(small))
-    assert first.startswith(
-        "Trade-off: no usable strategy recalls more than the cheapest of 2 usable strategies, auto"
-    )
-    assert second.startswith("No strategy is recommended: other conversations may differ.")
-    assert "too few for confidence intervals" in last
+def test_the_verdict_of_a_small_store(small: Results, told: Told) -> None:
+    told("a small store", verdict(only(small)))
 
 
-def test_the_verdict_says_that_fewer_tokens_may_cost_more(small: Results) -> None:
-    sentences = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
-    assert "4% fewer prompt tokens than as_recorded and cost 30% more than it" in sentences
-
-
-def test_the_verdict_names_who_came_nearest(make: Make, store: Store) -> None:
-    sentences = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
-    assert "The nearest is turn_slice" in sentences[0]
-    assert "It exceeded the context window on 1 of 4 calls." in sentences[0]
-
-
-def test_the_verdict_compares_with_chance(make: Make, store: Store) -> None:
-    results = store(
+def test_verdicts_of_few_runs(make: Make, fail: Make, store: Store, told: Told) -> None:
+    over = store(make("keep_all()"), make("turn_slice()", cut=[2]))
+    chance = store(
         make("random_keep(share=0.5)", [(0, 100)], need=0.8),
         make("turn_slice()", [(0, 200)], need=0.7),
     )
-    assert any(
-        "More expensive than random_keep, and with a lower" in s for s in verdict(only(results))
-    )
-
-
-def test_when_all_failed_the_verdict_says_so(fail: Make, store: Store) -> None:
-    assert verdict(only(store(fail("keep_all()"))))[0].startswith("There is nothing to compare")
+    told("all exceed the window", verdict(only(over)))
+    told("no better than chance", verdict(only(chance)))
+    told("all failed", verdict(only(store(fail("keep_all()")))))
 
 
 def test_a_label_stands_for_its_spec(make: Make, store: Store) -> None:

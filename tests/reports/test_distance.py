@@ -13,9 +13,9 @@ from compactlab.reports.analysis.comparison import RECALL, comparisons
 from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.page.brief import brief
 from compactlab.reports.render.text import NONE
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -6,8 +6,8 @@ from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.spoken import notes, summaries
 
 FLUSH = "memory_flush() + auto_compact()"

@@ -8,9 +8,9 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import ROWS, brief, picks, shown
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import STRATEGIES
 from tests.reports.spoken import verdict
 

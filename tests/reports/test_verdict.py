@@ -7,8 +7,8 @@ from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.spoken import legend, notes, verdict
 
 Make = Callable[..., Run]

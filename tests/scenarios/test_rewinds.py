@@ -18,6 +18,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.controls import KeepAll
 from tests.scenarios.made import made, of_all_seeds, stated
+from tests.sim.facts import told
 
 
 def ways(conversation: Conversation) -> Iterator[tuple[Message, tuple[str, ...]]]:
@@ -74,7 +75,7 @@ def test_what_is_said_on_an_abandoned_branch_is_due_there_and_nowhere_else(seed:
         if message.call is not None:
             due = {ledger.facts[n].id for n in numbers(ledger.moments[message.id].due)}
             assert all((f.origin[0].id in way) >= (f.id in due) for f in found)
-    assert not {ledger.facts[n] for n in numbers(ledger.end.due)} & set(found)
+    assert not told.due(session) & {fact.id for fact in found}
 
 
 def test_what_was_replaced_on_a_branch_holds_again_and_is_needed_again() -> None:

@@ -40,7 +40,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import NONE, capitalised, counted, show
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 LINES = 20
 # So many rows matter at most, besides those of the user's own; so few are all shown.

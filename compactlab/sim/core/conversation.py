@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -307,6 +307,33 @@ class Conversation:
             seen.update(_seen(piece))
         seen.update(b"inside" if self.starts_inside else b"")
         return seen.hexdigest()
+
+
+class Way(Protocol):
+    """What is known on the way to a message."""
+
+    def copy(self) -> Self:
+        """The same, for another branch."""
+
+
+_Way = TypeVar("_Way", bound=Way)
+
+
+def walked(conversation: Conversation, way: _Way) -> Iterator[tuple[_Way, Message]]:
+    """Each message, with what is known on the way to it.
+
+    What the caller puts into that, once it has the message, is known to the messages behind it. A
+    rewind goes back to what was known where it leads.
+    """
+    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+    known = {"": way.copy()}
+    for event in conversation.events:
+        if isinstance(event, Rewind):
+            way = known[event.to].copy()
+        elif isinstance(event, Message):
+            yield way, event
+            if event.id in targets:
+                known[event.id] = way.copy()
 
 
 def _seen(piece: msgspec.Struct) -> bytes:

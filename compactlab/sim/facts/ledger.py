@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.sim.core.conversation import Conversation, Fact, FactType, Rewind
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, walked
 from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
@@ -42,8 +42,6 @@ class Moment:
     replaced: int
     deleted: int
     needed: int  # due facts that this call uses
-    seen: int  # how many ids of messages had been said, by which ages are told
-    turn: int  # how often a person had spoken
 
 
 @dataclass
@@ -55,8 +53,6 @@ class _Path:
     deleted: int = 0
     ended: int = 0
     replaced: int = 0
-    seen: int = 0
-    turn: int = 0
     due: int = 0  # at the last call
 
     def copy(self) -> _Path:
@@ -71,12 +67,11 @@ class Ledger:
     facts: tuple[Fact, ...]  # where it has none, those that its actions need
     needs: dict[str, int]
     declared: bool  # whether the facts are labels, and not inferred
-    moments: dict[str, Moment] = field(init=False, repr=False)  # by the id of a call's answer
-    # After the last message, on the branch that was not abandoned.
-    end: Moment = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "moments", dict(self._walk()))
+    @cached_property
+    def moments(self) -> dict[str, Moment]:
+        """What holds at each call, by the id of its answer."""
+        return dict(self._walk())
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -258,20 +253,11 @@ class Ledger:
         return facts
 
     def _walk(self) -> Iterator[tuple[str, Moment]]:
-        path = _Path()
-        known = {"": path.copy()}
-        targets = {e.to for e in self.conversation.events if isinstance(e, Rewind)}
         deleted, ended = self._ends()
-        for event in self.conversation.events:
-            if isinstance(event, Rewind):
-                path = known[event.to].copy()
-            elif isinstance(event, Message):
-                if event.call is not None:
-                    yield event.id, self._moment(path, event.id)
-                self._hear(path, event, deleted, ended)
-                if event.id in targets:
-                    known[event.id] = path.copy()
-        object.__setattr__(self, "end", self._moment(path, ""))
+        for path, message in walked(self.conversation, _Path()):
+            if message.call is not None:
+                yield message.id, self._moment(path, message.id)
+            self._hear(path, message, deleted, ended)
 
     def _ends(self) -> tuple[dict[str, int], dict[str, int]]:
         """By message, the facts that are deleted by it, and those whose scope ends with it."""
@@ -288,8 +274,6 @@ class Ledger:
         self, path: _Path, message: Message, deleted: dict[str, int], ended: dict[str, int]
     ) -> None:
         id = message.id
-        path.seen += 1
-        path.turn += message.starts_turn
         path.deleted |= deleted.get(id, 0)
         path.ended |= ended.get(id, 0)
         bits = self.verbatim.get(id, 0)
@@ -311,8 +295,6 @@ class Ledger:
             replaced=path.stated & path.replaced & ~path.deleted,
             deleted=path.stated & path.deleted,
             needed=due & self.needs.get(answer, 0),
-            seen=path.seen,
-            turn=path.turn,
         )
 
 

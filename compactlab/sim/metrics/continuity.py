@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from operator import le
 from statistics import fmean
 from typing import NamedTuple
 
-from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.conversation import Conversation, walked
 from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Messages
@@ -87,30 +88,26 @@ class _Due(NamedTuple):
     waited: tuple[str, ...]
 
 
-class _Path(NamedTuple):
+@dataclass
+class _Path:
     """The way to here: the newest request, and all since the model last spoke, that included."""
 
     request: str = ""
     since: tuple[Message, ...] = ()
+
+    def copy(self) -> _Path:
+        return replace(self)
 
 
 @keep_latest
 def _due(conversation: Conversation) -> dict[str, _Due]:
     """Of each call of a script, by the id of its answer, what it is to answer."""
     due: dict[str, _Due] = {}
-    path = _Path()
-    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
-    paths = {"": path}
-    for event in conversation.events:
-        if isinstance(event, Rewind):
-            path = paths[event.to]
-        elif isinstance(event, Message):
-            if event.call is not None:
-                due[event.id] = _Due(path.request, tuple(_waited_for(path.since)))
-            request = event.id if event.starts_turn else path.request
-            path = _Path(request, (event,) if event.role == "assistant" else (*path.since, event))
-            if event.id in targets:
-                paths[event.id] = path
+    for path, message in walked(conversation, _Path()):
+        if message.call is not None:
+            due[message.id] = _Due(path.request, tuple(_waited_for(path.since)))
+        path.request = message.id if message.starts_turn else path.request
+        path.since = (message,) if message.role == "assistant" else (*path.since, message)
     return due
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.conversation import walked
 from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
@@ -73,21 +73,15 @@ def ages(
     A rewind turns the clock back as well.
     """
     walk = _Walk(ledger, limits)
-    ticks = asked or {}
-    targets = {e.to for e in ledger.conversation.events if isinstance(e, Rewind)}
-    known = {"": _Path()}
     by_message: dict[str, Age] = {}
-    for event in ledger.conversation.events:
-        if isinstance(event, Rewind):
-            walk.turn(known[event.to].copy())
-        elif isinstance(event, Message):
-            if event.call is not None:
-                walk.path.now += ticks.get(event.id, 0)
-                by_message[event.id] = walk.age(event.id)
-            walk.path.now += said(event) if said else 0
-            walk.hear(event.id)
-            if event.id in targets:
-                known[event.id] = walk.path.copy()
+    for path, message in walked(ledger.conversation, walk.path):
+        if path is not walk.path:
+            walk.turn(path)
+        if message.call is not None:
+            path.now += asked.get(message.id, 0) if asked else 0
+            by_message[message.id] = walk.age(message.id)
+        path.now += said(message) if said else 0
+        walk.hear(message.id)
     return by_message
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.conversation import walked
 from compactlab.sim.core.latest import keep_latest
-from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.metrics.fact_timeline import fact_timeline
@@ -45,22 +44,13 @@ def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
     lags. A rewind turns it back as well.
     """
     tokens = blocks_of(tokenizer).weight
-    conversation = ledger.conversation
-    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
-    path = _Path()
-    known = {"": path.copy()}
     by_answer: dict[str, Steps] = {}
-    for event in conversation.events:
-        if isinstance(event, Rewind):
-            path = known[event.to].copy()
-        elif isinstance(event, Message):
-            if event.call is not None:
-                by_answer[event.id] = dict(_steps(path, ledger.moments[event.id].needed))
-            path.now += tokens(event)
-            for number, _, _ in ledger.origins.get(event.id, ()):
-                path.stated[number] = path.now
-            if event.id in targets:
-                known[event.id] = path.copy()
+    for path, message in walked(ledger.conversation, _Path()):
+        if message.call is not None:
+            by_answer[message.id] = dict(_steps(path, ledger.moments[message.id].needed))
+        path.now += tokens(message)
+        for number, _, _ in ledger.origins.get(message.id, ()):
+            path.stated[number] = path.now
     return by_answer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
@@ -36,8 +35,6 @@ class Point(NamedTuple):
     at_risk: int  # how many were followed up to it
     deaths: int  # how many of them died at it
     survival: float  # the share that lives on
-    low: float  # of the band of 95 %
-    high: float
 
 
 Curve = Sequence[Point]
@@ -46,8 +43,7 @@ Curve = Sequence[Point]
 def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
     """Estimate a survival curve; a life last seen at a time counts as alive at it.
 
-    The product-limit estimate of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958), with bands of
-    1.96 standard errors by Greenwood's formula (1926), cut off at 0 and 1.
+    The product-limit estimate of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958).
 
     Examples
     --------
@@ -67,15 +63,12 @@ def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
         ended[life.time] += 1
         deaths[life.time] += life.died
     points: list[Point] = []
-    at_risk, survival, variance = ended.total(), 1.0, 0.0
+    at_risk, survival = ended.total(), 1.0
     for time in sorted(ended):
         died = deaths[time]
         if died:
             survival *= 1 - died / at_risk
-            variance += died / (at_risk * (at_risk - died)) if died < at_risk else 0.0
-            margin = 1.96 * survival * math.sqrt(variance)
-            low, high = max(0.0, survival - margin), min(1.0, survival + margin)
-            points.append(Point(time, at_risk, died, survival, low, high))
+            points.append(Point(time, at_risk, died, survival))
         at_risk -= ended[time]
     return points
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes, report
 from compactlab.reports.render.write import WRITERS
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -7,8 +7,8 @@ import pytest
 from compactlab.reports.gate.baseline import GATED, Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 CHANGE, PLACE = ("cost_usd", "+2%"), ("structural_validity", "<= 1")
 

@@ -10,7 +10,7 @@ from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import GATED
 from compactlab.reports.gate.rules import Demand, Outcome, Rule, fitting
 from compactlab.reports.gate.verdict import Verdict
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 HOLDS, REGRESSED, UNJUDGED = Outcome.HOLDS, Outcome.REGRESSED, Outcome.UNJUDGED
 CHANGED = Outcome.CHANGED

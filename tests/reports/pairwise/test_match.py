@@ -18,8 +18,8 @@ from compactlab.reports.compare.report import report
 from compactlab.reports.render import json as machine
 from compactlab.reports.render import markdown, terminal
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

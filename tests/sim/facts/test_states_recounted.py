@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.view import Messages
-from compactlab.sim.facts import STATES, Tracker, ledger_of, numbers
+from compactlab.sim.facts import STATES, Tracker, ledger_of
 from tests.sim.facts.drawn_facts import script, session
 from tests.sim.facts.reference_states import World, due_at, state
+from tests.sim.facts.told import due
 
 # What is drawn is drawn by Python from a seed: quick, and small enough to be read as it is.
 SEEDS = st.integers(0, 2**32 - 1)
@@ -44,10 +45,8 @@ def test_every_state_at_every_call_is_the_one_of_the_reference(seed: int) -> Non
 @given(SEEDS)
 def test_what_is_due_is_what_the_way_to_the_call_tells(seed: int) -> None:
     talk = script(Random(seed))
-    ledger = ledger_of(talk)
     for at in (*(answer.id for answer in talk.calls), ""):
-        moment = ledger.moments[at] if at else ledger.end
-        assert {ledger.facts[n].id for n in numbers(moment.due)} == due_at(talk, at)
+        assert due(talk, at) == due_at(talk, at)
 
 
 @settings(max_examples=60, deadline=None)

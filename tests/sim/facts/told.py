@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from compactlab.sim.core.conversation import Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.core.memory import Remembered
@@ -68,6 +69,7 @@ def states(
 
 def due(told: Conversation, at: str = "") -> set[str]:
     """Ids of the facts that are due at a call, or at the end."""
-    ledger = ledger_of(told)
-    moment = ledger.moments[at] if at else ledger.end
+    ended = replace(told, events=(*told.events, answer("the end")))
+    ledger = ledger_of(told if at else ended)
+    moment = ledger.moments[at or "the end"]
     return {fact.id for number, fact in enumerate(ledger.facts) if moment.due >> number & 1}
