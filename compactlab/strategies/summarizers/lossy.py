@@ -10,10 +10,9 @@ from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Fact
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part
-from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
 from compactlab.strategies.summarizers.statements import (
@@ -23,6 +22,7 @@ from compactlab.strategies.summarizers.statements import (
     recited,
     statements_in,
 )
+from compactlab.strategies.summarizers.writer import Unbound
 
 # What becomes of facts in a summary: how likely, at which level, and who says so.
 #
@@ -96,7 +96,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lossy(Summarizer):
+class Lossy(Unbound):
     """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
 
     A simulation: how much is forgotten is an input here, never a finding; what follows from it
@@ -191,9 +191,6 @@ class Lossy(Summarizer):
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         audible = audible_at(self.level) if self.audible is None else self.audible
         return BoundLossy(conversation, seed, self.spec, self.draw, audible, self)
-
-    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
 
 
 @dataclass(frozen=True, eq=False)
