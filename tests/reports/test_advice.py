@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
+from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.tables import LAG_TABLE
-from tests.reports.spoken import tokens_and_money, verdict
+from tests.reports.spoken import only, tokens_and_money, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -48,11 +48,6 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
         return store(*runs)
 
     return made
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(

@@ -13,7 +13,6 @@ import pytest
 
 import compactlab
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.page.brief import brief, brief_markdown, shown
@@ -25,6 +24,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.store import Store as Folder
 from compactlab.strategies import KeepNone
 from tests.recordings import claude_code
+from tests.reports.spoken import only
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -33,11 +33,6 @@ TALK = "coding_agent(tokens=9000)"
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 CUT = [(0, 600), (0, 200), (0, 100)]
 DEARER = [(0, 700), (0, 300), (0, 200)]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def names(results: Results) -> list[str]:

@@ -12,16 +12,11 @@ from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
-from tests.reports.spoken import legend, notes, summaries, verdict
+from tests.reports.spoken import legend, notes, only, summaries, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
 Told = Callable[[str, list[str]], None]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def labels(comparison: Comparison) -> list[str]:

@@ -9,22 +9,16 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW
-from tests.reports.spoken import capped, unused
+from tests.reports.spoken import capped, only, unused
 
 Store = Callable[..., Results]
 Make = Callable[..., Run]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 NAMES = ("one", "two")

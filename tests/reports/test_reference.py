@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import ROWS, brief, picks, shown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
 from compactlab.strategies.catalogue import STRATEGIES
-from tests.reports.spoken import verdict
+from tests.reports.spoken import only, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -21,11 +20,6 @@ ROOMY = [(0, 100), (100, 50), (150, 50)]
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 CUT = [(0, 600), (0, 200), (0, 100)]
 LESS = [(0, 300), (0, 100), (0, 50)]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def reference(results: Results) -> str | None:

@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.compare.match import within
 from compactlab.reports.compare.report import seen, statements_of
 from compactlab.reports.page.brief import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from tests.reports.spoken import verdict
+from tests.reports.spoken import only, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -44,11 +43,6 @@ def world(make: Make, store: Store) -> World:
         return store(*runs)
 
     return made
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_without_what_keeps_everything_the_first_that_is_named_is_the_reference(
