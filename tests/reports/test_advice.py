@@ -9,13 +9,9 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.tables import LAG_TABLE
+from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import only, tokens_and_money, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-Told = Callable[[str, list[str]], None]
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]

@@ -20,14 +20,11 @@ from compactlab.reports.page.catalogue import as_csv, as_json
 from compactlab.reports.page.page import page
 from compactlab.reports.page.verdict import verdict
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.store import Store as Folder
 from compactlab.strategies import KeepNone
 from tests.recordings import claude_code
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 
 TALK = "coding_agent(tokens=9000)"
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]

@@ -1,6 +1,5 @@
 """Runs are put combined_by so that nobody is compared with what he did not run."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,13 +9,9 @@ from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import legend, notes, only, summaries, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-Told = Callable[[str, list[str]], None]
 
 
 def labels(comparison: Comparison) -> list[str]:

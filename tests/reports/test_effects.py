@@ -13,13 +13,8 @@ from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW
+from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW, Make, Store
 from tests.reports.spoken import capped, only, unused
-
-Store = Callable[..., Results]
-Make = Callable[..., Run]
-
 
 NAMES = ("one", "two")
 

@@ -8,13 +8,10 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.page.brief import ROWS, brief, picks, shown
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
 from compactlab.strategies.catalogue import STRATEGIES
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]

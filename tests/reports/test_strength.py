@@ -12,14 +12,12 @@ from compactlab.reports.page.brief import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import only, verdict
 
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 # Of each conversation what it costs, and which share of its needs is forgotten.
 Values = Sequence[tuple[float, float | None]]
 World = Callable[[Mapping[str, Values]], Results]
-Told = Callable[[str, list[str]], None]
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 CUT = [(0, 600), (0, 200), (0, 100)]

@@ -1,17 +1,13 @@
 """The sentence above a table says what the table says, by one notion of what is usable."""
 
 import json
-from collections.abc import Callable
 
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import legend, notes, only, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
 FEWER = [(0, 100), (0, 60), (0, 20)]
