@@ -6,16 +6,12 @@ from typing import Any
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
+from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import LAG_TABLE
-from tests.reports.spoken import tokens_and_money, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-Told = Callable[[str, list[str]], None]
+from tests.reports.conftest import Make, Store, Told
+from tests.reports.spoken import only, tokens_and_money, verdict
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]
@@ -48,11 +44,6 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
         return store(*runs)
 
     return made
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(

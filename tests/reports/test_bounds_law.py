@@ -17,11 +17,12 @@ import pytest
 
 import compactlab
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import BOUNDS, Comparison, Row, comparisons
+from compactlab.reports.analysis.comparison import BOUNDS, Row
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import ALONE, CUT, KEPT, Prompts, make, store
+from tests.reports.spoken import only
 
 SUBSETS = 200
 STRATEGIES = (
@@ -72,11 +73,6 @@ def differences(advice: Advice) -> Iterator[tuple[tuple[str, str], Contrast]]:
 def sign(contrast: Contrast) -> int:
     estimate = contrast.estimate
     return 0 if estimate is None else (estimate > contrast.same) - (estimate < contrast.same)
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def subsets(results: Results, seed: str, number: int = SUBSETS) -> Iterator[Results]:

@@ -6,21 +6,18 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.compare.match import within
 from compactlab.reports.compare.report import seen, statements_of
 from compactlab.reports.page.brief import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-from tests.reports.spoken import verdict
+from tests.reports.conftest import Make, Store, Told
+from tests.reports.spoken import only, verdict
 
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 # Of each conversation what it costs, and which share of its needs is forgotten.
 Values = Sequence[tuple[float, float | None]]
 World = Callable[[Mapping[str, Values]], Results]
-Told = Callable[[str, list[str]], None]
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 CUT = [(0, 600), (0, 200), (0, 100)]
@@ -44,11 +41,6 @@ def world(make: Make, store: Store) -> World:
         return store(*runs)
 
     return made
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_without_what_keeps_everything_the_first_that_is_named_is_the_reference(

@@ -19,10 +19,7 @@ from compactlab.reports.render import json as machine
 from compactlab.reports.render import markdown, terminal
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]
