@@ -16,9 +16,8 @@ from compactlab.sim.facts.quantities import root
 
 _NAME = re.compile(r"(?P<stem>[^\W\d_]\w*(?:-\w+)*)-(?P<number>\d+)")
 _WORD = re.compile(r"[^\W\d_]+")
-_HEADING = re.compile(
-    r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|[-*\u2022]?\s*[^=>]*:\s*\Z|[^a-z=>:]{4,}:?\s*\Z)"
-)
+_HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?!\W*\d)(?=.*[A-Z])[^a-z=>:]{4,}:?\s*\Z)")
+_BARE = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _NUMBERS = r"\d+(?:\s*[\u2013-]\s*\d+)?(?:(?:\s*,\s*|\s+)\d+(?:\s*[\u2013-]\s*\d+)?)*"
 _LONGEST = 1_000  # numbers from one to another, at most
 _TELLING = re.compile(r"(?=.*\d)(?=.*[-_/:.]).{10}")  # a value that hardly anything else has
@@ -45,7 +44,11 @@ def numbered(text: str, key: str, value: str) -> bool:
     words = {root(word) for word in _WORD.findall(name["stem"])}
     least = 1 if _TELLING.match(wanted) else len(words)
     here = re.escape(wanted)
-    record = re.compile(rf"(?<![\w.,:/-])#?{number}(?:\s?[.)\]])?\W{{1,6}}{here}(?![\w.-]*\w)")
+    # A number before a value, unless that begins a group of its own: "DONE: 3, 8. QUEUED: 9".
+    record = re.compile(
+        rf"(?<![\w.,:/-])#?{number}(?:\s?[.)\]])?[^\w,;]{{1,6}}{here}"
+        r"(?![\w.-]*\w|[*\"']*\s*[:=(\u2013—-]\W*\d)"
+    )
     group = re.compile(rf"(?<![\w-]){here}[^\w,;]{{1,6}}(?P<numbers>{_NUMBERS})(?![\w-])")
     for above, line in _lines(text):
         if wanted not in line or VOID.search(INSTEAD.sub("", plainly(above + " "))):
@@ -62,14 +65,16 @@ def numbered(text: str, key: str, value: str) -> bool:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """The lines as they are compared, with the heading that each stands under."""
-    above = ""
+    """The lines as they are compared, with the heading and the words that each stands under."""
+    heading = above = ""
     for raw in text.splitlines():
         line = normal(raw)
         if _HEADING.match(raw.replace("`", "")):
-            above = line
-        elif line:
+            heading = above = line
+        elif _WORD.search(line):
             yield above, line
+            if not _BARE.search(line):
+                above = f"{heading} {line}"
 
 
 def _counted(numbers: str) -> Iterator[str]:
