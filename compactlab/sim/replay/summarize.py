@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.limits import check_fields
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
