@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.file import ExperimentSettings
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.summarizers.calibrated import find_calibration

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.cli.experiment import LIMIT, Expansion
-from compactlab.cli.toml_file import Faults
+from compactlab.request.file import LIMIT, Expansion
+from compactlab.request.toml_file import Faults
 from compactlab.scenarios.catalogue import Seeded
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import find_strategy

@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 from typing import Any, Protocol
 
-from compactlab.cli.fields import adapter, hints_of, takes_list
-from compactlab.cli.toml_file import Fault, Faults, Place, each_of
+from compactlab.request.fields import adapter, hints_of, takes_list
+from compactlab.request.toml_file import Fault, Faults, Place, each_of
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.experiment.foreign import PATIENCE

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from compactlab.cli.fields import (
+from compactlab.request.fields import (
     AnyStrategy,
     AnySummarizer,
     FilesTable,
@@ -28,8 +28,7 @@ from compactlab.cli.fields import (
     scenarios,
     wording,
 )
-from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
-from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
+from compactlab.request.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
 from compactlab.request.names import (
     churn_of,
     distance_of,
@@ -45,6 +44,7 @@ from compactlab.request.names import (
     tables_of,
 )
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
+from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.scenarios.catalogue import (
     SCENARIOS,
     SUITE,
