@@ -138,7 +138,7 @@ def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_pat
 
 
 def test_a_dry_run_runs_nothing(run, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.fill", None)
+    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.run_into", None)
     assert run("--dry-run").code == 0
 
 
@@ -306,7 +306,7 @@ def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.fill", None)
+    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.run_into", None)
     (tmp_path / "file").write_text("in the way")
     assert run(out=tmp_path / "file").code == 2
     done = run(out=tmp_path / "file" / "below")
