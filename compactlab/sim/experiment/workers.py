@@ -346,7 +346,7 @@ class _Process:
             self.end()
             self._executor = _executor()
         self._folder = here
-        with _unheard(), _safe_path():
+        with _safe_path(), _unheard():
             try:
                 begun: Future[Any] = self._executor.submit(_tidied, work, shard)
             except BrokenProcessPool:  # killed while it had nothing to do
