@@ -25,7 +25,7 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
-# Enough to show what there is, few enough to read; `compactlab run` has all of them.
+# What the picture and the figures beside it show: agents, rules and bounds, few enough to read.
 DRAWN = (
     "keep_all",
     "keep_none",

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @format_option("table", "md", "csv", "json", "html")
-@click.option(
-    "--brief", is_flag=True, help="Show only the verdict, in twenty lines (formats table and md)."
-)
+@click.option("--brief", is_flag=True, help="Show only the verdict (formats table and md).")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False),

@@ -26,6 +26,8 @@ WRITER = "lexrank(units=1000)"
 # A prompt as (tokens read, tokens written); whoever reads less than was there has compacted.
 Prompts = Sequence[tuple[int, int]]
 Make = Callable[..., Run]
+Store = Callable[..., Results]
+Told = Callable[[str, Sequence[str]], None]
 
 KEPT: Prompts = [(0, 1_000), (1_000, 500), (1_500, 500), (2_000, 500)]
 CUT: Prompts = [(0, 1_000), (1_000, 500), (0, 900), (0, 900)]
@@ -226,7 +228,7 @@ def golden() -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def told(golden: Callable[[str, str], None]) -> Callable[[str, Sequence[str]], None]:
+def told(golden: Callable[[str, str], None]) -> Told:
     """Compare sentences with stored ones, a file a case."""
     return lambda name, sentences: golden(
         f"verdicts/{name.replace(' ', '-')}.txt", "\n".join(sentences) + "\n"

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactlab.reports.analysis import advice
-from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page import notes as beside
 from compactlab.reports.page import verdict as main
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results
+
+
+def only(results: Results) -> Comparison:
+    """The one comparison of a store."""
+    (comparison,) = comparisons(results)
+    return comparison
 
 
 def verdict(comparison: Comparison) -> list[str]:

@@ -1,12 +1,9 @@
 """Figures of one run and of several."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from compactlab.reports.analysis.aggregate import figures_of
-from compactlab.sim.store.run import Run
-
-Make = Callable[..., Run]
+from tests.reports.conftest import Make
 
 
 def test_a_run_alone_has_the_figures_of_two_replays_that_are_alike(make: Make) -> None:

@@ -1,6 +1,5 @@
 """What is advised under one model or summariser may reverse under another, and then is said."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +9,9 @@ from compactlab.reports.analysis.advice import flips
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
-from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
+from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import agreement
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-Told = Callable[[str, list[str]], None]
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 SHORT = [(0, 600), (0, 200), (0, 100)]

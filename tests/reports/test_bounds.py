@@ -13,7 +13,6 @@ import pytest
 
 import compactlab
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.page.brief import brief, brief_markdown, shown
@@ -21,23 +20,16 @@ from compactlab.reports.page.catalogue import as_csv, as_json
 from compactlab.reports.page.page import page
 from compactlab.reports.page.verdict import verdict
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 from compactlab.sim.store.store import Store as Folder
 from compactlab.strategies import KeepNone
 from tests.recordings import claude_code
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
+from tests.reports.spoken import only
 
 TALK = "coding_agent(tokens=9000)"
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 CUT = [(0, 600), (0, 200), (0, 100)]
 DEARER = [(0, 700), (0, 300), (0, 200)]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def names(results: Results) -> list[str]:
@@ -118,7 +110,7 @@ def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
         make("keep_none()", CUT, cut=[1], need=0.05),
         make("oracle()", CUT, cut=[1], need=0.99),
         make("random_keep()", CUT, cut=[1], need=0.4),
-        *(make(f"s{n}()", DEARER, cut=[1], need=0.3 + n / 100) for n in range(20)),
+        *(make(f"s{n}()", DEARER, cut=[1], need=0.3 + n / 100) for n in range(24)),
     ]
     results = store(*runs, sees_future=["oracle()"])
     advice = Advice(only(results))
@@ -130,7 +122,7 @@ def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
     )
     assert all(f"\n{row} " in told for row in rows)
     assert [
-        row for row in (f"s{n}" for n in range(20)) if re.search(rf">\s*{row}\s*<", front)
+        row for row in (f"s{n}" for n in range(24)) if re.search(rf">\s*{row}\s*<", front)
     ] == sorted(rows)
     assert {row.label for row in advice.comparison.beside} == {
         "keep_all", "keep_none", "oracle", "random_keep",

@@ -17,11 +17,12 @@ import pytest
 
 import compactlab
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import BOUNDS, Comparison, Row, comparisons
+from compactlab.reports.analysis.comparison import BOUNDS, Row
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import ALONE, CUT, KEPT, Prompts, make, store
+from tests.reports.spoken import only
 
 SUBSETS = 200
 STRATEGIES = (
@@ -72,11 +73,6 @@ def differences(advice: Advice) -> Iterator[tuple[tuple[str, str], Contrast]]:
 def sign(contrast: Contrast) -> int:
     estimate = contrast.estimate
     return 0 if estimate is None else (estimate > contrast.same) - (estimate < contrast.same)
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def subsets(results: Results, seed: str, number: int = SUBSETS) -> Iterator[Results]:
@@ -182,10 +178,10 @@ def drawn(seed: int) -> Results:
         runs += [replace(whole, labels="declared"), run("keep_none()", ALONE, 0.05, 1.0)]
         if seed % 2:
             runs.append(run("as_recorded()", CUT, 0.9, 1 - torn))
-        for place, (prompts, recall) in enumerate(zip(shapes, recalls, strict=True)):
-            sound = 1 - torn * (place % 3 != 0)
+        for index, (prompts, recall) in enumerate(zip(shapes, recalls, strict=True)):
+            sound = 1 - torn * (index % 3 != 0)
             runs.append(
-                run(f"s{place}()", prompts, recall, sound, side=1e-4 * (place % 2), junk=0.1)
+                run(f"s{index}()", prompts, recall, sound, side=1e-4 * (index % 2), junk=0.1)
             )
     return store(*runs)
 
@@ -220,7 +216,7 @@ def test_of_two_that_recall_enough_the_dearer_one_is_not_named_for_want_of_certa
             run("claude_code()", [(0, 1_000), (0, 1_000), (0, 1_000)], 0.9),
             run("cheap()", [(0, 500), (0, 400), (0, 400)], 1 - miss),
             run("whole()", [(0, 900), (0, 800), (0, 800)], 1.0),
-            *(run(f"beaten{place}()", dear, 0.5) for place in range(8)),
+            *(run(f"beaten{index}()", dear, 0.5) for index in range(8)),
         ]
     results = store(*runs)
     many = Advice(only(results))

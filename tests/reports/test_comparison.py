@@ -1,6 +1,5 @@
 """Runs are put combined_by so that nobody is compared with what he did not run."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,17 +10,8 @@ from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-from tests.reports.spoken import legend, notes, summaries, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-Told = Callable[[str, list[str]], None]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
+from tests.reports.conftest import Make, Store, Told
+from tests.reports.spoken import legend, notes, only, summaries, verdict
 
 
 def labels(comparison: Comparison) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from compactlab.cli.options import at_distance
@@ -14,11 +12,7 @@ from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.page.brief import brief
 from compactlab.reports.render.text import NONE
 from compactlab.sim.models.model import Catalogue, built_in
-from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
 
 
 def window_of_a_million() -> str:

@@ -9,23 +9,12 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW
-from tests.reports.spoken import capped, unused
-
-Store = Callable[..., Results]
-Make = Callable[..., Run]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
-
+from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW, Make, Store
+from tests.reports.spoken import capped, only, unused
 
 NAMES = ("one", "two")
 

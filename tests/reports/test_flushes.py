@@ -1,19 +1,14 @@
 """Flushes of memory in a report: a column where there are any, and a word on who wrote."""
 
-from collections.abc import Callable
-
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import notes, summaries
 
 FLUSH = "memory_flush() + auto_compact()"
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 
 
 def flushing(make: Make, store: Store, share: float | None, heard: float | None = 0) -> Results:

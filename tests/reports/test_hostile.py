@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable
 from io import StringIO
 from itertools import chain
 from typing import Any
@@ -17,9 +16,7 @@ from compactlab.reports.render.text import clean, code, harmless
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from tests.hostile import inert
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
 
 HOSTILE = [
     "<script>alert(1)</script>",

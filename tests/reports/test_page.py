@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,8 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import CALLS
-from tests.reports.conftest import CUT, SUMMED, make, store
+from tests.reports.conftest import CUT, SUMMED, Make, Store, make, store
 from tests.reports.test_views import held
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
-
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons, recorded_bill
+from compactlab.reports.analysis.comparison import recorded_bill
 from compactlab.reports.analysis.strength import bill, signed
 from compactlab.reports.page.brief import brief
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import make, store
-from tests.reports.spoken import verdict
+from tests.reports.spoken import only, verdict
 
 PROMPTS = [(0, 1_000), (1_000, 500), (1_500, 50)]
 FEWER = [(0, 1_000), (900, 400), (900, 50)]
@@ -38,11 +38,6 @@ def over(shares: list[float], *strategies: str) -> Results:
         for spec in strategies or specs
     ]
     return store(*runs)
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal() -> None:

@@ -6,26 +6,17 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import ROWS, brief, picks, shown
 from compactlab.sim.models.model import built_in
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import STRATEGIES
-from tests.reports.spoken import verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
+from tests.reports.spoken import only, verdict
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 CUT = [(0, 600), (0, 200), (0, 100)]
 LESS = [(0, 300), (0, 100), (0, 50)]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def reference(results: Results) -> str | None:

@@ -6,21 +6,18 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.compare.match import within
 from compactlab.reports.compare.report import seen, statements_of
 from compactlab.reports.page.brief import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-from tests.reports.spoken import verdict
+from tests.reports.conftest import Make, Store, Told
+from tests.reports.spoken import only, verdict
 
-Make = Callable[..., Run]
-Store = Callable[..., Results]
 # Of each conversation what it costs, and which share of its needs is forgotten.
 Values = Sequence[tuple[float, float | None]]
 World = Callable[[Mapping[str, Values]], Results]
-Told = Callable[[str, list[str]], None]
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 CUT = [(0, 600), (0, 200), (0, 100)]
@@ -44,11 +41,6 @@ def world(make: Make, store: Store) -> World:
         return store(*runs)
 
     return made
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_without_what_keeps_everything_the_first_that_is_named_is_the_reference(
@@ -118,9 +110,9 @@ def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool)
     figures: dict[str, float | None] = {"cost_usd": 1.0, "calls": 1.0}
     specs = [ALL, *(f"s{n}()" for n in range(strategies))]
     runs = [
-        Run(f"c{place}", "made", spec, "model", 0, 0, metrics=figures)
+        Run(f"c{index}", "made", spec, "model", 0, 0, metrics=figures)
         for spec in specs
-        for place in range(15)
+        for index in range(15)
     ]
     last = verdict(only(Results(runs, {})))[-1]
     assert ("Too many strategies for significance: 500. The least p is 0.05 " in last) != can

@@ -1,27 +1,17 @@
 """The sentence above a table says what the table says, by one notion of what is usable."""
 
 import json
-from collections.abc import Callable
 
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-from tests.reports.spoken import legend, notes, verdict
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
+from tests.reports.spoken import legend, notes, only, verdict
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
 FEWER = [(0, 100), (0, 60), (0, 20)]
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
-
-
-def only(results: Results) -> Comparison:
-    (comparison,) = comparisons(results)
-    return comparison
 
 
 def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) -> None:

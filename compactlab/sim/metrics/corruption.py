@@ -10,7 +10,7 @@ from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData
 
 _DUE = "sum of such facts over sum of due facts, of all calls"
-_ERRORS = "errors as the project's notes on metrics define them, section 4"
+_ERRORS = "errors: project's notes on metrics, section 4"
 _REVISED = "sum of such facts over sum of revised facts, of all calls"
 
 # Project's notes on metrics, sections 0.4 and 4: a damaged rule did more harm than a missing one.

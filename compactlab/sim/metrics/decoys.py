@@ -15,7 +15,7 @@ from compactlab.sim.metrics.memory import amnesia
 from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
-_NOTES = "chance correction as the project's notes on metrics define it, section 4"
+_NOTES = "chance correction: project's notes on metrics, section 4"
 
 # Decoys: facts that were never stated, so only chance can keep them.
 

@@ -14,12 +14,7 @@ _KEPT = "sum of facts kept over sum of facts due, of all calls"
 _OWN = "own, docs/failures.md"
 
 
-@metric(
-    "share",
-    "higher",
-    _KEPT,
-    "open loops kept as the project's notes on metrics define it, section 4",
-)
+@metric("share", "higher", _KEPT, "open loops kept: project's notes on metrics, section 4")
 def open_loops(data: RunData) -> float | None:
     """Share of open loops that the prompt still states, verbatim or intact.
 
@@ -35,7 +30,7 @@ def open_loops(data: RunData) -> float | None:
     "share",
     "higher",
     _KEPT,
-    "instruction persistence as the project's notes on metrics define it, section 4",
+    "instruction persistence: project's notes on metrics, section 4",
     members=[
         Member("instruction_must", "must", "to do something", label="rules: must"),
         Member("instruction_must_not", "must_not", "not to do something", label="must not"),

@@ -17,7 +17,7 @@ from compactlab.sim.metrics.fact_timeline import (
 from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData
 
-_AMNESIA = "amnesia as the project's notes on metrics define it, section 4"
+_AMNESIA = "amnesia: project's notes on metrics, section 4"
 _NEEDS = "sum of missed needs over sum of needs, of all calls"
 _TYPES = "mean over types of one less facts kept over facts due, each summed over calls"
 _PAIRS = "one less facts kept over facts due, each summed over calls"
@@ -98,7 +98,7 @@ LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4
     "share",
     "lower",
     "one less facts kept over facts due, each summed over compactions",
-    "immediate amnesia as the project's notes on metrics define it, section 4",
+    "immediate amnesia: project's notes on metrics, section 4",
     members=[Member(f"immediate_amnesia_{k}", k, "turn" if k == 1 else f"{k} turns") for k in LAST],
 )
 def _immediate(data: RunData, turns: int) -> float | None:
@@ -154,7 +154,7 @@ _AGES = (
     "share",
     "lower",
     _TYPES,
-    "age curve as the project's notes on metrics define it, section 4",
+    "age curve: project's notes on metrics, section 4",
     members=_AGES,
 )
 def _aged(data: RunData, span: _Span) -> float | None:

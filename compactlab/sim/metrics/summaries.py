@@ -10,7 +10,7 @@ from compactlab.sim.facts.needs import identifiers, words
 from compactlab.sim.metrics.metric import metric
 from compactlab.sim.metrics.run_data import RunData
 
-_SANITY = "summary sanity, as the project's notes on metrics define it, section 4"
+_SANITY = "summary sanity: project's notes on metrics, section 4"
 
 _WORD = re.compile(r"\w")
 

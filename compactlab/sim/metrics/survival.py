@@ -238,7 +238,7 @@ def _mean_curve(curves: Collection[Curve]) -> list[tuple[int, float]]:
     "share",
     "neither",
     "sum of such facts over sum of due facts, of all calls",
-    "states as the project's notes on metrics define them, section 4",
+    "states: project's notes on metrics, section 4",
     members=[Member(f"occupancy_{state}", state) for state in STATES],
 )
 def _occupancy(data: RunData, state: str) -> float | None:

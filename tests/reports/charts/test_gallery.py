@@ -1,7 +1,6 @@
 """The gallery: everything that there is to draw, in reading order, and nothing empty."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 from xml.etree import ElementTree
@@ -14,9 +13,7 @@ from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
 
 FIGURES = {
     "amnesia_age_1k": 0.1,

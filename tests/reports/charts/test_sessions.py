@@ -12,8 +12,8 @@ from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.sessions import BINS, Panel, session
 from compactlab.sim.models.model import built_in
 from compactlab.sim.store.run import Run
+from tests.reports.conftest import Make
 
-Make = Callable[..., Run]
 Texts = Callable[[Figure], list[str]]
 CUT = [(0, 1_000), (1_000, 500), (0, 900), (900, 2_000)]
 

@@ -1,16 +1,12 @@
 """What has changed against a baseline is told before anything else."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes, report
 from compactlab.reports.render.write import WRITERS
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
-
-Make = Callable[..., Run]
-Store = Callable[..., Results]
+from tests.reports.conftest import Make, Store
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]

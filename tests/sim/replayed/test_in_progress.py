@@ -10,7 +10,7 @@ from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.core.message import Message, Source, verbatim
 from compactlab.sim.replay.recovery import ClosedLoop
-from tests.sim.replayed.test_memory_by_hand import cut, fact, figure, says, told
+from tests.sim.replayed.test_memory_by_hand import check, cut, fact, figure, says, told
 
 
 @pytest.fixture
@@ -101,8 +101,7 @@ def question(story: Any) -> Conversation:
 def test_a_summary_presumes_by_what_it_says(
     kit: Any, question: Conversation, text: str, rate: float
 ) -> None:
-    assert figure("presumed_rate", kit, question, told(kit, text)) == rate
-    assert figure("mutation", kit, question, told(kit, text)) == rate
+    check(kit, question, told(kit, text), presumed_rate=rate, mutation=rate)
 
 
 def test_where_nothing_of_the_kind_is_stated_there_is_no_figure(kit: Any, story: Any) -> None:

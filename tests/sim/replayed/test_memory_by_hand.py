@@ -27,6 +27,12 @@ def figure(name: str, kit: Any, script: Conversation, strategy: Any) -> float | 
     return METRICS[name].compute(RunData(kit.replayed(script, strategy), script))
 
 
+def check(kit: Any, script: Conversation, strategy: Any, **expected: Any) -> None:
+    """Compare figures of one replay, by their names."""
+    data = RunData(kit.replayed(script, strategy), script)
+    assert {name: METRICS[name].compute(data) for name in expected} == expected
+
+
 def cut(kit: Any, **drops: str) -> Any:
     """Before the answer of a name, drop messages of these ids."""
 
@@ -73,11 +79,9 @@ def test_amnesia_is_a_mean_over_types(kit: Any, talk: Any) -> None:
     # Due are color at three calls, size at two, loop at one.
     script = talk.script(facts=FACTS)
     forgets = cut(kit, a2="u1")
-    assert figure("amnesia_decision", kit, script, forgets) == 2 / 5
-    assert figure("amnesia_open_loop", kit, script, forgets) == 0
+    check(kit, script, forgets, amnesia_decision=2 / 5, amnesia_open_loop=0)
     assert figure("amnesia_goal", kit, script, forgets) is None
-    assert figure("amnesia", kit, script, forgets) == 1 / 5
-    assert figure("open_loops", kit, script, forgets) == 1
+    check(kit, script, forgets, amnesia=1 / 5, open_loops=1)
 
 
 def test_what_can_be_fetched_is_told_apart(kit: Any, story: Any) -> None:
@@ -104,8 +108,7 @@ def test_age_is_told_in_tokens_from_the_end_of_the_message(kit: Any, story: Any)
     # At the third call, 2 tokens of answers and 998 of the user came after it; at the second, 1.
     story.user(says("color")).answer("ok").client("").answer("ok").user(kit.prose(998)).answer("ok")
     script = story.script(facts=FACTS[:1])
-    assert figure("amnesia_age_1k", kit, script, cut(kit, a3="u1")) == 0
-    assert figure("amnesia_age_4k", kit, script, cut(kit, a3="u1")) == 1
+    check(kit, script, cut(kit, a3="u1"), amnesia_age_1k=0, amnesia_age_4k=1)
     assert figure("amnesia_age_4k", kit, script, cut(kit, a2="u1")) == 1
     assert figure("amnesia_age_16k", kit, script, kit.keep) is None
 
@@ -113,8 +116,7 @@ def test_age_is_told_in_tokens_from_the_end_of_the_message(kit: Any, story: Any)
 def test_the_turn_in_which_it_was_said_is_the_first(kit: Any, talk: Any) -> None:
     script = talk.script(facts=FACTS[:1])
     forgets = cut(kit, a2="u1")
-    assert figure("amnesia_turns_1", kit, script, forgets) == 0
-    assert figure("amnesia_turns_5", kit, script, forgets) == 1
+    check(kit, script, forgets, amnesia_turns_1=0, amnesia_turns_5=1)
     assert figure("amnesia_turns_20", kit, script, forgets) is None
 
 
@@ -122,8 +124,7 @@ def test_saying_it_again_makes_it_young(kit: Any, story: Any) -> None:
     story.user(says("color")).answer("ok").user("x").answer("ok").user(says("color")).answer("ok")
     twice = Fact("f", "decision", "color thing", "color-7x7", (Source("u1"), Source("u3")))
     script = story.script(facts=(twice,))
-    assert figure("amnesia_turns_1", kit, script, cut(kit, a2="u1")) == 0
-    assert figure("amnesia_turns_5", kit, script, cut(kit, a2="u1")) == 1
+    check(kit, script, cut(kit, a2="u1"), amnesia_turns_1=0, amnesia_turns_5=1)
 
 
 def test_rounds_are_compactions_since(kit: Any, talk: Any) -> None:
@@ -140,8 +141,7 @@ def test_immediate_amnesia_looks_at_the_first_call_after_a_compaction(kit: Any, 
     # After the second compaction, loop of this turn is there; size had gone with the first.
     assert figure("immediate_amnesia_1", kit, script, forgets) == 1 / 2
     # Of the turn before, color went with the first compaction and size is gone at the second.
-    assert figure("immediate_amnesia_2", kit, script, forgets) == 3 / 4
-    assert figure("immediate_amnesia_5", kit, script, forgets) == 4 / 5
+    check(kit, script, forgets, immediate_amnesia_2=3 / 4, immediate_amnesia_5=4 / 5)
     assert figure("immediate_amnesia_1", kit, script, kit.keep) is None
 
 
@@ -194,16 +194,13 @@ def test_a_changed_value_is_worse_than_none(kit: Any, talk: Any) -> None:
     script = talk.script(facts=FACTS[:2])
     garbles = told(kit, "The color thing is color-8x8.")
     # Due are color and size at the second call and the third; color is mutated, size lost.
-    assert figure("mutation", kit, script, garbles) == 2 / 5
-    assert figure("severity", kit, script, garbles) == (1.5 * 2 + 2) / 5
+    check(kit, script, garbles, mutation=2 / 5, severity=(1.5 * 2 + 2) / 5)
 
 
 def test_a_key_without_a_value_is_no_worse_than_nothing(kit: Any, talk: Any) -> None:
     script = talk.script(facts=FACTS[:2])
     mentions = told(kit, "The color thing was chosen.")
-    assert figure("mutation", kit, script, mentions) == 0
-    assert figure("occupancy_key_only", kit, script, mentions) == 2 / 5
-    assert figure("severity", kit, script, mentions) == (2 + 2) / 5
+    check(kit, script, mentions, mutation=0, occupancy_key_only=2 / 5, severity=(2 + 2) / 5)
 
 
 @pytest.mark.parametrize("polarity", ["must", "must_not"])
@@ -224,10 +221,15 @@ def test_decoys_that_a_summary_says_are_chance(kit: Any, talk: Any) -> None:
     script = talk.script(facts=(FACTS[0], *decoys))
     lucky = told(kit, says("pace"))
     # One of two, at two of three calls.
-    assert figure("decoys_found", kit, script, lucky) == pytest.approx(1 / 3)
-    assert figure("guessable", kit, script, lucky) == 1
-    assert figure("amnesia", kit, script, lucky) == pytest.approx(2 / 3)
-    assert figure("amnesia_corrected", kit, script, lucky) == pytest.approx(1)
+    check(
+        kit,
+        script,
+        lucky,
+        decoys_found=pytest.approx(1 / 3),
+        guessable=1,
+        amnesia=pytest.approx(2 / 3),
+        amnesia_corrected=pytest.approx(1),
+    )
     right = told(kit, f"{says('pace')} {says('color')}")
     assert figure("amnesia_corrected", kit, script, right) == 0
     assert figure("guessable", kit, script, kit.keep) == 0
@@ -250,9 +252,7 @@ def test_facts_that_go_one_after_the_other(kit: Any, talk: Any) -> None:
     # Color is gone after its first compaction; size has survived two when the session ends.
     (curve,) = curves_by_rounds(RunData(kit.replayed(script, forgets), script)).values()
     assert [point[:4] for point in curve] == [(1, 2, 1, 0.5)]
-    assert figure("survival_5", kit, script, forgets) == 1 + 4 * 0.5
-    assert figure("survival_half_life", kit, script, forgets) == 1
-    assert figure("survival_cliff", kit, script, forgets) == 0.5
+    check(kit, script, forgets, survival_5=1 + 4 * 0.5, survival_half_life=1, survival_cliff=0.5)
 
 
 def test_what_is_superseded_is_lost_from_sight_and_not_dead(kit: Any, talk: Any) -> None:
@@ -269,8 +269,7 @@ def test_what_comes_back_has_died_all_the_same(kit: Any, talk: Any) -> None:
                                               else view.messages),
         lifetime=Lifetime.REQUEST,
     )  # fmt: skip
-    assert figure("amnesia", kit, script, lapse) == 1 / 3
-    assert figure("survival_5", kit, script, lapse) == 1
+    check(kit, script, lapse, amnesia=1 / 3, survival_5=1)
 
 
 def test_survival_in_tokens_ends_where_it_was_seen_gone(kit: Any, story: Any) -> None:
