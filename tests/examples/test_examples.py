@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.file import ExperimentSettings
 from compactlab.request.plan import plan
 from compactlab.strategies.line_up import ALL_STRATEGIES
 
