@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from compactlab.sim.core.memory import Folder
     from compactlab.sim.core.message import Message, Part
     from compactlab.sim.core.view import Phase, View
-    from compactlab.sim.experiment.results import Results
     from compactlab.sim.replay.host import Host
     from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
     from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+    from compactlab.sim.store.results import Results
     from compactlab.strategies.catalogue import find_strategy
     from compactlab.testing.contract import check_strategy
     from compactlab.testing.summaries import check_summarizer
@@ -65,7 +65,7 @@ _WHERE = {
     "Part": "sim.core.message",
     "Phase": "sim.core.view",
     "Pipeline": "sim.replay.strategy",
-    "Results": "sim.experiment.results",
+    "Results": "sim.store.results",
     "Strategy": "sim.replay.strategy",
     "Summarizer": "sim.replay.summarize",
     "SummaryRequest": "sim.replay.summarize",

@@ -104,7 +104,7 @@ def _exit_code(error: BaseException) -> int:
 
     import click
 
-    from compactlab.cli.disclosing import complain, say
+    from compactlab.cli.output import complain, say
     from compactlab.sim.core.errors import CompactlabError
 
     match error:

@@ -36,9 +36,7 @@ from compactlab.sim.core.errors import InputError, ModelError, UsageError, unkno
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer, loaded
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done
 from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.facts.attribution import attributed, declared
@@ -52,6 +50,8 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import forget
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 

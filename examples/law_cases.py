@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 
 from compactlab import Conversation, find_strategy
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
+from compactlab.sim.store.results import Results
 
 WINDOW = 8_000
 MEMORY = [m.name for f in FAMILIES if f.name in ("memory", "facts") for m in f.metrics]

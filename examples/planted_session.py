@@ -17,7 +17,7 @@ from compactlab import Conversation, Message
 from compactlab.sim.core.conversation import Fact, FactType, Need
 from compactlab.sim.core.message import Call, Source, verbatim
 from compactlab.sim.core.stream import stream
-from compactlab.strategies.summarizers.lossy import Fates, Figure
+from compactlab.strategies.summarizers.lossy import Figure, Lossy
 
 TURNS, QUIET = 3, 2  # turns of a segment in which facts are stated, and in which none are
 PROLOGUE = 2  # quiet turns before the first segment, in place of a summary and its tail
@@ -91,8 +91,8 @@ def planted(seed: int, alike: bool) -> Planted:
 
 
 @dataclass(frozen=True)
-class PlantedFates(Fates):
-    """Fates by a table of one's own, of the same make as that of the product.
+class PlantedLossy(Lossy):
+    """Chances by a table of one's own, of the same make as that of the product.
 
     Parameters
     ----------
@@ -107,15 +107,15 @@ class PlantedFates(Fates):
         return next(f for f in self.table if f.name == name and f.fits(fact)).at(self.level)
 
 
-def fates_of(rates: Planted) -> PlantedFates:
-    """Rates as fates that depend on neither place nor ratio."""
+def chances_of(rates: Planted) -> PlantedLossy:
+    """Rates as chances that depend on neither place nor ratio."""
     rows = [
         _row(name, value, (group.kind,), (group.polarity,))
         for group, of_group in rates.items()
         for name, value in of_group._asdict().items()
     ]
     rows += [_row("middle", 1), _row("power", 0), _row("usual_ratio", 1), _row("leak", 0)]
-    return PlantedFates(table=tuple(rows))
+    return PlantedLossy(table=tuple(rows))
 
 
 def _row(

@@ -25,7 +25,7 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
-# Enough to show what there is, few enough to read; `compactlab run` has all of them.
+# What the picture and the figures beside it show: agents, rules and bounds, few enough to read.
 DRAWN = (
     "keep_all",
     "keep_none",
@@ -176,7 +176,7 @@ def ran(folder: Path, *arguments: str) -> str:
 def rows_of(folder: Path) -> dict[str, dict[str, float]]:
     """The figures of each strategy of a store, by its label."""
     from compactlab.reports.analysis.comparison import comparisons
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     (compared,) = comparisons(Results.load(folder))
     return {row.label: dict(row.figures) for row in compared.rows}
@@ -195,7 +195,7 @@ def share(value: float) -> str:
 
 def store(name: str, command: str, folder: Path, figures: dict[str, str]) -> None:
     """Write figures with the command that they are of, and the digest of its conversations."""
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     write(name, command, sorted({run.digest for run in Results.load(folder).runs}), figures)
 
@@ -218,7 +218,7 @@ def draw(folder: Path, out: Path) -> None:
     from compactlab.reports.analysis.comparison import comparisons
     from compactlab.reports.charts.drawing import free_standing, strategy_colours
     from compactlab.reports.charts.pareto import pareto
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     results = Results.load(folder)
     compared = comparisons(results)

@@ -119,7 +119,7 @@ def measure(folder: Path, date: str) -> None:
     brief = [*command, "report", str(folder), "--brief"]
     verdict = subprocess.run(brief, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
     from compactlab import __version__
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     results = Results.load(folder)
     name = f"v{__version__}-{date}"

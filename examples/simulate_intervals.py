@@ -20,8 +20,8 @@ from compactlab.reports.analysis.bootstrap import interval_ends, interval_of
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.sample import Quotient
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Interval = tuple[float | None, float | None]
 # An experiment of so many conversations: its interval, and the truth.

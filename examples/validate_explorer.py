@@ -40,11 +40,11 @@ from compactlab.reports.page.explorer import LIFETIMES, priced
 from compactlab.request.plan import plan
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import TokenPrices
 from compactlab.sim.models.rates import Rates, Tiers
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 SHARES = (0.2, 0.4, 2.0, 12.0)
 STRATEGIES = ("keep_all", "as_recorded", "claude_code", "codex", "sliding_window(keep=40)",

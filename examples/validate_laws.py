@@ -44,7 +44,6 @@ from compactlab import find_strategy, run
 from compactlab.scenarios.catalogue import SCENARIOS, find_scenario
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.tokens import forget_counts
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.wording import Wording
@@ -53,6 +52,7 @@ from compactlab.sim.metrics.decoys import decoys_said
 from compactlab.sim.metrics.fact_timeline import fact_timeline
 from compactlab.sim.models.model import built_in
 from compactlab.sim.replay.recovery import ClosedLoop
+from compactlab.sim.store.results import Results
 
 TOKENS, SEEDS = 20_000, 3
 ERRORS = ("stale", "conflict", "cascade", "mutation", "severity")

@@ -50,7 +50,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from planted_estimates import Estimate, Tally, mean_survival, needs_met, tallies
-from planted_session import GROUPS, TURNS, Group, Planted, fates_of, planted, session
+from planted_session import GROUPS, TURNS, Group, Planted, chances_of, planted, session
 from verdict import Verdict
 
 from compactlab import Conversation, find_strategy
@@ -147,7 +147,7 @@ def forgetful(conversation: Conversation, rates: Planted, alike: bool) -> Summar
     seed = conversation.seed
     if alike:
         return Lossy(**rates[GROUPS[0]]._asdict()).bound(conversation, seed)
-    return BoundLossy(conversation, seed, "planted", draw=0, audible=0.0, fates=fates_of(rates))
+    return BoundLossy(conversation, seed, "planted", draw=0, audible=0.0, chances=chances_of(rates))
 
 
 def replayed(

@@ -17,10 +17,10 @@ from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.tokens import encoding
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.models.model import find_model
 from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 from compactlab.strategies.windows import PairSafeWindow
 from tests.cli.conftest import called
 

@@ -22,8 +22,8 @@ from compactlab.scenarios.readers.homes import HOMES
 from compactlab.scenarios.readers.refused import REFUSED
 from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.cache.causes import CAUSES
-from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.shard import Shard, Task
+from compactlab.sim.store.manifest import FORMAT
 from compactlab.strategies.catalogue import STRATEGIES
 
 

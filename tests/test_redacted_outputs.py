@@ -10,8 +10,8 @@ import pytest
 
 import compactlab
 from compactlab.privacy.finding import findings
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import HEAD
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import HEAD
 from tests.test_hostile_outputs import Said, call
 
 TOKEN = "gh" + "p_" + "a1B2" * 9

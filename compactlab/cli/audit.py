@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain, print_json, say, shown, write_aside
 from compactlab.cli.options import (
     Count,
     client_option,
@@ -26,6 +25,7 @@ from compactlab.cli.options import (
     redact,
     setting_option,
 )
+from compactlab.cli.output import complain, print_json, say, shown, write_aside
 from compactlab.sim.core.conversation import added
 from compactlab.sim.core.errors import (
     CompactlabError,

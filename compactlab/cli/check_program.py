@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from compactlab.cli.disclosing import say
 from compactlab.cli.options import Count, Seconds
+from compactlab.cli.output import say
 
 
 @click.command(name="check-program")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import print_json, say, shown_results
 from compactlab.cli.options import at_distance, format_option, redact, setting_option
+from compactlab.cli.output import print_json, say, shown_results
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.compare.match import Match
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
 _MANIFEST = "manifest.json"
 
@@ -75,7 +75,7 @@ def _matches(
     distance: int | None,
 ) -> tuple[list[Match], list[str]]:
     from compactlab.reports.compare.match import between, refuse_unlike, within
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     def opened(folder: str) -> Results:
         return at_distance(shown_results(Results.load(Path(folder))), distance)

@@ -56,9 +56,9 @@ from compactlab.scenarios.catalogue import (
 )
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.foreign import kind_of
-from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
+from compactlab.sim.store.tables import TABLES
 from compactlab.strategies import catalogue as strategies
 from compactlab.strategies.line_up import ALL, ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer

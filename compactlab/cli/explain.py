@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
     conversation_option,
@@ -16,6 +15,7 @@ from compactlab.cli.options import (
     setting_option,
     setting_options,
 )
+from compactlab.cli.output import acquaint, print_json, say, shown
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown, write_aside
 from compactlab.cli.options import (
     Count,
     client_option,
@@ -19,6 +18,7 @@ from compactlab.cli.options import (
     redact,
     setting_option,
 )
+from compactlab.cli.output import say, shown, write_aside
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.reports.render.text import counted, enumerated, listed, shorten
 from compactlab.sim.core.errors import InputError, UsageError

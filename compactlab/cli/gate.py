@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import print_json, say, shown, shown_results, write_file
 from compactlab.cli.options import file_option, redact
+from compactlab.cli.output import print_json, say, shown, shown_results, write_file
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -52,8 +52,8 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         gated,
         written,
     )
-    from compactlab.sim.experiment.results import Results
     from compactlab.sim.metrics import METRICS, metrics_named
+    from compactlab.sim.store.results import Results
 
     asked = metrics_named(metrics)
     results = shown_results(Results.load(Path(folder)))
@@ -169,7 +169,7 @@ def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
     from compactlab.cli.gate_rules import read_rules
     from compactlab.reports.gate.baseline import read
     from compactlab.reports.gate.gate import gate as judge
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     demands = None if rules is None else read_rules(rules)
     results = shown_results(Results.load(folder))

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from compactlab import __version__
-from compactlab.cli.disclosing import notes_of_warnings, say
+from compactlab.cli.output import notes_of_warnings, say
 
 # The commands in the order of --help, and the file in which each is: of the name that is given, or
 # of its own. Only the one that is asked for is imported.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import print_json, say, shown
 from compactlab.cli.options import (
     client_option,
     finish,
@@ -18,6 +17,7 @@ from compactlab.cli.options import (
     redact,
     setting_option,
 )
+from compactlab.cli.output import print_json, say, shown
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import print_json, say
 from compactlab.cli.options import setting_option
+from compactlab.cli.output import print_json, say
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from compactlab.cli.disclosing import say
+from compactlab.cli.output import say
 from compactlab.reports.render.text import counted
 
 
@@ -24,9 +24,9 @@ def merge(folders: tuple[str, ...], out: str) -> None:
     What OUT already holds stays and comes first.
     """
     from compactlab.reports.page.page import write
-    from compactlab.sim.experiment.merge import merge as join
-    from compactlab.sim.experiment.results import Results
-    from compactlab.sim.experiment.store import Store
+    from compactlab.sim.store.merge import merge as join
+    from compactlab.sim.store.results import Results
+    from compactlab.sim.store.store import Store
 
     into = Store(out)
     stores = [Store(folder) for folder in folders]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import say, write_file
+from compactlab.cli.output import say, write_file
 from compactlab.sim.core.errors import UsageError
 
 

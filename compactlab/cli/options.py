@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from compactlab.cli.disclosing import complain, redact_from_here, say
+from compactlab.cli.output import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.scenarios.readers.homes import CLIENTS, here, places
@@ -18,7 +18,7 @@ from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.core.limits import LONGEST_WAIT
 
 if TYPE_CHECKING:
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import acquaint, print_json, say, shown
 from compactlab.cli.options import (
     Count,
     format_option,
@@ -19,6 +18,7 @@ from compactlab.cli.options import (
     setting_option,
     setting_options,
 )
+from compactlab.cli.output import acquaint, print_json, say, shown
 from compactlab.reports.render.text import counted, printed_by
 from compactlab.sim.core.errors import UsageError
 

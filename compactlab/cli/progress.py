@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from compactlab.cli.disclosing import say
+from compactlab.cli.output import say
 from compactlab.reports.render.text import clean, counted, printed_by
 
 if TYPE_CHECKING:

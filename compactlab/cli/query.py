@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import print_json, say, shown
 from compactlab.cli.options import format_option, redact
+from compactlab.cli.output import print_json, say, shown
 from compactlab.reports.render import csv
 from compactlab.reports.render.text import clean, plain
 
@@ -30,8 +30,8 @@ def query(folder: str, sql: str, form: str) -> None:
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"
     compactlab query compactlab-out "DESCRIBE calls"
     """  # noqa: D301
-    from compactlab.sim.experiment.results import ask
-    from compactlab.sim.experiment.store import Store
+    from compactlab.sim.store.results import ask
+    from compactlab.sim.store.store import Store
 
     names, rows = shown(ask(Store(folder), sql))
     text = _FORMS[form](names, rows)

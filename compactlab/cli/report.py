@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import print_json, say, shown, shown_results
 from compactlab.cli.options import at_distance, format_option, redact, setting_option
+from compactlab.cli.output import print_json, say, shown, shown_results
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @format_option("table", "md", "csv", "json", "html")
-@click.option(
-    "--brief", is_flag=True, help="Show only the verdict, in twenty lines (formats table and md)."
-)
+@click.option("--brief", is_flag=True, help="Show only the verdict (formats table and md).")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False),
@@ -51,7 +49,7 @@ def report(
     distance: int | None,
 ) -> None:
     """Show the results of the store in FOLDER."""
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     _check(form, conversation, brief=brief or baseline is not None, charts=charts)
     results = at_distance(shown_results(Results.load(Path(folder))), distance)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compactlab.cli import STOPPED
-from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
 from compactlab.cli.options import nothing_found, redact, setting_option, setting_options
+from compactlab.cli.output import complain, redact_from_here, redactor, say
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
-    from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.shard import Shard
-    from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
+    from compactlab.sim.store.results import Results
+    from compactlab.sim.store.store import Store
 
 
 _PAGE = "report.html"
@@ -91,12 +91,12 @@ def run(
     that the folder already holds are not run again: a stopped run continues, and an added strategy
     only runs itself.
     """
+    from compactlab.cli.dry_run import rehearse
     from compactlab.cli.progress import Progress
-    from compactlab.cli.rehearsal import rehearse
     from compactlab.request.names import asker_of
-    from compactlab.sim.experiment.results import Results
-    from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.workers import Workers
+    from compactlab.sim.store.results import Results
+    from compactlab.sim.store.store import Store
     from compactlab.strategies.line_up import ALL
 
     _check_kind(experiment)
@@ -203,8 +203,8 @@ def _stoppable(store: Store) -> Iterator[None]:
 
 def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -> list[Shard]:
     """What is to be run; if nothing is, say so and exit."""
-    from compactlab.cli.rehearsal import standing
-    from compactlab.sim.experiment.store import FAILED
+    from compactlab.cli.dry_run import standing
+    from compactlab.sim.store.store import FAILED
 
     if retry:
         store.drop(set(store.cells(FAILED).values()))
@@ -220,8 +220,8 @@ def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -
 
 def _nothing(store: Store, cells: int) -> NoReturn:
     """Say that all is there; exit as the run did that put it there."""
-    from compactlab.sim.experiment.results import read_runs
-    from compactlab.sim.experiment.store import FAILED
+    from compactlab.sim.store.results import read_runs
+    from compactlab.sim.store.store import FAILED
 
     runs = read_runs(store, {**store.manifest(), "metrics": []})
     failed = sum(run.status in FAILED for run in runs)

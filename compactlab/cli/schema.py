@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import say, write_file
+from compactlab.cli.output import say, write_file
 
 
 @click.command()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import acquaint, print_json, say, shown, shown_json, write_file
 from compactlab.cli.options import conversation_option, format_option, redact, setting_option
+from compactlab.cli.output import acquaint, print_json, say, shown, shown_json, write_file
 
 
 @click.command()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compactlab.cli import STOPPED
-from compactlab.cli.disclosing import redactor, say, shown
 from compactlab.cli.options import Count, redact, setting_option
+from compactlab.cli.output import redactor, say, shown
 from compactlab.reports.render.text import clean, counted
 from compactlab.sim.core.errors import InputError, UsageError
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli import STOPPED
-from compactlab.cli.disclosing import complain, print_json, redactor, say, shown, write_file
 from compactlab.cli.options import (
     Count,
     client_option,
@@ -24,6 +23,7 @@ from compactlab.cli.options import (
     setting_option,
     setting_options,
 )
+from compactlab.cli.output import complain, print_json, redactor, say, shown, write_file
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -248,11 +248,11 @@ def _rehearse(
     options: dict[str, Any],
 ) -> None:
     """Say what the first round under each window would run, and how long that would take."""
-    from compactlab.cli.rehearsal import rehearse
+    from compactlab.cli.dry_run import rehearse
     from compactlab.reports.tune.search import AT_ONCE
     from compactlab.reports.tune.survey import selections, survey
     from compactlab.reports.tune.tuner import Tuner
-    from compactlab.sim.experiment.store import Store
+    from compactlab.sim.store.store import Store
 
     surveyed, _failures = survey(planned, search, options["window"], lambda number: None)
     for selection in selections(surveyed, search):

@@ -18,7 +18,6 @@ from compactlab.scenarios.readers.folders import files_like
 from compactlab.sim.core.errors import ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
-from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS, metrics_named
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue
@@ -28,6 +27,7 @@ from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
+from compactlab.sim.store.tables import TABLES, USUAL
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer

@@ -37,7 +37,6 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, UsageError, unknown
 from compactlab.sim.core.registry import ClassRegistry
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
-from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
 from compactlab.sim.experiment.sources import (
     MOST_SOURCES,
     TOO_MANY_SOURCES,
@@ -45,6 +44,7 @@ from compactlab.sim.experiment.sources import (
     Source,
     alone,
 )
+from compactlab.sim.store.code import digest_of_classes, digest_of_file, digest_of_modules
 
 _SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario

@@ -16,8 +16,8 @@ from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import clean, counted, shorten
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.store.results import Results
 
 _NOTHING = "nothing to hold it against"
 _LONGEST = 100

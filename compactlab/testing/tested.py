@@ -16,10 +16,10 @@ from compactlab.reports.gate.rules import Rule, gains_only
 from compactlab.reports.render.text import clean, without_commands
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 from compactlab.testing.failures import Trial
 from compactlab.testing.settings import Settings
 

@@ -14,9 +14,9 @@ from stopwatch import best_of, given, tell
 
 import compactlab
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import metrics_named
+from compactlab.sim.store.run import Run
 
 METRICS = ("money", "cache", "forward_need")
 MODEL = "claude-sonnet-4-5"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.experiment.parquet import Rows
+from compactlab.sim.store.parquet import Rows
 
 CACHE_MISS = ("uncached", "cache_write_5m", "cache_write_1h")
 

@@ -19,14 +19,14 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.sizes import Unseen
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.benchmarks.counters import counters

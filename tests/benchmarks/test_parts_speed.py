@@ -25,8 +25,6 @@ from compactlab.scenarios.readers import native
 from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.core import tokens
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.facts import inferred
 from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, RunData, figures
@@ -34,6 +32,8 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Step
+from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.tables import CALLS
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
 

@@ -15,10 +15,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Agent
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.line_up import ALL_STRATEGIES
 from tests.benchmarks.counters import counters

@@ -16,15 +16,15 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Trace
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import compactlab
-from compactlab.sim.experiment.results import ask
-from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.store import Store
+from compactlab.sim.store.results import ask
+from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.store import Store
 
 STRATEGIES, CONVERSATIONS = 24, 470  # of about 180 calls
 EACH = 5  # conversations in a shard

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 from tests.benchmarks.counters import counters
 
 CONVERSATIONS = int(os.environ.get("COMPACTLAB_CONVERSATIONS", "24"))

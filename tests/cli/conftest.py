@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from compactlab.__main__ import main
-from compactlab.cli.rehearsal import Budget
+from compactlab.cli.dry_run import Budget
 from compactlab.scenarios.engine.story import Story
 
 TINY = "coding_agent(turns=2, tokens=2000)"
@@ -73,7 +73,7 @@ def compactlab(request, monkeypatch) -> Callable[..., Outcome]:
     """Call the command line's own `main` in this process, under click's runner."""
 
     # A dry run tries a few cells; here one will do.
-    monkeypatch.setattr("compactlab.cli.rehearsal.BUDGET", Budget(seconds=0.0, least=1))
+    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(seconds=0.0, least=1))
     # Drawing the charts of a page takes five times as long as a tiny run.
     if "drawn" not in request.fixturenames:
         monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_, **__: [])

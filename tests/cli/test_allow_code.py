@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 PROGRAM = """
 import json, pathlib, sys

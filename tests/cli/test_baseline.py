@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import compactlab
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 
 @pytest.fixture(scope="module")

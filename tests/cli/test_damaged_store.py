@@ -15,10 +15,10 @@ import pytest
 
 import compactlab
 from compactlab.sim.core.errors import InputError, UnverifiedWarning
-from compactlab.sim.experiment import digests
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.store import digests
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
+from compactlab.sim.store.tables import TABLES
 
 TALKS = ["coding_agent(turns=2, tokens=3000)", "support_chat(tokens=3000)"]
 

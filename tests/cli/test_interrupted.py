@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.experiment.results import ask
-from compactlab.sim.experiment.store import Store
+from compactlab.sim.store.results import ask
+from compactlab.sim.store.store import Store
 from tests.cli.field import (
     EACH,
     MOMENTS,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli.rehearsal import Budget
+from compactlab.cli.dry_run import Budget
 from compactlab.llm.asker import Asker, Mode
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.experiment.conditions import Condition, Setting
@@ -169,7 +169,7 @@ def test_a_bad_recording_is_refused_by_its_line(run: Command, tmp_path: Path) ->
 def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
     run: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compactlab.cli.rehearsal.BUDGET", Budget(least=2))
+    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(least=2))
     dry = ("--summarizer", at(server), "--answers", "a", "--dry-run")
     before = run(*dry)
     assert before.code == 0

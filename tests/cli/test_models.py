@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.models.model import catalogue, find_model
+from compactlab.sim.store.results import Results
 from tests.cli.conftest import TINY
 from tests.recordings import claude_code
 

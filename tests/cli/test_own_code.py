@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.cli.conftest import Outcome
 
 HEAD = """

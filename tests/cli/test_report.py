@@ -10,8 +10,8 @@ import shutil
 import pytest
 
 from compactlab.reports.page.catalogue import FORMATS
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
 from tests.cli.conftest import digest
 
 

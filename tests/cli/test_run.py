@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli.rehearsal import Budget
-from compactlab.sim.experiment.results import Results
+from compactlab.cli.dry_run import Budget
+from compactlab.sim.store.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "lags", "messages", "views"}
@@ -120,7 +120,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(run, chat, tmp_path):
 
 
 def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_path, monkeypatch):
-    monkeypatch.setattr("compactlab.cli.rehearsal.BUDGET", Budget(seconds=1e9))
+    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(seconds=1e9))
     for talk in ("one", "two"):
         chat(tmp_path / "talks" / f"{talk}.jsonl")
     bad(tmp_path / "talks" / "three.jsonl")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from compactlab.sim.experiment.store import Store
+from compactlab.sim.store.store import Store
 
 
 def _stop(*arguments, **named):

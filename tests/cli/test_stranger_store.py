@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,13 +25,13 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
-from compactlab.sim.experiment import database, parquet
-from compactlab.sim.experiment.manifest import FORMAT
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import HEAD, Run, parcel
-from compactlab.sim.experiment.store import SAVED, Store
-from compactlab.sim.experiment.tables import RUNS, TABLES
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store import database, parquet
+from compactlab.sim.store.manifest import FORMAT
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import HEAD, Run, parcel
+from compactlab.sim.store.store import SAVED, Store
+from compactlab.sim.store.tables import RUNS, TABLES
 
 CALLS = TABLES["calls"].filled({"call": [1, 2], "cache_read": [10, 20], "model": ["m", "m"]})
 FACTS = TABLES["facts"].filled({"fact": ["f"], "type": ["id"], "needs": [2], "needs_met": [1]})
@@ -52,6 +53,13 @@ PAYLOADS = [
 ]  # fmt: skip
 
 
+# What the rows of calls add up to.
+SUMS = {
+    metric: float(sum(np.sum(CALLS[column]) for column in columns))
+    for metric, columns in TABLES["calls"].sums.items()
+}
+
+
 def results() -> Results:
     """Two conversations under two strategies, with all that a manifest may say."""
     writer = {"label": "l", "simulated": "", "code": "c" * 16}
@@ -59,7 +67,7 @@ def results() -> Results:
         Run(
             talk, "pi", f"{name}()", "claude-sonnet-4-5", 0, 0, digest=KEYS[n], label=name,
             source=talk, source_key=KEYS[n], condition=KEYS[m], summarizer="lead",
-            metrics=dict.fromkeys(METRICS, (n + m + 1) / 8),
+            metrics=dict.fromkeys(METRICS, (n + m + 1) / 8) | SUMS,
             rows={"calls": CALLS, "facts": FACTS, "views": VIEWS}, labels="declared",
         )
         for n, talk in enumerate(["one", "two"])

@@ -17,7 +17,7 @@ import pytest
 
 from compactlab.cli.group import cli
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.sim.experiment import parquet
+from compactlab.sim.store import parquet
 from tests.cli.conftest import TINY, Outcome
 
 ROOT = str(Path(__file__).resolve().parents[2])

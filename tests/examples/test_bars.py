@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import bars
 import pytest
 
 from tests.recordings import CALM, IDLE, claude_code, codex
 
 
-@pytest.fixture(scope="module")
-def bars(root: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bars", root / "examples" / "bars.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bars"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def made_up(bars: ModuleType, folder: Path, write: Callable[..., Path], client: str) -> list[Any]:
+def made_up(folder: Path, write: Callable[..., Path], client: str) -> list[Any]:
     """Four sessions of a client in two repositories: one of them has a loss that no rule knows."""
     for repository in ("one", "other"):
         (folder / repository).mkdir(parents=True)
@@ -36,8 +22,8 @@ def made_up(bars: ModuleType, folder: Path, write: Callable[..., Path], client: 
     return [*bars.held_out([each for each in audits if each[2].client == client])]
 
 
-def test_made_up_sessions_are_measured_as_on_paper(bars: ModuleType, tmp_path: Path) -> None:
-    held = made_up(bars, tmp_path, claude_code, "claude-code")
+def test_made_up_sessions_are_measured_as_on_paper(tmp_path: Path) -> None:
+    held = made_up(tmp_path, claude_code, "claude-code")
     found = {bar.name: bar for bar in bars.bars(held)}
     # Three of four sessions are right to the token; the other's last call lost 42,400 tokens.
     lost = 42_400 * 3.45e-6 / (126_700 * 3.75e-6 + 123_000 * 0.3e-6)
@@ -50,14 +36,14 @@ def test_made_up_sessions_are_measured_as_on_paper(bars: ModuleType, tmp_path: P
     assert not any(bar.met is False for bar in found.values())  # four sessions judge nothing
 
 
-def test_what_is_fitted_has_not_seen_the_repository(bars: ModuleType, tmp_path: Path) -> None:
+def test_what_is_fitted_has_not_seen_the_repository(tmp_path: Path) -> None:
     """One repository has a loss: only the other one's bills have a chance of it."""
-    held = made_up(bars, tmp_path, claude_code, "claude-code")
+    held = made_up(tmp_path, claude_code, "claude-code")
     more = {(each.repository, each.bill.expected > each.bill.rules) for each in held}
     assert more == {("one", False), ("other", True)}
 
 
-def test_of_one_repository_a_session_is_left_out(bars: ModuleType, tmp_path: Path) -> None:
+def test_of_one_repository_a_session_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "only").mkdir()
     codex(tmp_path / "only" / "calm.jsonl")
     codex(tmp_path / "only" / "idle.jsonl", IDLE)
@@ -81,27 +67,13 @@ def test_of_one_repository_a_session_is_left_out(bars: ModuleType, tmp_path: Pat
     ],
 )
 def test_a_bar_is_judged_by_its_limits_and_by_thirty_cases(
-    bars: ModuleType, figures: tuple[Any, ...], met: bool | None
+    figures: tuple[Any, ...], met: bool | None
 ) -> None:
     assert bars.Bar("bar", *figures).met is met
 
 
-def test_without_recordings_it_says_so(root: Path, tmp_path: Path) -> None:
-    for folder, reason in ((tmp_path / "gone", "no folder"), (tmp_path, "recorded usage")):
-        done = subprocess.run(
-            [sys.executable, str(root / "examples" / "bars.py"), str(folder)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        assert done.stdout.startswith("skipped: ")
-        assert reason in done.stdout
-
-
 @pytest.mark.slow
-def test_of_the_recorded_sessions_these_bars_are_missed_and_no_others(
-    bars: ModuleType, shared: Path
-) -> None:
+def test_of_the_recorded_sessions_these_bars_are_missed_and_no_others(shared: Path) -> None:
     """docs/validation.md tells which, and why."""
     audits = bars.audits_of([shared / "recorded", shared / "recorded-more"])
     missed = set()

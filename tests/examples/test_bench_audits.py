@@ -40,13 +40,6 @@ def test_what_cannot_be_had_is_named_and_the_others_are_measured(
     assert len(rows) == 2
 
 
-def test_without_transcripts_it_says_so(
-    bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert bench.main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("skipped: ")
-
-
 def test_a_tool_that_fails_is_no_measurement(bench: ModuleType, tmp_path: Path) -> None:
     failing = bench.Command("broken", [sys.executable, "-c", "raise SystemExit(3)"], "")
     with pytest.raises(RuntimeError, match="broken failed"):

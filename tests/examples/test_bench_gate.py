@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import bench_gate as gate
 import pytest
 
 FOLDER = "tests/benchmarks/"
 CALIBRATION = "test_calibration.py::test_calibration"
 REPLAY = "test_replay.py::test_it[keep_all]"
 COUNTED = {"calls": 500, "prompt_tokens": 9_000_000, "cache_miss_tokens": 80_000, "compactions": 0}
-
-
-@pytest.fixture(scope="module")
-def gate(root: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gate", root / "examples" / "bench_gate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gate"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def run(calibration: float = 0.010, replay: float = 0.040, **counted: int) -> dict[str, Any]:
@@ -47,7 +34,7 @@ def each(name: str, seconds: float, counters: dict[str, int]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def bench(gate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """Call the gate with a run; what it says and how it ends."""
 
     def call(what: str, found: Any, stored: str = "stored.json") -> tuple[int, str]:
@@ -145,7 +132,7 @@ def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) 
     assert len(text.splitlines()) == 4
 
 
-def test_the_one_in_the_repository_is_whole(gate: ModuleType, root: Path) -> None:
+def test_the_one_in_the_repository_is_whole(root: Path) -> None:
     found = gate.of_store(gate.STORED)
     names = {name.partition("::")[0] for name in found}
     files = (root / "tests" / "benchmarks").glob("test_*.py")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import bench_peers as bench
 import pytest
+import stopwatch
 
 import compactlab
 from compactlab.sim.core import tokens
@@ -19,33 +20,12 @@ from compactlab.sim.core.tokens import encoding
 
 
 @pytest.fixture(scope="module")
-def bench(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import bench_peers
-
-    yield bench_peers
-    sys.path.remove(str(root / "examples"))
-
-
-@pytest.fixture(scope="module")
-def stopwatch(root: Path) -> Iterator[ModuleType]:
-    """The clock as the adapters import it, from beside them."""
-    sys.path.insert(0, str(root / "examples" / "peers"))
-    import stopwatch
-
-    yield stopwatch
-    sys.path.remove(str(root / "examples" / "peers"))
-
-
-@pytest.fixture(scope="module")
-def session(bench: ModuleType) -> compactlab.Conversation:
+def session() -> compactlab.Conversation:
     return bench.session(60)  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
-def folder(
-    bench: ModuleType, session: compactlab.Conversation, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def folder(session: compactlab.Conversation, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("session")
     bench.write(session, folder)
     return folder
@@ -88,16 +68,13 @@ def test_canaries_are_facts_that_the_messages_state(
         assert value in text
 
 
-def test_the_same_size_gives_the_same_bytes(
-    bench: ModuleType, folder: Path, tmp_path: Path
-) -> None:
+def test_the_same_size_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     bench.write(bench.session(60), tmp_path)
     for file in sorted(folder.iterdir()):
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
 def test_compactlab_goes_through_every_call(
-    stopwatch: ModuleType,
     session: compactlab.Conversation,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -111,7 +88,6 @@ def test_compactlab_goes_through_every_call(
 
 
 def test_compactlab_is_timed_warm_its_tokens_are_counted_before(
-    stopwatch: ModuleType,
     session: compactlab.Conversation,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -139,9 +115,7 @@ def test_compactlab_is_timed_warm_its_tokens_are_counted_before(
     assert not texts.intersection(asked)
 
 
-def test_what_is_timed_is_made_anew_for_each_run(
-    stopwatch: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_timed_is_made_anew_for_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     # To look through the memory of a process that runs tests takes half a second each time.
     monkeypatch.setattr(stopwatch.gc, "collect", lambda: 0)
     made: list[list[int]] = []
@@ -159,9 +133,7 @@ def test_what_is_timed_is_made_anew_for_each_run(
     assert (found["calls"], found["runs"]) == (7, stopwatch.TIMES)
 
 
-def test_what_an_adapter_tells_last_becomes_rows(
-    bench: ModuleType, root: Path, tmp_path: Path
-) -> None:
+def test_what_an_adapter_tells_last_becomes_rows(root: Path, tmp_path: Path) -> None:
     told = [
         {"strategy": name, "ran": "it", "calls": 3, "seconds": 0.5, "runs": 1, "python": "3.12.1"}
         for name in ("keep_all", "sliding_window")
@@ -180,23 +152,23 @@ def test_what_an_adapter_tells_last_becomes_rows(
     assert (both.strategy, both.calls, both.seconds) == ("both", 6, 1.0)
 
 
-def row(bench: ModuleType, tool: str, strategy: str, calls: int, seconds: float) -> Any:
+def row(tool: str, strategy: str, calls: int, seconds: float) -> Any:
     return bench.Row(188, strategy, tool, "1.0", "a replay", calls, seconds, 5, "3.11.7")
 
 
 @pytest.fixture
-def rows(bench: ModuleType) -> list[Any]:
+def rows() -> list[Any]:
     return [
-        row(bench, "compactlab", "keep_all", 100, 0.1),
-        row(bench, "compactlab", "sliding_window", 100, 0.2),
-        row(bench, "slow", "keep_all", 100, 4.0),
-        row(bench, "quick", "keep_all", 100, 1.0),
-        row(bench, "quick", "sliding_window", 100, 0.5),
-        row(bench, "quick", "rounds", 5, 0.0001),
+        row("compactlab", "keep_all", 100, 0.1),
+        row("compactlab", "sliding_window", 100, 0.2),
+        row("slow", "keep_all", 100, 4.0),
+        row("quick", "keep_all", 100, 1.0),
+        row("quick", "sliding_window", 100, 0.5),
+        row("quick", "rounds", 5, 0.0001),
     ]
 
 
-def test_the_best_of_the_others_is_what_counts(bench: ModuleType, rows: list[Any]) -> None:
+def test_the_best_of_the_others_is_what_counts(rows: list[Any]) -> None:
     kept, slid = bench.ratios(rows)
     assert (kept.strategy, kept.best, kept.met) == ("keep_all", "quick", True)
     assert kept.ratio == pytest.approx(10)
@@ -204,7 +176,7 @@ def test_the_best_of_the_others_is_what_counts(bench: ModuleType, rows: list[Any
     assert slid.ratio == pytest.approx(2.5)
 
 
-def test_for_both_strategies_a_tool_needs_the_sum(bench: ModuleType, rows: list[Any]) -> None:
+def test_for_both_strategies_a_tool_needs_the_sum(rows: list[Any]) -> None:
     ours, quick = bench.together(rows)
     assert (ours.tool, ours.calls, ours.seconds) == ("compactlab", 200, pytest.approx(0.3))
     assert (quick.tool, quick.calls, quick.seconds) == ("quick", 200, pytest.approx(1.5))
@@ -212,14 +184,12 @@ def test_for_both_strategies_a_tool_needs_the_sum(bench: ModuleType, rows: list[
     assert both.ratio == pytest.approx(5)
 
 
-def test_sessions_of_other_sizes_are_not_mixed(bench: ModuleType, rows: list[Any]) -> None:
+def test_sessions_of_other_sizes_are_not_mixed(rows: list[Any]) -> None:
     larger = replace(rows[3], messages=1_837, seconds=0.001)
     assert list(bench.ratios([*rows, larger])) == list(bench.ratios(rows))
 
 
-def test_the_table_has_a_ratio_for_whatever_can_be_compared(
-    bench: ModuleType, rows: list[Any]
-) -> None:
+def test_the_table_has_a_ratio_for_whatever_can_be_compared(rows: list[Any]) -> None:
     lines = "\n".join(bench.table(rows)).splitlines()
     told = [line.removesuffix("a replay").split() for line in lines if line.endswith("a replay")]
     assert [(line[0], *line[5:]) for line in told] == [
@@ -237,7 +207,7 @@ def test_the_table_has_a_ratio_for_whatever_can_be_compared(
     ]
 
 
-def test_the_verdict_names_what_is_missed(bench: ModuleType, rows: list[Any]) -> None:
+def test_the_verdict_names_what_is_missed(rows: list[Any]) -> None:
     kept, slid, whole = bench.verdict(list(bench.ratios(rows)))
     assert kept.split()[0] == "met"
     assert slid.split()[0] == "MISSED"
@@ -247,14 +217,13 @@ def test_the_verdict_names_what_is_missed(bench: ModuleType, rows: list[Any]) ->
 
 @pytest.mark.parametrize(("share", "code"), [(6, 0), (2, 1), (0, 1)])
 def test_the_exit_code_says_whether_anything_could_be_compared(
-    bench: ModuleType, rows: list[Any], share: int, code: int, monkeypatch: pytest.MonkeyPatch
+    rows: list[Any], share: int, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "compare", lambda sizes: (rows[:share], {}))
     assert bench.main([]) == code
 
 
 def test_what_could_not_be_measured_is_told_with_its_reason(
-    bench: ModuleType,
     rows: list[Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -270,18 +239,18 @@ def test_what_could_not_be_measured_is_told_with_its_reason(
     assert figures["not_measured"] == missing
 
 
-def test_a_tool_without_its_python_is_named(bench: ModuleType, tmp_path: Path) -> None:
+def test_a_tool_without_its_python_is_named(tmp_path: Path) -> None:
     tool = replace(bench.TOOLS[0], minors=(98, 99))
     with pytest.raises(bench.InstallError, match=r"needs Python 3\.98, 3\.99"):
         bench.ready(tool, tmp_path)
 
 
-def test_an_adapter_that_fails_says_why(bench: ModuleType, folder: Path) -> None:
+def test_an_adapter_that_fails_says_why(folder: Path) -> None:
     with pytest.raises(RuntimeError, match="ModuleNotFoundError"):
         bench.measured(bench.TOOLS[1], Path(sys.executable), folder, 60)
 
 
-def test_all_that_is_installed_is_pinned(bench: ModuleType) -> None:
+def test_all_that_is_installed_is_pinned() -> None:
     for tool in bench.TOOLS:
         assert tool.pins[0].startswith(f"{tool.name}==")
         assert all(re.fullmatch(r"[\w-]+==[\d.]+", pin) for pin in tool.pins)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
+import calibrate
+import calibration
 import numpy as np
 import pytest
+from calibration import Observation, Observed, auc, fit, left_out, logistic, observe
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,16 +22,7 @@ from compactlab.sim.core.stream import stream
 from compactlab.strategies.summarizers.calibrated import Traits, find_calibration
 from tests.summarizers.recorded import Recording, session
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "examples"))
-
-import calibrate  # noqa: E402
-import calibration  # noqa: E402
-from calibration import Observation, Observed, auc, fit, left_out, logistic, observe  # noqa: E402
-
-sys.path.remove(str(ROOT / "examples"))
-
-SHARED = ROOT.parent / "shared"
+SHARED = Path(__file__).parents[3] / "shared"
 NAMES = (
     "build_report", "tidal_fork", "amber_gate", "src/long/way/table.py", "RowError", "/srv/a/x.rs",
 )  # fmt: skip

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import validate_complexity_trap as trap
 
 START, GROWTH, OBSERVED = 2000, 700, 0.839
 COLUMNS = "experiment,strategy,turn_count,mean_completion_tokens,mean_prompt_tokens,cost"
 PLANTED = "m-agent-baseline_raw", "m-agent-baseline_N_1_M_3"
 Table = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def trap(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_complexity_trap
-
-    yield validate_complexity_trap
-    sys.path.remove(str(root / "examples"))
 
 
 @pytest.fixture
@@ -54,16 +44,14 @@ def masked(turns: int, keep: int = 3) -> tuple[object, ...]:
     return PLANTED[1], "Observation Masking", turns, 0, whole / turns, 1
 
 
-def test_what_the_raw_rows_were_made_of_is_found_again(trap: ModuleType, table: Table) -> None:
+def test_what_the_raw_rows_were_made_of_is_found_again(table: Table) -> None:
     (arm,) = trap.read(Path(table([raw(turns) for turns in range(1, 60)])))
     shape = trap.Shape.fit(arm.rows)
     assert shape.start == pytest.approx(START)
     assert shape.growths == pytest.approx([GROWTH] * 10)
 
 
-def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(
-    trap: ModuleType, table: Table
-) -> None:
+def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(table: Table) -> None:
     rows = [raw(turns) for turns in range(2, 92)] + [raw(turns, 300) for turns in range(92, 102)]
     (arm,) = trap.read(Path(table(rows)))
     shape = trap.Shape.fit(arm.rows)
@@ -73,7 +61,7 @@ def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(
     assert tokens == pytest.approx(sum(row.turns * row.prompt for row in arm.rows), rel=1e-3)
 
 
-def test_a_task_is_the_beginning_of_a_longer_one(trap: ModuleType) -> None:
+def test_a_task_is_the_beginning_of_a_longer_one() -> None:
     shape = trap.Shape(START, (90,), (GROWTH,))
     for spec in ("observation_masking(n=4)", "turn_checkpoints(every=5, keep=3)"):
         long, short = (
@@ -86,7 +74,7 @@ def test_a_task_is_the_beginning_of_a_longer_one(trap: ModuleType) -> None:
 
 
 def test_masked_rows_that_were_counted_on_paper_are_predicted(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows)]) == 0
@@ -96,7 +84,7 @@ def test_masked_rows_that_were_counted_on_paper_are_predicted(
 
 
 def test_another_mask_can_be_tried_and_a_missed_bar_is_named(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     for other in (["--mask-keep", "40"], ["--mask", "observation_masking(n=40)"]):
@@ -107,7 +95,7 @@ def test_another_mask_can_be_tried_and_a_missed_bar_is_named(
 
 
 def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     rows += [(*PLANTED[:1], "Raw Agent", 1, 0, 0, 0), (PLANTED[1], "Masking", 0, 0, 0, 0)]
@@ -116,7 +104,7 @@ def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
 
 
 def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Prompts so small that nothing is cached cost the same a token, masked or not."""
     small = [(*row[:4], 200 + 5 * (row[2] - 1), 1) for row in map(raw, range(5, 50))]
@@ -127,7 +115,7 @@ def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
 
 
 def test_a_mask_that_never_masks_raises_no_price(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows), "--mask-keep", "60"]) == 1
@@ -135,7 +123,7 @@ def test_a_mask_that_never_masks_raises_no_price(
 
 
 def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Counted on paper: of four events the two newest steps stay, of an older one a word."""
     rows = []
@@ -154,7 +142,7 @@ def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
     assert trap.options_of([str(path)]).first_prompt == 6_000, "a guess, where none is named"
 
 
-def test_a_first_prompt_that_is_known_need_not_be_fitted(trap: ModuleType, table: Table) -> None:
+def test_a_first_prompt_that_is_known_need_not_be_fitted(table: Table) -> None:
     (arm,) = trap.read(Path(table([raw(turns) for turns in range(30, 60)])))
     shape = trap.Shape.fit(arm.rows, 1000)
     assert shape.start == 1000
@@ -162,7 +150,7 @@ def test_a_first_prompt_that_is_known_need_not_be_fitted(trap: ModuleType, table
 
 
 def test_it_says_on_which_half_it_was_fitted(
-    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+    table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     trap.main([table(rows)])
@@ -186,7 +174,6 @@ WRONG = [
 @pytest.mark.parametrize("wrong", WRONG, ids=[each[2] for each in WRONG])
 def test_what_cannot_be_used_is_named(
     wrong: tuple[list[tuple[object, ...]], str, str],
-    trap: ModuleType,
     table: Table,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -195,17 +182,9 @@ def test_what_cannot_be_used_is_named(
     assert complaint in capsys.readouterr().err
 
 
-def test_without_recordings_it_says_so(
-    trap: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert trap.main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("skipped: ")
-    assert trap.main([str(tmp_path / "gone.csv")]) == 2
-
-
 @pytest.mark.slow
 def test_no_bar_is_missed_on_the_recorded_rows(
-    trap: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
+    shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = trap.main([str(shared / "recorded")])
     said = capsys.readouterr().out

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from compactlab.cli.experiment import ExperimentSettings
 from compactlab.request.plan import plan
@@ -75,3 +78,17 @@ def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:
     for script in (root / "examples").glob("validate_*.py"):
         assert "verdict.basis(" in script.read_text("utf-8"), script.name
         assert script.name in (root / "docs" / "validation.md").read_text("utf-8"), script.name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bars", "bench_audits", "validate_complexity_trap", "validate_locomo", "validate_needs",
+        "validate_score", "validate_summaries", "validate_tau_bench",
+    ],
+)  # fmt: skip
+def test_without_recordings_a_script_says_that_it_is_skipped(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert import_module(name).main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("skipped: ")

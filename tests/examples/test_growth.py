@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
-
+import growth as script
 import pytest
 
 
-@pytest.fixture(scope="module")
-def script(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import growth
-
-    yield growth
-    sys.path.remove(str(root / "examples"))
-
-
 @pytest.mark.parametrize("exponent", [0, 1, 2])
-def test_the_slope_is_the_exponent_of_the_upper_half(script: ModuleType, exponent: int) -> None:
+def test_the_slope_is_the_exponent_of_the_upper_half(exponent: int) -> None:
     amounts = (1, 10, 100, 1_000)
     points = [script.Point(n, 5.0 * n**exponent, 0, 0) for n in amounts]
     assert script.slope(points) == exponent
@@ -29,7 +16,7 @@ def test_the_slope_is_the_exponent_of_the_upper_half(script: ModuleType, exponen
     assert script.slope(started) == exponent
 
 
-def test_one_thing_grows_at_a_time_and_each_point_is_a_run(script: ModuleType) -> None:
+def test_one_thing_grows_at_a_time_and_each_point_is_a_run() -> None:
     grown = script.series(1.0)
     assert max(grown["calls of a session"]) == 100_000
     assert max(grown["conversations"]) == 10_000
@@ -42,7 +29,7 @@ def test_one_thing_grows_at_a_time_and_each_point_is_a_run(script: ModuleType) -
     assert point["seconds"] > 0
 
 
-def test_the_chart_has_a_panel_for_each_and_is_the_same_twice(script: ModuleType) -> None:
+def test_the_chart_has_a_panel_for_each_and_is_the_same_twice() -> None:
     found = {
         name: [script.Point(n, n / 100, 50, n) for n in points]
         for name, points in script.series(1.0).items()

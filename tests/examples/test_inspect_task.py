@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from peers.environment import InstallError, ready
 
 from tests.cli.conftest import called
 from tests.reports.probe.conftest import SESSION, session
 from tests.reports.probe.reading import finds, reading, repeats
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "examples")]
-
-from peers.environment import InstallError, ready  # noqa: E402
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from real_model import TASKS, serving
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from tests.examples.conftest import EXAMPLES
+
 RECORDED = EXAMPLES / "real_model" / "answers"
 GOLDEN = Path(__file__).parent / "golden" / "real_model"
-sys.path += [str(EXAMPLES)]
-
-from real_model import TASKS, serving  # noqa: E402
 
 
 def test_a_server_that_does_not_start_is_named_with_its_log(tmp_path):

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from pieces import edits, ids, pieces
+from real_programs import Read, said, same
 
 from compactlab.sim.core.message import Part, Source, plain
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-sys.path += [str(EXAMPLES / "real_programs"), str(EXAMPLES)]
-
-from pieces import edits, ids, pieces  # noqa: E402
-from real_programs import Read, said, same  # noqa: E402
+from tests.examples.conftest import EXAMPLES
 
 
 def part(type: str, text: str = "said") -> dict[str, Any]:

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import validate_codex as script
 
 from tests.recordings import codex, written
-
-
-@pytest.fixture(scope="module")
-def script(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_codex
-
-    yield validate_codex
-    sys.path.remove(str(root / "examples"))
 
 
 def line(kind: str, /, **payload: Any) -> dict[str, Any]:
@@ -63,7 +52,7 @@ def rollout(
     return written(path, records)
 
 
-def missed(script: ModuleType, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def missed(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     code = script.main([str(folder)])
     told = capsys.readouterr().out
     left = told.partition("\nmissed:")[2]
@@ -71,10 +60,10 @@ def missed(script: ModuleType, folder: Path, capsys: pytest.CaptureFixture[str])
     return left
 
 
-def test_what_codex_does_is_met(script, tmp_path, capsys):
+def test_what_codex_does_is_met(tmp_path, capsys):
     for name in "ab":
         rollout(tmp_path / f"{name}.jsonl")
-    assert missed(script, tmp_path, capsys).split() == ["0"]
+    assert missed(tmp_path, capsys).split() == ["0"]
 
 
 @pytest.mark.parametrize(
@@ -85,23 +74,23 @@ def test_what_codex_does_is_met(script, tmp_path, capsys):
         ({"stays": 9000}, "8,980 tokens stay; ours 3,9"),
     ],
 )
-def test_what_it_does_not_do_is_missed(script, tmp_path, capsys, other, told):
+def test_what_it_does_not_do_is_missed(tmp_path, capsys, other, told):
     for name in "abd":
         rollout(tmp_path / f"{name}.jsonl")
     rollout(tmp_path / "c.jsonl", **other)
-    left = missed(script, tmp_path, capsys)
+    left = missed(tmp_path, capsys)
     assert told in left
     assert left.split()[0] == "1"
 
 
-def test_too_few_sessions_are_refused(script, tmp_path, capsys):
+def test_too_few_sessions_are_refused(tmp_path, capsys):
     rollout(tmp_path / "a.jsonl")
     codex(tmp_path / "b.jsonl")
     assert script.main([str(tmp_path)]) == 2
     assert "two sessions of Codex" in capsys.readouterr().err
 
 
-def test_of_the_recorded_ones_one_trigger_is_missed(script, shared, capsys):
+def test_of_the_recorded_ones_one_trigger_is_missed(shared, capsys):
     code = script.main([str(shared / "recorded")])
     told = capsys.readouterr().out
     assert (code, len(re.findall("MISSED", told)), len(re.findall("  met  ", told))) == (1, 1, 20)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import validate_laws as laws
 
 from compactlab import Conversation
 from compactlab.sim.core.tokens import Tokenizer
@@ -17,29 +14,20 @@ from compactlab.sim.facts import States
 SCENARIOS = ("coding_agent", "support_chat", "revised_decisions", "rewinds")
 
 
-@pytest.fixture(scope="module")
-def laws(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_laws
-
-    yield validate_laws
-    sys.path.remove(str(root / "examples"))
-
-
-def made(laws: ModuleType, name: str, seed: int = 0) -> Conversation:
+def made(name: str, seed: int = 0) -> Conversation:
     script: Conversation = laws.find_scenario(f"{name}(tokens=20000)").conversation(seed)
     return script
 
 
-def asked(laws: ModuleType, law: str, case: Any) -> Any:
+def asked(law: str, case: Any) -> Any:
     docket = laws.Docket()
     getattr(laws, law)(case, docket)
     return docket
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_laws_hold(laws: ModuleType, name: str) -> None:
-    case, docket = laws.Case(made(laws, name)), laws.Docket()
+def test_the_laws_hold(name: str) -> None:
+    case, docket = laws.Case(made(name)), laws.Docket()
     for law in laws.LAWS:
         law(case, docket)
     assert not docket.broken
@@ -49,25 +37,25 @@ def test_the_laws_hold(laws: ModuleType, name: str) -> None:
     assert docket.told["values that were not renamed"] == 0
 
 
-def broken(laws: ModuleType, law: str, swapped: dict[str, str]) -> set[str]:
+def broken(law: str, swapped: dict[str, str]) -> set[str]:
     """Which laws are broken where replays of one strategy are given out as another's."""
-    case = laws.Case(made(laws, "revised_decisions"))
+    case = laws.Case(made("revised_decisions"))
     honest = {name: laws.Case.again(case, other) for name, other in swapped.items()}
     case.known.update({(name, None): reading for name, reading in honest.items()})
-    return set(asked(laws, law, case).broken)
+    return set(asked(law, case).broken)
 
 
-def test_who_forgets_is_no_keep_all(laws: ModuleType) -> None:
+def test_who_forgets_is_no_keep_all() -> None:
     assert "keep_all: figures of amnesia and of errors are 0" in broken(
-        laws, "keep_all", {"keep_all": "sliding_window(keep=10)"}
+        "keep_all", {"keep_all": "sliding_window(keep=10)"}
     )
 
 
-def test_recovery_is_noticed(laws: ModuleType) -> None:
-    case, closed = laws.Case(made(laws, "revised_decisions")), laws.ClosedLoop()
+def test_recovery_is_noticed() -> None:
+    case, closed = laws.Case(made("revised_decisions")), laws.ClosedLoop()
     for loop in (closed, closed.best):
         case.known["keep_all", loop] = case.again("keep_none", loop)
-    found = asked(laws, "keep_all", case).broken
+    found = asked("keep_all", case).broken
     assert set(found) == {
         "keep_all: figures of recovery are 0",
         "keep_all: the closed loop costs what the open one does",
@@ -75,42 +63,42 @@ def test_recovery_is_noticed(laws: ModuleType) -> None:
     }
 
 
-def test_who_knows_what_was_said_before_the_turn_is_no_keep_none(laws: ModuleType) -> None:
+def test_who_knows_what_was_said_before_the_turn_is_no_keep_none() -> None:
     law = "keep_none: older facts are found as often as decoys"
-    assert broken(laws, "keep_none", {"keep_none": "sliding_window(keep=40)"}) == {law}
+    assert broken("keep_none", {"keep_none": "sliding_window(keep=40)"}) == {law}
 
 
-def test_a_fact_that_is_lost_in_a_larger_context_is_noticed(laws: ModuleType) -> None:
-    case = laws.Case(made(laws, "revised_decisions"))
+def test_a_fact_that_is_lost_in_a_larger_context_is_noticed() -> None:
+    case = laws.Case(made("revised_decisions"))
     # Nothing stays in sight of the one that holds all: its contexts are right, its states are not.
     everything = case.under("keep_all")
     blind = [States() for _ in everything.states]
     vars(everything)["_followed"] = (blind, everything.memory)
-    found = asked(laws, "more_is_never_less", case).broken
+    found = asked("more_is_never_less", case).broken
     assert set(found) == {"keep_all forgets nothing that random_keep knows"}
 
 
-def test_a_context_that_does_not_hold_more_is_left_out(laws: ModuleType) -> None:
-    case = laws.Case(made(laws, "revised_decisions"))
+def test_a_context_that_does_not_hold_more_is_left_out() -> None:
+    case = laws.Case(made("revised_decisions"))
     swapped = case.again("sliding_window(keep=2)")
     case.known["sliding_window(keep=40)", None] = swapped
-    docket = asked(laws, "more_is_never_less", case)
+    docket = asked("more_is_never_less", case)
     assert not docket.broken
     assert sum(n for name, n in docket.told.items() if name.startswith("not more: ")) > 0
 
 
-def test_another_replay_is_not_the_same_again(laws: ModuleType) -> None:
-    found = broken(laws, "the_same_again", {"random_keep": "random_keep(share=0.4)"})
+def test_another_replay_is_not_the_same_again() -> None:
+    found = broken("the_same_again", {"random_keep": "random_keep(share=0.4)"})
     assert found == {"a second replay gives the same bytes"}
 
 
-def test_too_few_compactions_are_told(laws: ModuleType) -> None:
-    assert broken(laws, "often_enough", {"keep_none": "keep_all"}) == {"five compactions or more"}
+def test_too_few_compactions_are_told() -> None:
+    assert broken("often_enough", {"keep_none": "keep_all"}) == {"five compactions or more"}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_renamed_values_are_others_of_equal_length(laws: ModuleType, name: str) -> None:
-    script, count = made(laws, name), Tokenizer().text
+def test_renamed_values_are_others_of_equal_length(name: str) -> None:
+    script, count = made(name), Tokenizer().text
     other, kept = laws.renamed(script, count)
     assert kept == []
     for old, new in zip(script.facts, other.facts, strict=True):
@@ -127,7 +115,7 @@ def test_renamed_values_are_others_of_equal_length(laws: ModuleType, name: str) 
     assert not any(f.value in p.text for f in script.facts for m in other.messages for p in m.parts)
 
 
-def test_what_was_done_otherwise_is_named(laws: ModuleType) -> None:
+def test_what_was_done_otherwise_is_named() -> None:
     scripts = ["coding_agent(turns=2, tokens=3000)", "support_chat(tokens=3000)"]
     one, same, other = (
         laws.run(scripts, "keep_none", window=window) for window in (8_000, 8_000, 7_000)
@@ -138,6 +126,6 @@ def test_what_was_done_otherwise_is_named(laws: ModuleType) -> None:
 
 
 @pytest.mark.slow
-def test_no_law_is_broken_anywhere(laws: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_law_is_broken_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
     code = laws.main([])
     assert code == 0, capsys.readouterr().out

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import validate_needs as validate
 
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.conversation import Compaction, Conversation
@@ -16,15 +14,6 @@ from compactlab.sim.facts import inferred
 from tests.sim.facts.told import answer, say, script
 
 FILLER = " ".join(f"leaf {place}" for place in range(12_000))
-
-
-@pytest.fixture(scope="module")
-def validate(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_needs
-
-    yield validate_needs
-    sys.path.remove(str(root / "examples"))
 
 
 def session() -> Conversation:
@@ -40,7 +29,7 @@ def session() -> Conversation:
     )
 
 
-def test_what_was_used_without_being_in_the_prompt_is_counted(validate: ModuleType) -> None:
+def test_what_was_used_without_being_in_the_prompt_is_counted() -> None:
     talk = session()
     now = validate.needs_in(talk, inferred(talk))
     assert (now["compacted"], now["used anyway"], now["lag 0"]) == (2, 1, 3)
@@ -48,7 +37,7 @@ def test_what_was_used_without_being_in_the_prompt_is_counted(validate: ModuleTy
     assert (before["compacted"], before["used anyway"]) == (3, 2)
 
 
-def test_what_the_summary_keeps_of_needed_and_of_like_words(validate: ModuleType) -> None:
+def test_what_the_summary_keeps_of_needed_and_of_like_words() -> None:
     talk = session()
     assert validate.kept_words(talk, inferred(talk)) == {
         ("needed", True): 1,
@@ -58,10 +47,8 @@ def test_what_the_summary_keeps_of_needed_and_of_like_words(validate: ModuleType
 
 
 def test_it_runs_over_a_folder_by_repository(
-    validate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert validate.main([str(tmp_path / "none")]) == 0
-    assert "skipped: there are no recorded sessions" in capsys.readouterr().out
     folder = tmp_path / "recorded" / "oh-my-posh"
     folder.mkdir(parents=True)
     native.write(session(), folder / "session.jsonl")

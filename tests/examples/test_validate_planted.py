@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from statistics import fmean, pvariance
-from types import ModuleType
 from typing import Any
 
+import planted_estimates as read_back
 import pytest
+import validate_planted as planted
 
 from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.survival import Life, kaplan_meier
@@ -19,21 +17,7 @@ from compactlab.sim.metrics.survival import Life, kaplan_meier
 RUNS = 60
 
 
-@pytest.fixture(scope="module")
-def planted(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_planted
-
-    yield validate_planted
-    sys.path.remove(str(root / "examples"))
-
-
-@pytest.fixture(scope="module")
-def read_back(planted: ModuleType) -> ModuleType:
-    return sys.modules["planted_estimates"]
-
-
-def studied(planted: ModuleType, runs: int) -> Any:
+def studied(runs: int) -> Any:
     found = planted.Study()
     for seed in range(runs):
         found.run(seed)
@@ -41,16 +25,16 @@ def studied(planted: ModuleType, runs: int) -> Any:
 
 
 @pytest.fixture(scope="module")
-def study(planted: ModuleType) -> Any:
-    return studied(planted, RUNS)
+def study() -> Any:
+    return studied(RUNS)
 
 
 @pytest.fixture(scope="module")
-def small(planted: ModuleType) -> Any:
-    return studied(planted, RUNS // 4)
+def small() -> Any:
+    return studied(RUNS // 4)
 
 
-def reading(planted: ModuleType, seed: int) -> RunData:
+def reading(seed: int) -> RunData:
     strategy, window, quiet = planted.SETTINGS[seed // 2 % 2]
     script = planted.session(seed, (2, 1, 1, 1), quiet)
     alike = seed % 2 == 0
@@ -67,7 +51,7 @@ def test_sixty_runs_hold_what_was_planted(study: Any) -> None:
     assert min(study.rounds) >= 5
 
 
-def test_every_rate_is_put_to_the_test_in_every_group(planted: ModuleType, small: Any) -> None:
+def test_every_rate_is_put_to_the_test_in_every_group(small: Any) -> None:
     rates = {"kept first", "kept second", "kept third", "mutated"}
     wanted = {(rate, group.name) for rate in rates for group in planted.GROUPS}
     wanted |= {("stale", planted.GROUPS[3].name), ("kept later", "all groups")}
@@ -86,7 +70,6 @@ def test_on_average_nothing_is_off(small: Any) -> None:
 
 @pytest.mark.parametrize("which", ["first", "later", "mutated", "stale"])
 def test_a_rate_that_is_not_what_was_planted_is_missed(
-    planted: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     which: str,
@@ -108,10 +91,8 @@ def test_a_rate_that_is_not_what_was_planted_is_missed(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_counts_are_those_of_whoever_reads_the_prompts(
-    planted: ModuleType, read_back: ModuleType, seed: int
-) -> None:
-    found = reading(planted, seed)
+def test_counts_are_those_of_whoever_reads_the_prompts(seed: int) -> None:
+    found = reading(seed)
     for group, tally in read_back.tallies(found).items():
         naive = recounted(found, group)
         assert tally.tried == naive["tried"], group.name
@@ -161,7 +142,7 @@ def told(fact: Any, older: list[str], lines: set[str]) -> str:
     return "mutated" if any(line.partition(": ")[0] in about for line in lines) else "lost"
 
 
-def test_wilsons_intervals_hold_95_percent_on_average(read_back: ModuleType) -> None:
+def test_wilsons_intervals_hold_95_percent_on_average() -> None:
     """Over rates as they are planted; by all outcomes of forty trials, not by drawing."""
     held = []
     for rate in (number / 200 for number in range(20, 181)):
@@ -174,9 +155,7 @@ def test_wilsons_intervals_hold_95_percent_on_average(read_back: ModuleType) -> 
     assert fmean(held) == pytest.approx(0.95, abs=0.005)
 
 
-def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean(
-    read_back: ModuleType,
-) -> None:
+def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean() -> None:
     times = [1, 1, 1, 2, 2, 3, 3, 3, 4, 7, 7, 7]
     curve = kaplan_meier(Life(time, died=time < 7) for time in times)
     cut = [min(time, 5) for time in times]
@@ -185,20 +164,18 @@ def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean(
     assert variance == pytest.approx(pvariance(cut) / len(cut))
 
 
-def test_the_planted_mean_survival_is_that_of_a_naive_sum(read_back: ModuleType) -> None:
+def test_the_planted_mean_survival_is_that_of_a_naive_sum() -> None:
     rates = read_back.Rates(0.53, 0.66, 0.0, 0.0)
     dies = [(1, 0.47)] + [(n, 0.53 * 0.66 ** (n - 2) * 0.34) for n in range(2, 200)]
     assert read_back.survived(rates) == pytest.approx(sum(min(n, 5) * p for n, p in dies))
 
 
-def test_the_same_session_has_the_same_bytes_and_another_seed_others(planted: ModuleType) -> None:
+def test_the_same_session_has_the_same_bytes_and_another_seed_others() -> None:
     one, same, other = (planted.session(seed, (1, 1)).digest for seed in (3, 3, 4))
     assert one == same != other
 
 
 @pytest.mark.slow
-def test_no_bar_is_missed_in_a_thousand_runs(
-    planted: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_bar_is_missed_in_a_thousand_runs(capsys: pytest.CaptureFixture[str]) -> None:
     code = planted.main([])
     assert code == 0, capsys.readouterr().out

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import validate_score as validate
 
 # Contexts in which what is found in foreign text is found by chance, but for a half of ``asked``;
 # and those with a summary that holds something.
@@ -17,16 +15,7 @@ HELD = ("observations 0.8", "sessions", "one text")
 
 
 @pytest.fixture(scope="module")
-def validate(root: Path) -> Iterator[ModuleType]:
-    sys.path.insert(0, str(root / "examples"))
-    import validate_score
-
-    yield validate_score
-    sys.path.remove(str(root / "examples"))
-
-
-@pytest.fixture(scope="module")
-def rows(validate: ModuleType, shared: Path) -> Any:
+def rows(shared: Path) -> Any:
     """The contexts of a conversation on which nothing was chosen, with the shorter tail."""
     path = shared / "recorded" / validate.FILE
     if not path.is_file():
@@ -38,50 +27,35 @@ def rows(validate: ModuleType, shared: Path) -> Any:
 
 
 @pytest.mark.parametrize("errors", ["few errors", "many errors"])
-def test_score_agrees_with_answers_at_least_as_well_as_provenance(
-    validate: ModuleType, rows: Any, errors: str
-) -> None:
+def test_score_agrees_with_answers_at_least_as_well_as_provenance(rows: Any, errors: str) -> None:
     figures = {m: validate.mcc(rows[m, errors, "all"]) for m in validate.METHODS}
     assert figures["score"] >= figures["provenance"] > figures["grep"] > 0
 
 
-def test_where_summaries_are_of_little_use_they_cost_little(
-    validate: ModuleType, rows: Any
-) -> None:
+def test_where_summaries_are_of_little_use_they_cost_little(rows: Any) -> None:
     figures = {m: validate.mcc(rows[m, "poor summaries", "all"]) for m in validate.METHODS}
     assert figures["score"] > figures["provenance"] - validate.LITTLE
 
 
 @pytest.mark.parametrize("kind", BY_CHANCE)
-def test_what_is_found_by_chance_costs_next_to_nothing(
-    validate: ModuleType, rows: Any, kind: str
-) -> None:
+def test_what_is_found_by_chance_costs_next_to_nothing(rows: Any, kind: str) -> None:
     score, provenance = (validate.mcc(rows[m, "few errors", kind]) for m in ("score", "provenance"))
     assert score > provenance - 0.05
 
 
 @pytest.mark.parametrize("kind", HELD)
-def test_what_a_summary_holds_is_seen(validate: ModuleType, rows: Any, kind: str) -> None:
+def test_what_a_summary_holds_is_seen(rows: Any, kind: str) -> None:
     score, provenance = (validate.mcc(rows[m, "few errors", kind]) for m in ("score", "provenance"))
     assert score > provenance + 0.02
 
 
-def test_the_correlation_is_that_of_the_textbook(validate: ModuleType) -> None:
+def test_the_correlation_is_that_of_the_textbook() -> None:
     pairs = [(True, True)] * 6 + [(True, False)] * 1 + [(False, True)] * 2 + [(False, False)] * 3
     assert validate.mcc(pairs) == pytest.approx((6 * 3 - 1 * 2) / (7 * 8 * 4 * 5) ** 0.5)
     assert validate.mcc([(True, True)]) == 0
 
 
-def test_without_the_file_there_is_nothing_to_do(
-    validate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert validate.main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("skipped: there is no ")
-
-
-def test_a_file_that_is_none_is_refused(
-    validate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "locomo").mkdir()
     (tmp_path / validate.FILE).write_text("[]")
     assert validate.main([str(tmp_path)]) == 2

@@ -7,9 +7,9 @@ import shlex
 import numpy as np
 
 from compactlab.reports.gate.lost import misses
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 FACTS = {
     "fact": ["met", "once", "never needed", "often", "once more"],

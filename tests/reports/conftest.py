@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import CALLS, LAG_TABLE
 from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS, LAG_TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "COMPACTLAB_UPDATE_GOLDEN"

@@ -9,7 +9,7 @@ from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page import notes as beside
 from compactlab.reports.page import verdict as main
 from compactlab.reports.render.document import with_names
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 
 def only(results: Results) -> Comparison:

@@ -8,8 +8,8 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.tables import LAG_TABLE
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.tables import LAG_TABLE
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import only, tokens_and_money, verdict
 

@@ -9,7 +9,7 @@ from compactlab.reports.analysis.advice import flips
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import agreement
 

@@ -19,8 +19,8 @@ from compactlab.reports.page.brief import brief, brief_markdown, shown
 from compactlab.reports.page.catalogue import as_csv, as_json
 from compactlab.reports.page.page import page
 from compactlab.reports.page.verdict import verdict
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store as Folder
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store as Folder
 from compactlab.strategies import KeepNone
 from tests.recordings import claude_code
 from tests.reports.conftest import Make, Store
@@ -110,7 +110,7 @@ def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
         make("keep_none()", CUT, cut=[1], need=0.05),
         make("oracle()", CUT, cut=[1], need=0.99),
         make("random_keep()", CUT, cut=[1], need=0.4),
-        *(make(f"s{n}()", DEARER, cut=[1], need=0.3 + n / 100) for n in range(20)),
+        *(make(f"s{n}()", DEARER, cut=[1], need=0.3 + n / 100) for n in range(24)),
     ]
     results = store(*runs, sees_future=["oracle()"])
     advice = Advice(only(results))
@@ -122,7 +122,7 @@ def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
     )
     assert all(f"\n{row} " in told for row in rows)
     assert [
-        row for row in (f"s{n}" for n in range(20)) if re.search(rf">\s*{row}\s*<", front)
+        row for row in (f"s{n}" for n in range(24)) if re.search(rf">\s*{row}\s*<", front)
     ] == sorted(rows)
     assert {row.label for row in advice.comparison.beside} == {
         "keep_all", "keep_none", "oracle", "random_keep",

@@ -19,8 +19,8 @@ import compactlab
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import BOUNDS, Row
 from compactlab.reports.analysis.contrast import Contrast
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import ALONE, CUT, KEPT, Prompts, make, store
 from tests.reports.spoken import only
 

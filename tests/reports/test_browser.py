@@ -11,8 +11,8 @@ import pytest
 
 from compactlab.reports.page.page import write
 from compactlab.scenarios.readers import native
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.cli.conftest import called
 from tests.hostile import HOSTILE, conversation
 from tests.reports.conftest import CUT, KEPT, SUMMED, make, store

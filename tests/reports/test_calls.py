@@ -15,10 +15,10 @@ from compactlab.reports.analysis.aggregate import acted, causes_of, read_and_mis
 from compactlab.reports.analysis.calls import MISSED, Calls, changed, models
 from compactlab.reports.page.explorer import LIFETIMES, _ages, _at_risk, priced
 from compactlab.sim.cache.causes import CAUSES
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import rows
 
 MODELS = ("claude-sonnet-4-5", "gpt-5")

@@ -8,8 +8,8 @@ from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import legend, notes, only, summaries, verdict
 

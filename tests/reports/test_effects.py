@@ -12,7 +12,7 @@ import pytest
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.catalogue import render
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW, Make, Store
 from tests.reports.spoken import capped, only, unused
 

@@ -24,11 +24,11 @@ from compactlab.reports.page.explorer import (
 from compactlab.reports.page.page import page
 from compactlab.reports.render.document import Custom, Folded
 from compactlab.sim.core.message import Usage
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import PRESETS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import KEPT, SUMMED, make, rows, store
 
 # Sonnet 4.5, dollars a token.

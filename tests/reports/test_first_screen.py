@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from compactlab.reports.page.page import write
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import make, store
 from tests.reports.test_browser import CHROMIUM, COLLISIONS, OPEN, Open, browser, opened
 

@@ -4,7 +4,7 @@ from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import notes, summaries
 

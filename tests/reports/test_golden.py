@@ -11,8 +11,8 @@ import pytest
 
 from compactlab.reports.page.catalogue import FORMATS, render
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
 
 Check = Callable[[str, str], None]
 

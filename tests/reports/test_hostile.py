@@ -13,8 +13,8 @@ import pytest
 from compactlab.reports.page.catalogue import render
 from compactlab.reports.page.page import command
 from compactlab.reports.render.text import clean, code, harmless
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.hostile import inert
 from tests.reports.conftest import Make, Store
 

@@ -10,7 +10,7 @@ from compactlab.reports.page.brief import picks
 from compactlab.reports.page.catalogue import render
 from compactlab.reports.page.page import page
 from compactlab.reports.page.table import table
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import ALONE, CUT, KEPT, SUMMED, make, store
 
 TALKS = ("one", "two")

@@ -9,8 +9,8 @@ from compactlab.reports.page.brief import brief
 from compactlab.reports.page.table import table
 from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Column, Document, Table, name, rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.strategies.line_up import ALL_STRATEGIES
 

@@ -27,10 +27,10 @@ from compactlab.reports.page.views import Compactions
 from compactlab.reports.render.document import Cell, Column, Custom, Folded, Table, TableRow
 from compactlab.reports.render.html import in_script
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS
 from tests.reports.conftest import CUT, SUMMED, Make, Store, make, store
 from tests.reports.test_views import held
 

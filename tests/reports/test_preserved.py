@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from compactlab.reports.page.catalogue import render
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.tables import LAG_TABLE
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.tables import LAG_TABLE
 from tests.reports.conftest import KEPT, SUMMED, make
 
 TITLE = "What summaries preserve, of facts last stated 20,000 tokens ago or earlier"

@@ -12,8 +12,8 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import recorded_bill
 from compactlab.reports.analysis.strength import bill, signed
 from compactlab.reports.page.brief import brief
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import make, store
 from tests.reports.spoken import only, verdict
 

@@ -7,8 +7,8 @@ import pytest
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.page.brief import ROWS, brief, picks, shown
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.models.model import built_in
+from compactlab.sim.store.results import Results
 from compactlab.strategies.catalogue import STRATEGIES
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only, verdict

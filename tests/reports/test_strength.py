@@ -10,8 +10,8 @@ from compactlab.reports.compare.match import within
 from compactlab.reports.compare.report import seen, statements_of
 from compactlab.reports.page.brief import picks
 from compactlab.reports.render.document import with_names
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import only, verdict
 

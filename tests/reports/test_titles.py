@@ -9,8 +9,8 @@ from compactlab.reports.analysis.scope import named_by_id, title_of
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.tables import CALLS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.tables import CALLS
 from tests.cli.conftest import called
 from tests.hostile import conversation
 from tests.reports.conftest import make

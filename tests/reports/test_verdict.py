@@ -5,7 +5,7 @@ import json
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import legend, notes, only, verdict
 

@@ -20,11 +20,11 @@ from compactlab.reports.render.html import set_page
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.experiment.compaction_diff import STILL
-from compactlab.sim.experiment.parquet import NO_ROWS, Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.tables import TABLES, VIEWS
+from compactlab.sim.diff.compaction_diff import STILL
 from compactlab.sim.metrics import RunData
+from compactlab.sim.store.parquet import NO_ROWS, Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.tables import TABLES, VIEWS
 from tests.reports.test_hostile import HOSTILE
 from tests.sim.replayed.conftest import Kit
 from tests.sim.replayed.rewritten import replays

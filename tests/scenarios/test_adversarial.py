@@ -12,10 +12,10 @@ from compactlab.scenarios.adversarial import Adversarial
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer

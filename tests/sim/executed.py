@@ -17,10 +17,10 @@ from compactlab.llm.asker import Asker
 from compactlab.request.plan import plan
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
-from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
-from compactlab.sim.experiment.run import parcel
 from compactlab.sim.experiment.shard import Shard, Task, forget
 from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.store.code import ENGINE, REDACTION, reached
+from compactlab.sim.store.run import parcel
 from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from tests.recordings import claude_code, written

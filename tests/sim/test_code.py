@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.experiment import code
-from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_folder
+from compactlab.sim.store import code
+from compactlab.sim.store.code import digest_of_classes, digest_of_file, digest_of_folder
 from compactlab.strategies.catalogue import find_class
 from compactlab.strategies.controls import KeepAll
 from compactlab.strategies.pi.compaction import AutoCompact
@@ -310,8 +310,7 @@ def test_versions_of_python_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_so_do_those_that_are_there(version: str) -> None:
     told = (
-        "from compactlab.sim.experiment.code import *; "
-        "print(*map(digest_of_folder, ('sim', 'reports')))"
+        "from compactlab.sim.store.code import *; print(*map(digest_of_folder, ('sim', 'reports')))"
     )
     try:
         done = subprocess.run(

@@ -7,9 +7,9 @@ import numpy as np
 from compactlab.privacy import Redactor
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.disclosure import Disclosure, _renamed, under_aliases
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.run import Run
 
 MAIL = "ann@corp.example"
 

@@ -15,9 +15,9 @@ import pytest
 
 import compactlab
 from compactlab.request.plan import plan
-from compactlab.sim.experiment import code
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE
+from compactlab.sim.store import code
+from compactlab.sim.store.store import Store
 
 PACKAGE = Path(compactlab.__file__).parent
 ROOT = PACKAGE.parent
@@ -47,7 +47,11 @@ def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -
 def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> None:
     engine = {name.removeprefix("compactlab.") for name in code.reached([code.ENGINE])}
     rooms = {name.rpartition(".")[0] for name in engine}
-    experiment = {name.rpartition(".")[2] for name in engine if name.startswith("sim.experiment.")}
+    experiment = {
+        name.rpartition(".")[2]
+        for name in engine
+        if name.startswith(("sim.experiment.", "sim.store."))
+    }
     assert not {"reports", "reports.audit", "reports.score", "testing", "cli"} & rooms
     assert not {"merge", "results", "store", "sweep", "workers"} & experiment
     assert {"privacy", "sim.cache", "sim.facts", "sim.metrics", "sim.models", "sim.replay"} <= rooms
@@ -111,8 +115,8 @@ def numbered(text: str) -> str:
         ("reports/audit/diagnosis.py", commented),
         ("reports/audit/diagnosis.py", numbered),
         ("testing/contract.py", numbered),
-        ("sim/experiment/results.py", extended),
-        ("sim/experiment/store.py", extended),
+        ("sim/store/results.py", extended),
+        ("sim/store/store.py", extended),
         ("sim/experiment/workers.py", numbered),
         ("reports/__init__.py", extended),
         ("reports/charts/setbacks.py", numbered),

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pyarrow.parquet as pq
 
-from compactlab.sim.experiment.parquet import Column, packed
+from compactlab.sim.store.parquet import Column, packed
 
 
 def test_half_a_character_is_stored_as_a_question_mark() -> None:

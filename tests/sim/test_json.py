@@ -16,8 +16,8 @@ from compactlab.sim.core import json as own
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.json import JsonError, parse
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.replay.client import read_churn
+from compactlab.sim.store.store import Store
 
 READERS = {
     "transcript": lambda file: list(read(file)),

@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
-
-
-def said(id: str, text: str, role: str = "user") -> Message:
-    return Message(id, role, (verbatim(id, "text", text),))  # type: ignore[arg-type]
+from tests.told import said
 
 
 def summary(text: str, id: str = "m1") -> Part:

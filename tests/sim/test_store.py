@@ -10,9 +10,9 @@ import pytest
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import replace_file
-from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.store import FAILED, Store
-from compactlab.sim.experiment.tables import RUNS, TABLES
+from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.store import FAILED, Store
+from compactlab.sim.store.tables import RUNS, TABLES
 
 CALLS = TABLES["calls"].filled({"call": [1, 2, 3]})
 

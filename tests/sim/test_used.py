@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 import compactlab
-from compactlab.sim.experiment.used import united
+from compactlab.sim.store.figures_used import united
 
 NAMES = st.sampled_from("abc")
 USED = st.dictionaries(

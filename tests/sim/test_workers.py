@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from joblib.externals.loky import BrokenProcessPool
 
 from compactlab.sim.experiment.conditions import Condition, Setting
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.workers import (
@@ -24,6 +23,7 @@ from compactlab.sim.experiment.workers import (
     _survived,
     _Waiting,
 )
+from compactlab.sim.store.run import Run
 from compactlab.strategies import KeepAll, KeepNone, SlidingWindow
 
 

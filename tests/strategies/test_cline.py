@@ -21,21 +21,10 @@ from compactlab.strategies.cline import (
     told,
     without_middle,
 )
+from tests.told import said, use
 
 SMALL = AgenticCompaction(trigger=2000, preserve_recent_tokens=500)
 BASIC = AgenticCompaction(trigger=2000, strategy="basic")
-
-
-def said(id, text="words", role="user"):
-    return Message(id, role, (verbatim(id, "text", text),))
-
-
-def use(id, name="run", output="out", **arguments):
-    """A call and its result."""
-    text = str(arguments).replace("'", '"')
-    call = verbatim(id, "tool_call", text, name=name, call_id=id)
-    result = verbatim(f"{id}-out", "tool_result", output, call_id=id)
-    return [Message(id, "assistant", (call,)), Message(f"{id}-out", "tool", (result,))]
 
 
 def ids(messages):

@@ -5,27 +5,17 @@ import json
 import msgspec
 import pytest
 
-from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.core.message import verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.described_results import AGAIN, describe, described
 from compactlab.strategies.hermes import threshold_tokens
 from compactlab.strategies.mechanisms.notice import told_by_rule
 from compactlab.strategies.mechanisms.old_uses import shrunk
+from tests.told import said, use
 
 # In a window of 4000 tokens it acts from 3400 on, and the two newest messages stay.
 SMALL = DescribedResults(tail_ratio=0.0, protect_last_n=2)
-
-
-def use(id, name, output, **arguments):
-    """A call and its result."""
-    call = verbatim(id, "tool_call", json.dumps(arguments), name=name, call_id=id)
-    result = verbatim(f"{id}-out", "tool_result", output, name=name, call_id=id)
-    return [Message(id, "assistant", (call,)), Message(f"{id}-out", "tool", (result,))]
-
-
-def said(id, text, role="user"):
-    return Message(id, role, (verbatim(id, "text", text),))
 
 
 @pytest.mark.parametrize(

@@ -26,20 +26,10 @@ from compactlab.strategies.hermes import (
 )
 from compactlab.strategies.mechanisms.old_uses import AGAIN, NO_IMAGE, line_of, pruned
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.told import said, use
 
 # In a window of 20,000 tokens it is time at 2,000, and the tail has 400.
 SMALL = MiddleSummary(trigger=2000)
-
-
-def said(id, text="words", role="user"):
-    return Message(id, role, (verbatim(id, "text", text),))
-
-
-def use(id, name, output, **arguments):
-    """A call and its result."""
-    call = verbatim(id, "tool_call", json.dumps(arguments), name=name, call_id=id)
-    result = verbatim(f"{id}-out", "tool_result", output, call_id=id)
-    return [Message(id, "assistant", (call,)), Message(f"{id}-out", "tool", (result,))]
 
 
 SUMMARISED = (Part("text", "so it was", "summary", (Source("gone"),)),)

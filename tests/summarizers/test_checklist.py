@@ -12,13 +12,9 @@ from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.checklist import FIELDS, Checklist
+from tests.told import said
 
 MERGE, ANEW = Checklist(mode="merge"), Checklist(mode="regenerate")
-
-
-def said(id: str, text: str, role: str = "user") -> Message:
-    kind = "tool_result" if role == "tool" else "text"
-    return Message(id, role, (verbatim(id, kind, text),))  # type: ignore[arg-type]
 
 
 def touched(id: str, path: str) -> Message:

@@ -10,12 +10,12 @@ import compactlab
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.summarize import Matched, Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Trace
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.controls import Junk

@@ -18,13 +18,9 @@ from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.extractive import Cosines, Extractive, Sized
 from compactlab.strategies.summarizers.quoting import Centroid, Lead, Random, Salience, Tail
 from compactlab.strategies.summarizers.units import Unit, distinct, units_of
+from tests.told import said
 
 NOUNS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
-
-
-def said(id: str, text: str, role: str = "user", **more: object) -> Message:
-    kind = "tool_result" if role == "tool" else "text"
-    return Message(id, role, (verbatim(id, kind, text, **more),))  # type: ignore[arg-type]
 
 
 def quote(
@@ -110,7 +106,7 @@ def test_salience_adds_up_what_speaks_for_a_unit() -> None:
         said("m2", "that is it"),
         said("m3", "we agreed on it"),
         said("m4", "see src/only.py"),
-        said("m5", "all quiet", "tool", is_error=True),
+        Message("m5", "tool", (verbatim("m5", "tool_result", "all quiet", is_error=True),)),
         said("m6", "it failed there", "tool"),
     )
     sixth = 0.5 / 6

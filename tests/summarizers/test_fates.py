@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from compactlab.sim.core.conversation import Fact, FactType
 from compactlab.sim.replay.summarize import FAULTS
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.strategies.summarizers.lossy import LEVELS, Case, Fates, Level, figures
+from compactlab.strategies.summarizers.lossy import LEVELS, Case, Level, Lossy, figures
 
 KINDS = get_args(FactType)
 RULE = Fact("f", "constraint", "k", "v")
@@ -26,7 +26,7 @@ def test_there_is_a_figure_for_every_fact_and_more_memory_keeps_more(
 ) -> None:
     fact = Fact("f", kind, "k", "v", polarity=polarity)  # type: ignore[arg-type]
     for case in (Case(place=0.0), Case(place=0.5, ratio=0.01), Case(fresh=False)):
-        low, mid, high = (Fates(level).kept(fact, case) for level in LEVELS)
+        low, mid, high = (Lossy(level).kept(fact, case) for level in LEVELS)
         assert 0 <= low <= mid <= high <= 1
 
 
@@ -42,28 +42,28 @@ def test_every_figure_has_a_source_and_a_guess_says_so() -> None:
     [("constraint", 0.17), ("prohibition", 0.53), ("tool_detail", 0.14)],
 )
 def test_published_figures_are_the_middle(kind: FactType, first: float) -> None:
-    assert Fates().kept(Fact("f", kind, "k", "v"), Case()) == first
+    assert Lossy().kept(Fact("f", kind, "k", "v"), Case()) == first
 
 
 def test_a_forbidden_thing_is_a_prohibition_whatever_its_type() -> None:
     ban = Fact("f", "constraint", "k", "v", polarity="must_not")
-    assert Fates().kept(ban, Case()) == 0.53
+    assert Lossy().kept(ban, Case()) == 0.53
 
 
 def test_the_middle_and_a_hard_compression_are_unkind() -> None:
-    fates = Fates()
-    plain = fates.kept(RULE, Case(place=0.0))
-    assert fates.kept(RULE, Case(place=0.5)) < plain
-    assert fates.kept(RULE, Case(place=0.95)) == plain
-    ratios = [fates.kept(RULE, Case(place=0.0, ratio=ratio)) for ratio in (0.001, 0.039, 0.3)]
+    lossy = Lossy()
+    plain = lossy.kept(RULE, Case(place=0.0))
+    assert lossy.kept(RULE, Case(place=0.5)) < plain
+    assert lossy.kept(RULE, Case(place=0.95)) == plain
+    ratios = [lossy.kept(RULE, Case(place=0.0, ratio=ratio)) for ratio in (0.001, 0.039, 0.3)]
     assert ratios[0] < ratios[1] == plain < ratios[2]
 
 
 def test_known_chances_take_the_place_of_figures_and_of_place_and_ratio() -> None:
-    fates = Fates(first=0.4, later=0.9)
-    assert fates.kept(RULE, Case(place=0.5, ratio=0.001)) == 0.4
-    assert fates.kept(RULE, Case(fresh=False)) == 0.9
-    assert fates.kept(RULE, Case(carried=True)) == 0.9
+    lossy = Lossy(first=0.4, later=0.9)
+    assert lossy.kept(RULE, Case(place=0.5, ratio=0.001)) == 0.4
+    assert lossy.kept(RULE, Case(fresh=False)) == 0.9
+    assert lossy.kept(RULE, Case(carried=True)) == 0.9
 
 
 @given(
@@ -78,8 +78,8 @@ def test_a_fate_is_where_the_chance_falls(
 ) -> None:
     """Kept, then stale, then damaged, then lost, along the line from 0 to 1."""
     fact = Fact("f", kind, "k", "v")
-    fates = Fates(level, first=first, mutated=0.25, stale=0.5)
-    found = fates.drawn(fact, Case(older=older), chance)
+    lossy = Lossy(level, first=first, mutated=0.25, stale=0.5)
+    found = lossy.drawn(fact, Case(older=older), chance)
     if chance < first:
         assert found == "intact"
         return

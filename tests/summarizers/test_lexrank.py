@@ -14,6 +14,7 @@ from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer, chars4
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.quoting import Lexrank
+from tests.told import said
 
 o200k = Tokenizer("o200k_base", 1.3).text
 counters: list[Callable[[str], int]] = [o200k, chars4, len]
@@ -34,10 +35,6 @@ def logs(draw: st.DrawFn) -> tuple[Message, ...]:
         parts = tuple(verbatim(id, kind, text, name="bash") for kind, text in made)
         messages.append(Message(id, "user", parts))
     return tuple(messages)
-
-
-def said(id: str, text: str) -> Message:
-    return Message(id, "user", (verbatim(id, "text", text),))
 
 
 def summarize(

@@ -18,7 +18,7 @@ from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.extractive import SHORTEST
-from compactlab.strategies.summarizers.lossy import Case, Fate, Fates, Lossy
+from compactlab.strategies.summarizers.lossy import Case, Fate, Lossy
 from tests.summarizers.story import Story, fate, many, token
 
 o200k = Tokenizer("o200k_base", 1.3).text
@@ -133,13 +133,13 @@ def test_the_ratio_is_of_what_there_is_room_for(
 
 def ratios(told: Conversation, budget: int, monkeypatch: pytest.MonkeyPatch) -> set[float]:
     """The ratios that facts come before the summariser with."""
-    seen, drawn = set(), Fates.drawn
+    seen, drawn = set(), Lossy.drawn
 
-    def spied(fates: Fates, fact: Fact, case: Case, chance: float) -> Fate:
+    def spied(lossy: Lossy, fact: Fact, case: Case, chance: float) -> Fate:
         seen.add(case.ratio)
-        return drawn(fates, fact, case, chance)
+        return drawn(lossy, fact, case, chance)
 
-    monkeypatch.setattr(Fates, "drawn", spied)
+    monkeypatch.setattr(Lossy, "drawn", spied)
     summarize(Lossy(), told, budget=budget)
     return seen
 

@@ -7,15 +7,13 @@ from itertools import pairwise
 import pytest
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.message import Message, Part, Source, frame, verbatim
+from compactlab.sim.core.message import Part, Source, frame
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from compactlab.strategies.summarizers.controls import Empty, Failed, Inflating
+from tests.told import said
 
-TOLD = tuple(
-    Message(id, role, (verbatim(id, "text", text),))
-    for id, role, text in (("u1", "user", "Use tabs."), ("a2", "assistant", "I will."))
-)
+TOLD = (said("u1", "Use tabs."), said("a2", "I will.", "assistant"))
 BEFORE = (frame("lead"), Part("text", "Older notes.", "summary", (Source("u0"),)))
 
 

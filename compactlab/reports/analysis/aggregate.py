@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis.calls import MISSED, Calls, changed
 from compactlab.sim.cache.causes import CAUSES
-from compactlab.sim.experiment.parquet import NO_ROWS
-from compactlab.sim.experiment.results import StoredMetrics
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.lag import LAGS
 from compactlab.sim.metrics.metric import Aggregation
+from compactlab.sim.store.parquet import NO_ROWS
+from compactlab.sim.store.results import StoredMetrics
+from compactlab.sim.store.run import Run
 
 Floats = NDArray[np.float64]
 

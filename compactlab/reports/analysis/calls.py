@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.run import Run
 
 Counts = NDArray[np.int64]
 

@@ -18,10 +18,10 @@ from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.analysis.trade_off import front
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Figures = Mapping[str, float | None]
 

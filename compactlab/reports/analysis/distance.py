@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compactlab.reports.analysis.calls import models
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 # Nearer than the first, real agents keep the conversation word for word, whatever a summary says;
 # in larger windows they keep more of it. By the tokens of the window from which on it holds.

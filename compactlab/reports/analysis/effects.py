@@ -13,8 +13,8 @@ from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.distance import window_of
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import parse_spec
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.replay.strategy import CAP
+from compactlab.sim.store.run import Run
 
 # The parts of a strategy, in order: the name and the fields of each.
 _Parts = list[tuple[str, dict[str, Any]]]

@@ -19,8 +19,8 @@ from compactlab.reports.analysis.comparison import Case, Row, case_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.stream import stream
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.run import Run
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -10,8 +10,8 @@ from compactlab.reports.analysis.calls import column, models
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.distance import window_of
 from compactlab.reports.render.text import capitalised, clean, counted, listed
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.store.run import Run
 
 # A clock that stands at its beginning tells no date.
 _A_YEAR = 365 * 86_400.0

@@ -20,8 +20,8 @@ from compactlab.reports.analysis.bootstrap import (
 from compactlab.reports.analysis.comparison import Case, Row, case_of
 from compactlab.reports.analysis.sample import SAME, Floats, Pairs, products
 from compactlab.sim.core.stream import stream
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.metric import Better
+from compactlab.sim.store.run import Run
 
 # The sign-flip permutation test: in each pair, a coin may swap the two names.
 

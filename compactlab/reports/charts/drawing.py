@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from compactlab.reports.analysis.comparison import NULLS, Comparison, comparisons
 from compactlab.reports.charts.palette import COLOURS, HUES, light
 from compactlab.reports.render.text import clean
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,8 +22,8 @@ from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.reports.charts.thrash import thrash
 from compactlab.reports.render.text import capitalised
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 # So many conversations have charts of their own: the largest.
 SESSIONS = 6

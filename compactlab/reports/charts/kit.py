@@ -23,7 +23,7 @@ from compactlab.reports.charts.drawing import (
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import dollars, show
-from compactlab.sim.experiment.parquet import NO_ROWS
+from compactlab.sim.store.parquet import NO_ROWS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

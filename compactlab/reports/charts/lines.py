@@ -30,8 +30,8 @@ from compactlab.reports.charts.kit import (
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.store.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

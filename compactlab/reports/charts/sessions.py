@@ -15,8 +15,8 @@ from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, t
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted, show
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.store.run import Run
 
 # Bars of a panel.
 BINS = 120

@@ -25,9 +25,9 @@ from compactlab.reports.analysis.significance import benjamini_hochberg, holm
 from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.sim.core.errors import UsageError, unknown
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from itertools import groupby
 from operator import add
 
 from compactlab.reports.render.text import clean, counted, lag_from, listed, shorten, show
-from compactlab.sim.experiment.compaction_diff import STILL, ends
-from compactlab.sim.experiment.parquet import NO_ROWS, Rows
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.diff.compaction_diff import STILL, ends
 from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.store.parquet import NO_ROWS, Rows
+from compactlab.sim.store.run import Run
 
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
@@ -111,7 +111,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ViewRow:
-    """A row of the table of views; see :mod:`compactlab.sim.experiment.tables`."""
+    """A row of the table of views; see :mod:`compactlab.sim.store.tables`."""
 
     call: int
     fate: str

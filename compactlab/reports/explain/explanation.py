@@ -33,12 +33,12 @@ from compactlab.reports.render.fields import (
 from compactlab.reports.render.text import NONE, counted, dollars, lag_from, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Usage
-from compactlab.sim.experiment.compaction_diff import diff_of
-from compactlab.sim.experiment.parquet import Columns
-from compactlab.sim.experiment.tables import VIEWS, columns_of, written_in
+from compactlab.sim.diff.compaction_diff import diff_of
 from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.metrics.run_data import Payback
 from compactlab.sim.replay.trace import Header, SideCall, Step
+from compactlab.sim.store.parquet import Columns
+from compactlab.sim.store.tables import VIEWS, columns_of, written_in
 
 CALL = "call"
 

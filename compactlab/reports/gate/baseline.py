@@ -28,10 +28,10 @@ from compactlab.reports.gate.record import (
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.json import parse, read_bytes
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Figures, Run, Used
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.metric import MOST
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Figures, Run, Used
 
 T = TypeVar("T")
 

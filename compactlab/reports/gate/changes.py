@@ -22,8 +22,8 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import counted, enumerated, lag_from, show
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
 
 _COST = "cost_usd"
 _ARROW = "\N{RIGHTWARDS ARROW}"

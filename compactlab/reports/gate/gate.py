@@ -21,7 +21,7 @@ from compactlab.reports.gate.record import Record, Subject, brief, some
 from compactlab.reports.gate.rules import Demand, Outcome, bare, same_kind, unchanged
 from compactlab.reports.gate.verdict import Finding, Verdict, in_order
 from compactlab.reports.render.text import clean, counted, shorten
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 # Which strategy of a baseline one is compared with whose fields have changed.
 

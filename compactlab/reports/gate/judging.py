@@ -14,8 +14,8 @@ from compactlab.reports.gate.record import Record, Subject, brief
 from compactlab.reports.gate.rules import Demand, Judgement, Outcome, Rule, same
 from compactlab.reports.gate.verdict import Finding, Follows, Move, Span
 from compactlab.reports.render.text import counted
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.run import Run
 
 # One side of a gate, what was or what is: figures put together as reports do it.
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.render.text import clean, counted, lag_from, shorten
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import FAMILIES
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 # So many facts are told.
 LISTED = 5

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from compactlab.reports.analysis.calls import total
 from compactlab.reports.analysis.comparison import RECALL, Case
 from compactlab.reports.render.text import clean, enumerated, shorten
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import CALLS
 
 # Names that come from outside, as they are shown: short, and harmless.
 

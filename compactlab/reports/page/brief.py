@@ -1,4 +1,4 @@
-"""The verdict in twenty lines: for a terminal, and for the comment on a pull request."""
+"""The verdict in some thirty lines: for a terminal, and for the comment on a pull request."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import NONE, capitalised, counted, show
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
-LINES = 20
+LINES = 32
 # So many rows matter at most, besides those of the user's own; so few are all shown.
-ROWS, FEW = 8, 12
+ROWS, FEW = 8, 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
 POINTS, _RECOVERED = "Δ recall, points", "with recovery USD"
@@ -62,7 +62,7 @@ _MARKS = {
 
 
 def brief(results: Results) -> str:
-    """Write the verdict for a terminal, in twenty lines.
+    """Write the verdict for a terminal, in some thirty lines.
 
     What is advised, and how far that carries, stands there in any case: a narrow terminal takes
     more lines, and so do strategies of the user's own. Of several comparisons the first is shown,

@@ -15,9 +15,9 @@ from compactlab.reports.page.preserved import preserved_data
 from compactlab.reports.page.table import markdown, table
 from compactlab.reports.render.text import harmless, plain
 from compactlab.sim.core.errors import UsageError, unknown
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import IDENTITY, Run
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import IDENTITY, Run
 
 # Comma-separated values: one row a run, with everything at full precision.
 

@@ -26,8 +26,8 @@ from compactlab.reports.render.document import Block, Cell, Key, Table, TableRow
 from compactlab.reports.render.html import in_script
 from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 # One conversation alone may have another reference.
 _COLUMNS = tuple(column for column in COLUMNS if column.key != "of_reference")

@@ -41,10 +41,10 @@ from compactlab.reports.render.text import clean, dollars, exact, plain
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import Charge, prices_of
 from compactlab.sim.models.rates import MILLION, Rates
+from compactlab.sim.store.run import Run
 
 TITLE = "Cost at other prices, and with another cache lifetime"
 CLASSES = ("plain input", "cache read", "cache write", "output")

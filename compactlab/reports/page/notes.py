@@ -23,7 +23,7 @@ from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 # Summarisers that copy lines: nothing of them was written by a model.
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")

@@ -47,9 +47,9 @@ from compactlab.reports.render.document import (
 )
 from compactlab.reports.render.text import clean, counted, listed
 from compactlab.sim.core.files import replace_file
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.tables import USUAL
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.tables import USUAL
 
 # Where the results come from, and how to get them again.
 

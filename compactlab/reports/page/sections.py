@@ -60,7 +60,7 @@ from compactlab.reports.render.document import (
 from compactlab.reports.render.document import Chart as Drawing
 from compactlab.reports.render.text import MINUS, NONE, capitalised, clean, counted, show
 from compactlab.sim.cache.causes import CAUSES
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 # Strategies that are drawn at first, if there are no more than so many, are all of them.
 _FEW = 9

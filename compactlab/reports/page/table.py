@@ -39,7 +39,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.text import capitalised, counted
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 # A number that is no piece of a name.
 _NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,.]*(?![\w@/-])")

@@ -16,7 +16,7 @@ from compactlab.reports.analysis.strength import bill, signed_points, spread, st
 from compactlab.reports.page.bounds import window_on
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.run import Run
 
 # So many strategies are named one by one.
 _LISTED = 4

@@ -11,9 +11,9 @@ from compactlab.reports.analysis.comparison import Case, case_of, label
 from compactlab.reports.analysis.scope import title_of
 from compactlab.reports.explain.compaction import Piece, View, said_in, view_of
 from compactlab.reports.render.text import clean
-from compactlab.sim.experiment.parquet import NO_ROWS
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.parquet import NO_ROWS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 # Characters of all views of a page together: it shall stay under 1 MB.
 BUDGET = 90_000

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -33,15 +34,18 @@ class Field:
     words: bool = False  # this and the next ones as in a Column
     rank: int = 0
     group: str = ""
-    meaning: str = ""
 
     def of(self, row: Any) -> Any:
         """Its value of a row."""
         if callable(self.value):
             return self.value(row)
-        for attribute in (self.value or self.name).split("."):
+        for attribute in self._path:
             row = None if row is None else getattr(row, attribute)
         return row
+
+    @cached_property  # asked for in every row
+    def _path(self) -> list[str]:
+        return str(self.value or self.name).split(".")
 
     def cell(self, row: Any) -> str:
         """What a table shows of a row."""
@@ -55,8 +59,7 @@ class Field:
     @property
     def column(self) -> Column:
         """Its column in a table."""
-        title = self.label or self.name
-        return Column(title, self.words, self.rank, self.group, meaning=self.meaning)
+        return Column(self.label or self.name, self.words, self.rank, self.group)
 
 
 def hidden(*names: str, of: str = "", **values: Callable[[Any], Any] | str) -> tuple[Field, ...]:

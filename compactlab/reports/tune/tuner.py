@@ -17,14 +17,14 @@ from compactlab.reports.tune.settings import Model
 from compactlab.reports.tune.survey import Selection, selections, survey, triggers, unfit
 from compactlab.reports.tune.tuned import Target, Tuned, Variant, summary_effect, tuned_of
 from compactlab.sim.core.errors import CompactlabError, UsageError
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import Shard
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 
 # What an experiment must measure to be tuned.
 METRICS = (

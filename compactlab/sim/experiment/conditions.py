@@ -13,14 +13,14 @@ import msgspec
 
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.core.isolation import is_foreign
-from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine, digest_of_file
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer
-from compactlab.sim.experiment.tables import USUAL
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.pricing import price_list
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
+from compactlab.sim.store.code import digest_of_classes, digest_of_engine, digest_of_file
+from compactlab.sim.store.tables import USUAL
 
 # What a report reads of a bound, beside its figures.
 _OF_BOUNDS = ("calls", "lags")

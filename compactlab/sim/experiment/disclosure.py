@@ -18,15 +18,13 @@ from compactlab.privacy import Redactor
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import encoded
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.run import HEAD, Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.run import HEAD, Run
+from compactlab.sim.store.tables import TABLES
 
-if (
-    TYPE_CHECKING
-):  # to look into a store is no part of making what it holds: see sim/experiment/code.py
-    from compactlab.sim.experiment.results import Results
+if TYPE_CHECKING:  # to look into a store is no part of making what it holds: see sim/store/code.py
+    from compactlab.sim.store.results import Results
 
 Array = NDArray[Any]
 _KEYS = frozenset({"run", "digest", "own_models", "source_key", "condition"})

@@ -12,10 +12,10 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.view import View
-from compactlab.sim.experiment.code import digest_of_classes
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
+from compactlab.sim.store.code import digest_of_classes
 
 T = TypeVar("T")
 

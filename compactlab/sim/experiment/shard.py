@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import hashlib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
@@ -31,10 +30,7 @@ from compactlab.sim.core.tokens import (
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import Disclosure
 from compactlab.sim.experiment.foreign import loaded
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.tables import TABLES, storable
-from compactlab.sim.experiment.used import used_in
 from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
@@ -45,9 +41,9 @@ from compactlab.sim.replay.sizes import Unseen, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import InStep, Matched, Remembering, Summarizer
 from compactlab.sim.replay.trace import Step, Trace
-
-if TYPE_CHECKING:
-    from compactlab.sim.experiment.store import Cell
+from compactlab.sim.store.figures_used import used_in
+from compactlab.sim.store.run import Cell, Run, shard_name
+from compactlab.sim.store.tables import TABLES, storable
 
 T = TypeVar("T")
 Work = Callable[..., Run]
@@ -436,7 +432,7 @@ class Shard:
     @property
     def name(self) -> str:
         """Sixteen hex digits of what it holds."""
-        return name_of(self.cells)
+        return shard_name(self.cells)
 
     def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
         """Do all of it."""
@@ -472,12 +468,6 @@ def _load() -> None:
     """Load here, once, what each process of its own would else load again: tokenizer and prices."""
     encoding("o200k_base")
     prices_of(built_in().find(DEFAULT_MODEL))
-
-
-def name_of(cells: Iterable[Cell]) -> str:
-    """The name of a shard: sixteen hex digits of the cells that it holds."""
-    text = "".join(source + condition for source, condition in sorted(cells))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:

@@ -18,15 +18,15 @@ from compactlab.llm.asker import NO_ANSWER
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import check_names, under_aliases
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run, Used, parcel
 from compactlab.sim.experiment.shard import Counted, Shard, Task, forget, shards
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.store import Cell, Store
-from compactlab.sim.experiment.used import united
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
+from compactlab.sim.store.figures_used import united
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Cell, Run, Used, parcel
+from compactlab.sim.store.store import Store
 
 # Cells of an experiment: their keys take a gigabyte of memory, and their replays days.
 MOST_CELLS = 1_000_000

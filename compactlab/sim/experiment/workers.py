@@ -24,10 +24,10 @@ from typing import Any, Protocol, TypeVar
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.isolation import PACKAGE, die_with
-from compactlab.sim.experiment.code import digest_of_folder
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import Counted, Shard
 from compactlab.sim.models.pricing import price_list
+from compactlab.sim.store.code import digest_of_folder
+from compactlab.sim.store.run import Run
 
 # The workers of a dask cluster.
 

@@ -100,33 +100,31 @@ def put_away(
         }
     )
     size, sha256 = len(content.encode("utf-8", "replace")), digest(content)
-    if utf16_length(text) > preview:
-        start, preview = f"{head(text, preview - 1)}\N{HORIZONTAL ELLIPSIS}", preview - 1
-    else:
-        start, preview = text, utf16_length(text)
+    start, preview = _beginning(text, preview)
     # The literal of the original, as its answers show it: agents look for the path in it.
     notice = (
         f"{start}\n\n[openclaw] Full tool output saved to {path} (sha256: {sha256[:12]}..., "
         f"bytes: {size})."
     )
-    slim = _slim(details) | {
-        "outputRef": {
-            "kind": KIND,
-            "path": path,
-            "bytes": size,
-            "sha256": sha256,
-            "contains": {"details": True, "text": large_text},
-        }
-    }
+    contains = {"details": True, "text": large_text}
+    where = {"kind": KIND, "path": path, "bytes": size, "sha256": sha256, "contains": contains}
     return Payload(
         path,
         content,
         size,
         sha256,
         notice if large_text else None,
-        slim if large_details else None,
+        _slim(details) | {"outputRef": where} if large_details else None,
         preview if large_text else 0,
     )
+
+
+def _beginning(text: str, most: int) -> tuple[str, int]:
+    """What stays of a text, and how many characters of it that are."""
+    length = utf16_length(text)
+    if length <= most:
+        return text, length
+    return f"{head(text, most - 1)}\N{HORIZONTAL ELLIPSIS}", most - 1
 
 
 def _slim(details: Any) -> dict[str, Any]:

@@ -23,10 +23,11 @@ from compactlab.sim.core.toml import AMOUNT, NUMBER, SIZE, TEXT, Section, parse_
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.occurrences import normal, path_ends
-from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.lossy import audible_at
 from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
+from compactlab.strategies.summarizers.writer import Unbound
 
 _COUNT = Tokenizer()  # o200k: what lengths and ages are measured in
 
@@ -266,7 +267,7 @@ def _table(cls: type[_Table], row: Section) -> _Table:
 
 
 @dataclass(frozen=True)
-class Calibrated(Summarizer):
+class Calibrated(Unbound):
     """Draw for each fact whether it stays, by a model fitted to summaries of real agents.
 
     A simulation: how likely a fact stays depends on its kind, on how often and how long ago it
@@ -314,15 +315,10 @@ class Calibrated(Summarizer):
         return (self.profile,) if self.profile else ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        client = self.client or self.calibration.client
-        audible = audible_at("mid")
-        calibration = self.calibration
+        client, audible = self.client or self.calibration.client, audible_at("mid")
         return BoundCalibrated(
-            conversation, seed, self.spec, self.draw, audible, calibration, client
+            conversation, seed, self.spec, self.draw, audible, self.calibration, client
         )
-
-    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        raise UsageError("calibrated draws the fates of facts: bind it to a conversation first")
 
 
 @dataclass(frozen=True, eq=False)

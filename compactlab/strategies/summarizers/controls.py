@@ -8,18 +8,17 @@ from itertools import cycle, islice
 from typing import ClassVar
 
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
 from compactlab.strategies.summarizers.statements import recited, statements_in
-from compactlab.strategies.summarizers.writer import Knowing, fitting
+from compactlab.strategies.summarizers.writer import Knowing, Unbound, fitting
 
 
 @dataclass(frozen=True)
-class Oracle(Summarizer):
+class Oracle(Unbound):
     """Say every fact that a later call needs, as far as the budget goes, and nothing else.
 
     It sees the future: the best that any summary could do, for comparison. Where there are too
@@ -31,9 +30,6 @@ class Oracle(Summarizer):
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         return BoundOracle(conversation, seed, self.spec)
-
-    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        raise UsageError("the oracle knows what is needed: bind it to a conversation first")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from importlib.resources import files
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Fact
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part
-from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
 from compactlab.strategies.summarizers.statements import (
@@ -23,6 +22,7 @@ from compactlab.strategies.summarizers.statements import (
     recited,
     statements_in,
 )
+from compactlab.strategies.summarizers.writer import Unbound
 
 # What becomes of facts in a summary: how likely, at which level, and who says so.
 #
@@ -96,62 +96,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fates:
-    """The chances of facts."""
-
-    level: Level = "mid"  # which value of each figure counts
-    # first, later, mutated, stale: known chances in place of the figures; where the first two are
-    # given, the place of a fact and the ratio change nothing
-    first: float | None = None
-    later: float | None = None
-    mutated: float | None = None
-    stale: float | None = None
-
-    def figure(self, name: str, fact: Fact) -> float:
-        """The value of a figure for a fact."""
-        return next(f for f in figures() if f.name == name and f.fits(fact)).at(self.level)
-
-    def kept(self, fact: Fact, case: Case) -> float:
-        """How likely a fact stays what it is."""
-        first = later = 0.0
-        if case.fresh:
-            first = self._first(fact, case) if self.first is None else self.first
-        if case.carried or not case.fresh:
-            later = self.figure("later", fact) if self.later is None else self.later
-        # What is said once more is not forgotten more easily.
-        return max(first, later)
-
-    def _first(self, fact: Fact, case: Case) -> float:
-        """By the odds: those of its kind, times those of its place and of the ratio."""
-        chance = self.figure("first", fact)
-        if chance in (0, 1):
-            return chance
-        odds = chance / (1 - chance)
-        if case.place is not None and 0.1 <= case.place <= 0.9:
-            odds *= self.figure("middle", fact)
-        if case.ratio > 0:
-            usual = case.ratio / self.figure("usual_ratio", fact)
-            odds *= usual ** self.figure("power", fact)
-        return round(odds / (1 + odds), 9)
-
-    def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
-        """The fate of a fact.
-
-        The smaller the chance, a number from 0 to 1, the kinder.
-        """
-        stays = self.kept(fact, case)
-        if chance < stays:
-            return "intact"
-        rest = (chance - stays) / (1 - stays)
-        stale = self.figure("stale", fact) if self.stale is None else self.stale
-        mutated = self.figure("mutated", fact) if self.mutated is None else self.mutated
-        if case.older and rest < stale:
-            return "stale"
-        return "mutated" if rest < stale * case.older + mutated else "lost"
-
-
-@dataclass(frozen=True)
-class Lossy(Summarizer):
+class Lossy(Unbound):
     """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
 
     A simulation: how much is forgotten is an input here, never a finding; what follows from it
@@ -201,24 +146,58 @@ class Lossy(Summarizer):
         if (self.mutated or 0) + (self.stale or 0) > 1:
             raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
 
-    @property
-    def fates(self) -> Fates:
-        """The chances."""
-        return Fates(self.level, self.first, self.later, self.mutated, self.stale)
+    def figure(self, name: str, fact: Fact) -> float:
+        """The value of a figure for a fact."""
+        return next(f for f in figures() if f.name == name and f.fits(fact)).at(self.level)
+
+    def kept(self, fact: Fact, case: Case) -> float:
+        """How likely a fact stays what it is."""
+        first = later = 0.0
+        if case.fresh:
+            first = self._first(fact, case) if self.first is None else self.first
+        if case.carried or not case.fresh:
+            later = self.figure("later", fact) if self.later is None else self.later
+        # What is said once more is not forgotten more easily.
+        return max(first, later)
+
+    def _first(self, fact: Fact, case: Case) -> float:
+        """By the odds: those of its kind, times those of its place and of the ratio."""
+        chance = self.figure("first", fact)
+        if chance in (0, 1):
+            return chance
+        odds = chance / (1 - chance)
+        if case.place is not None and 0.1 <= case.place <= 0.9:
+            odds *= self.figure("middle", fact)
+        if case.ratio > 0:
+            usual = case.ratio / self.figure("usual_ratio", fact)
+            odds *= usual ** self.figure("power", fact)
+        return round(odds / (1 + odds), 9)
+
+    def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
+        """The fate of a fact.
+
+        The smaller the chance, a number from 0 to 1, the kinder.
+        """
+        stays = self.kept(fact, case)
+        if chance < stays:
+            return "intact"
+        rest = (chance - stays) / (1 - stays)
+        stale = self.figure("stale", fact) if self.stale is None else self.stale
+        mutated = self.figure("mutated", fact) if self.mutated is None else self.mutated
+        if case.older and rest < stale:
+            return "stale"
+        return "mutated" if rest < stale * case.older + mutated else "lost"
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         audible = audible_at(self.level) if self.audible is None else self.audible
-        return BoundLossy(conversation, seed, self.spec, self.draw, audible, self.fates)
-
-    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
+        return BoundLossy(conversation, seed, self.spec, self.draw, audible, self)
 
 
 @dataclass(frozen=True, eq=False)
 class BoundLossy(Drawing):
     """A :class:`Lossy` that knows the facts."""
 
-    fates: Fates  # its chances
+    chances: Lossy
     simulated: ClassVar[str] = Lossy.simulated
     purpose: ClassVar[str] = "lossy"
 
@@ -247,12 +226,12 @@ class BoundLossy(Drawing):
                 ratio,
                 older is not None,
             )
-            fate = _after(facts, number, self.fates.drawn(fact, case, chance))
+            fate = _after(facts, number, self.chances.drawn(fact, case, chance))
             if part := self._part(fact, older, fate, facts):
                 yield Line(chance, number, part)
 
     def _leaks(self, fact: Fact) -> bool:
-        return self.dice("leak", fact.id).random() < self.fates.figure("leak", fact)
+        return self.dice("leak", fact.id).random() < self.chances.figure("leak", fact)
 
     def _older(self, number: int, facts: Statements) -> Fact | None:
         """The newest older value of a fact that the request still says."""

@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import at_least, finite
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.stream import stream
@@ -36,7 +35,7 @@ from compactlab.strategies.summarizers.units import (
     units_of,
     words,
 )
-from compactlab.strategies.summarizers.writer import Bound
+from compactlab.strategies.summarizers.writer import Bound, Unbound
 
 # LexRank: quote the sentences and lines that most others resemble.
 #
@@ -209,7 +208,7 @@ def _until_full(
 
 
 @dataclass(frozen=True)
-class Random(Sized):
+class Random(Unbound, Sized):
     """Quote sentences and lines by chance, in their original order, within the budget.
 
     What units are and how they are written down, see :class:`~.extractive.Extractive`. The draws
@@ -221,9 +220,6 @@ class Random(Sized):
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         return BoundRandom(conversation, seed, self.spec, self.tokens)
-
-    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        raise UsageError("chance needs a seed: bind it to a conversation first")
 
 
 @dataclass(frozen=True, eq=False)

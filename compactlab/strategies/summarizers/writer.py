@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from compactlab.sim.core.conversation import Conversation, FactType
+from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered, Topic
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.evidence import Witness
@@ -28,6 +29,13 @@ from compactlab.strategies.summarizers.units import (
 
 # A simulation, not a model's writing. A writer sees what the agent sees, so what was lost before
 # the turn cannot come back; and it chooses notes as it chooses what goes into a summary.
+
+
+class Unbound(Summarizer):
+    """Writes nothing before it is bound to a conversation: it draws, or knows what is needed."""
+
+    def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
+        raise UsageError(f"{self.label}: bind it to a conversation first")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Make = Callable[..., Run]
 Compare = Callable[..., Comparison]

@@ -14,9 +14,9 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, width_of
 from compactlab.reports.charts.kit import NAME_SIZE, USD, Piece, bars
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.facts.tracker import STATES
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

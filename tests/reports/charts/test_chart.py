@@ -17,8 +17,8 @@ from compactlab.reports.charts.gallery import save_charts
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.setbacks import loops
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Compare = Callable[..., Comparison]
 

@@ -11,8 +11,8 @@ from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.lines import by_lag, by_round, cumulative
-from compactlab.sim.experiment.tables import LAG_TABLE
 from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.store.tables import LAG_TABLE
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

@@ -11,8 +11,8 @@ from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.charts.chart import Section
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import Make, Store
 
 FIGURES = {

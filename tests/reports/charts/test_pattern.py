@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.charts.drawing import rows_of_dots, stripes
 from compactlab.reports.charts.stacked import breakdown, classes
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 sides = st.floats(-50, 600)
 

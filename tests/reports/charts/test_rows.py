@@ -11,7 +11,7 @@ from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.profile import by_type, continuity
 from compactlab.reports.charts.setbacks import loops, spikes
 from compactlab.reports.charts.thrash import thrash
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.store.tables import TABLES
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

@@ -10,8 +10,8 @@ from matplotlib.patches import PathPatch, Polygon
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.sessions import BINS, Panel, session
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import built_in
+from compactlab.sim.store.run import Run
 from tests.reports.conftest import Make
 
 Texts = Callable[[Figure], list[str]]

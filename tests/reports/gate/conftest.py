@@ -10,10 +10,10 @@ from compactlab.reports.gate.baseline import GATED, Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.tables import TABLES
 
 KEEP, CUT = "keep_all()", "sliding_window(keep=20)"
 NEEDS = {"decision": (10, 9), "prohibition": (5, 5)}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes, report
 from compactlab.reports.render.write import WRITERS
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
 
 KEPT = [(0, 600), (600, 300), (900, 100)]

@@ -10,7 +10,7 @@ import pytest
 
 from compactlab.reports.gate.baseline import Baseline, parsed, written
 from compactlab.reports.gate.gate import gate
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 PRICES = {"prices.input": ["3"], "prices.output": ["15"]}
 

@@ -15,7 +15,7 @@ from compactlab.reports.gate.baseline import (
 )
 from compactlab.reports.gate.gate import gate
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 
 def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two) -> None:

@@ -12,7 +12,7 @@ from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.render.write import WRITERS
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 Two = Callable[..., Results]
 

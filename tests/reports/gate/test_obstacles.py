@@ -7,11 +7,12 @@ import pytest
 from compactlab.reports.gate.baseline import GATED, Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 CHANGE, PLACE = ("cost_usd", "+2%"), ("structural_validity", "<= 1")
 
+MINE = {"window": 9_000, "encoding": "cl100k_base", "cache": "none"}
 # A change of the manifest, and what is told of it.
 ELSEWHERE = {
     "version": ({"compactlab": "0.2.0"}, "the version of compactlab: was '0.1.0', is '0.2.0'"),
@@ -22,11 +23,7 @@ ELSEWHERE = {
     "seeds": ({"seeds": [0, 1]}, "the seeds: was [0], is [0, 1]"),
     "churn": ({"churn": {"turns": 0.1}}, "the client's churn: was '', is '"),
     "own models": (
-        {
-            "own_models": {
-                "models": {"mine": {"window": 9_000, "encoding": "cl100k_base", "cache": "none"}}
-            }
-        },
+        {"own_models": {"models": {"mine": MINE}}},
         "the figures of your own models: was '', is '",
     ),
 }

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 import pytest
 
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 NAMES = "abcdefghijkl"
 

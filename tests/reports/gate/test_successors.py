@@ -9,7 +9,7 @@ from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.render.write import WRITERS
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
 OTHER = "sliding_window(keep=30)"

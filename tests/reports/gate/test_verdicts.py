@@ -10,57 +10,34 @@ from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import GATED
 from compactlab.reports.gate.rules import Demand, Outcome, Rule, fitting
 from compactlab.reports.gate.verdict import Verdict
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 
 HOLDS, REGRESSED, UNJUDGED = Outcome.HOLDS, Outcome.REGRESSED, Outcome.UNJUDGED
 CHANGED = Outcome.CHANGED
 
 # A rule, a figure of every run within it, and one beyond; as the run had it, or as it is now.
 PLANTED = {
-    "dearer": (
-        ("cost_usd", "+2%"),
-        lambda was, run: was * 1.0199,
-        lambda was, run: was * 1.0201,
+    ("cost_usd", "+2%"): (lambda was, run: was * 1.0199, lambda was, run: was * 1.0201),
+    ("cost_usd", "+0.003"): (lambda was, run: was + 0.00099, lambda was, run: was + 0.00101),
+    ("amnesia_need", "+0.02"): (lambda was, run: was + 0.0199, lambda was, run: was + 0.0201),
+    ("structural_validity", "-0.01"): (
+        lambda was, run: was - 0.0099, lambda was, run: was - 0.0101
     ),
-    "dearer by an amount": (
-        ("cost_usd", "+0.003"),
-        lambda was, run: was + 0.00099,
-        lambda was, run: was + 0.00101,
+    ("rejected_calls", "+3"): (
+        lambda was, run: was + 1, lambda was, run: was + 1 + (run.conversation == "a")
     ),
-    "more forgetful": (
-        ("amnesia_need", "+0.02"),
-        lambda was, run: was + 0.0199,
-        lambda was, run: was + 0.0201,
+    ("overflows", "+0"): (
+        lambda was, run: was, lambda was, run: was + (run.conversation == "b")
     ),
-    "broken pairs": (
-        ("structural_validity", "-0.01"),
-        lambda was, run: was - 0.0099,
-        lambda was, run: was - 0.0101,
-    ),
-    "more rejected calls": (
-        ("rejected_calls", "+3"),
-        lambda was, run: was + 1,
-        lambda was, run: was + 1 + (run.conversation == "a"),
-    ),
-    "a new overflow": (
-        ("overflows", "+0"),
-        lambda was, run: was,
-        lambda was, run: was + (run.conversation == "b"),
-    ),
-    "a higher spike": (
-        ("write_spike_ratio", "<= 6"),
-        lambda was, run: 6.0,
-        lambda was, run: 6.0001,
-    ),
-}
+    ("write_spike_ratio", "<= 6"): (lambda was, run: 6.0, lambda was, run: 6.0001),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", sorted(PLANTED))
+@pytest.mark.parametrize("rule", PLANTED)
 def test_a_regression_is_found_just_above_its_rule_and_not_just_below(
-    kind, two, changed, judged, of
+    rule, two, changed, judged, of
 ) -> None:
-    rule, within, beyond = PLANTED[kind]
-    metric = rule[0]
+    (metric, _), (within, beyond) = rule, PLANTED[rule]
     fine = judged(two(), changed(two(), **{metric: within}), rule)
     assert (fine.code, fine.word) == (0, "holds")
     worse = judged(two(), changed(two(), **{metric: beyond}), rule)

@@ -18,7 +18,7 @@ from compactlab.reports.compare.report import report
 from compactlab.reports.render import json as machine
 from compactlab.reports.render import markdown, terminal
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
 
 KEPT = [(0, 600), (600, 300), (900, 100)]

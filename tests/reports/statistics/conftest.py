@@ -6,8 +6,8 @@ import pytest
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.contrast import Contrast, contrasts
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 
 Values = Sequence[float | None]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.run import Run
+from compactlab.sim.store.run import Run
 
 Compared = Callable[..., Comparison]
 Contrasted = Callable[..., Contrast]
@@ -123,7 +123,7 @@ def test_a_pooled_share_is_that_of_the_sums(compared: Compared) -> None:
 
 def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None:
     from compactlab.reports.analysis.comparison import comparisons
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     prompts = {"keep_all()": [(0, 1_000), (1_000, 1_000)], "cut()": [(0, 1_000), (0, 1_000)]}
     runs = [make(spec, prompts[spec], name) for name in ("one", "two") for spec in prompts]

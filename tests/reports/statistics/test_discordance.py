@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.significance import correlation, discordance, mcnemar
-from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.store.tables import TABLES
 
 # Of each conversation its facts, with the call at which each was first missed; 0 if never.
 Missed = Sequence[Mapping[str, int]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compactlab.reports.analysis.comparison import Row, comparisons
 from compactlab.reports.analysis.preservation import Preservation, preservation
-from compactlab.sim.experiment.results import Results
+from compactlab.sim.store.results import Results
 from tests.reports.conftest import KEPT, SUMMED, make
 
 Memory = Callable[[Sequence[tuple[float, float]]], Preservation]

@@ -12,12 +12,12 @@ from compactlab.scenarios.catalogue import sources
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.merge import merge
-from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.store import FAILED, Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import ALONE, DIED, Workers
+from compactlab.sim.store.merge import merge
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import FAILED, Store
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """

@@ -16,12 +16,12 @@ from compactlab.reports.gate.rules import Rule
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.metrics import METRICS, measure
 from compactlab.sim.metrics.metric import MOST
 from compactlab.sim.replay.recovery import ClosedLoop
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.remembered import forgetting, remembered

@@ -10,7 +10,6 @@ from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment import shard
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.replay.options import Options
@@ -19,6 +18,7 @@ from compactlab.sim.replay.replay import record, replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import Step
+from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 

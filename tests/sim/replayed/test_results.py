@@ -17,13 +17,13 @@ import pytest
 
 from compactlab.reports.analysis.aggregate import values_of
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.manifest import FORMAT
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.manifest import FORMAT
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.store import Store
+from compactlab.sim.store.tables import TABLES, USUAL
 
 HEAD: dict[str, Any] = {
     "scenario": "pi",

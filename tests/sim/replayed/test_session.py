@@ -12,11 +12,7 @@ from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.session import loses
-
-
-def said(id: str, text: str) -> Message:
-    return Message(id, "user", (verbatim(id, "text", text),))
-
+from tests.told import said
 
 A, B, C = (said(letter, f"I am {letter}") for letter in "abc")
 BOTH = Message("ab", "user", A.parts + B.parts)

@@ -12,9 +12,9 @@ from compactlab import api
 from compactlab.reports.page.page import command
 from compactlab.request.plan import plan
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.merge import merge
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.store import Store
+from compactlab.sim.store.merge import merge
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.quoting import Lead

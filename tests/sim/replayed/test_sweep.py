@@ -16,8 +16,8 @@ from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.sweep import Done, Experiment
-from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.store.tables import CALLS
 from compactlab.strategies.controls import KeepAll, KeepNone
 
 

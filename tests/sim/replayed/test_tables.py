@@ -15,13 +15,13 @@ from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.tables import TABLES
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays

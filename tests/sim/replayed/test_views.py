@@ -14,14 +14,14 @@ from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.view import Messages, View
-from compactlab.sim.experiment.compaction_diff import (
+from compactlab.sim.diff.compaction_diff import (
     FATES,
     GAP,
     MOST,
     STILL,
     TOLD,
     Diff,
-    Line,
+    DiffRow,
     blamed,
     diff_of,
     ends,
@@ -31,13 +31,13 @@ from compactlab.sim.experiment.compaction_diff import (
     paired,
     prompt_of,
 )
-from compactlab.sim.experiment.parquet import Rows
-from compactlab.sim.experiment.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.sim.metrics import RunData
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Step
+from compactlab.sim.store.parquet import Rows
+from compactlab.sim.store.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
@@ -169,7 +169,7 @@ def test_of_those_that_cost_nothing_the_largest_is_shown_and_then_the_first() ->
 def test_a_fact_that_was_stated_twice_goes_with_the_last() -> None:
     said = [Message(name, "user", (verbatim(name, "text", "x"),)) for name in ("u1", "u2", "u3")]
     fact = Fact("f", "decision", "key", "value", (Source("u1", 0), Source("u2", 0)))
-    assert blamed([Line("gone", message=message) for message in said], fact) == 1
+    assert blamed([DiffRow("gone", message=message) for message in said], fact) == 1
 
 
 def test_a_need_is_put_down_to_the_last_that_lost_it(kit: Any, talk: Any) -> None:

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from compactlab.sim.experiment.conditions import Setting
-from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import Shard
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import ALONE, Workers
+from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import Run
+from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """

@@ -7,24 +7,21 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, plain, verbatim
 from compactlab.strategies.mechanisms.passages import passages
+from tests.told import said
 
 words = st.text(st.sampled_from("abc \n"), max_size=300)
 
 
-def said(text: str) -> Message:
-    return Message("m", "user", (verbatim("m", "text", text),))
-
-
 @given(words, st.integers(1, 50))
 def test_the_passages_together_are_the_text_but_for_blanks(text, chars):
-    found = list(passages([said(text)], chars))
+    found = list(passages([said("m", text)], chars))
     assert all(0 < len(passage.text) <= chars for passage in found)
     assert all(text[p.source.start : p.source.end] == p.text for p in found)
     assert "".join("".join(p.text for p in found).split()) == "".join(text.split())
 
 
 def test_a_passage_ends_at_a_line_or_at_a_word_and_else_where_it_must():
-    told = said("one two\nthree four five\nsixseveneight")
+    told = said("m", "one two\nthree four five\nsixseveneight")
     ends = ["one two\n", "three four ", "five\n", "sixseveneigh", "t"]
     assert [p.text for p in passages([told], 12)] == ends
 

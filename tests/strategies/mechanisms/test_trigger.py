@@ -1,4 +1,6 @@
-"""When it is time to compact."""
+"""When it is time to compact; as pi's."""
+
+from math import nan
 
 import pytest
 
@@ -7,25 +9,22 @@ from compactlab.strategies.mechanisms.estimate import last_usage
 from compactlab.strategies.pi.compaction import raised_reserve, should_compact
 
 
-@pytest.mark.parametrize(("tokens", "over"), [(179_999, False), (180_000, False), (180_001, True)])
-def test_the_context_must_have_grown_into_the_reserve(moment, tokens, over):
-    now = moment("ua", reported=Usage(cache_read=tokens))
-    assert should_compact(last_usage(now.host), now.host.window, 20_000) is over
+@pytest.mark.parametrize(
+    ("tokens", "window", "over"),
+    [
+        (180_000, 200_000, False),
+        (180_001, 200_000, True),
+        (0, 10_000, True),  # a window smaller than the reserve
+        (nan, 200_000, False),
+    ],
+)
+def test_the_context_must_have_grown_into_the_reserve(tokens, window, over):
+    assert should_compact(tokens, window, 20_000) is over
 
 
 def test_the_answer_counts(moment):
     now = moment("ua", reported=Usage(cache_read=180_000, output=1))
     assert should_compact(last_usage(now.host), now.host.window, 20_000)
-
-
-def test_a_window_smaller_than_the_reserve_is_always_over_it(moment):
-    now = moment("", window=10_000)
-    assert should_compact(0, now.host.window, 20_000)
-
-
-@pytest.mark.parametrize(("tokens", "now"), [(100, False), (101, True), (float("nan"), False)])
-def test_strictly_more_than_the_reserve_leaves(tokens, now):
-    assert should_compact(tokens, 200, 100) is now
 
 
 def test_the_reserve_is_raised_to_the_floor():

@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.strategies.codex import approx_tokens, newest_words, shortened, user_words
-
-
-def said(id: str, text: str, **more) -> Message:
-    return Message(id, "user", (verbatim(id, "text", text),), **more)
+from tests.told import said
 
 
 @pytest.mark.parametrize(

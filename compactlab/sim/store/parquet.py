@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.experiment.database import connection, quoted, utf8
 from compactlab.sim.metrics import RunData
+from compactlab.sim.store.database import connection, quoted, utf8
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,12 +14,12 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.tokens import digest_of_counts
-from compactlab.sim.experiment.run import Figures, Used
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import Charge, TokenPrices, prices_of
 from compactlab.sim.models.rates import HOUR, MILLION, Prefill, Rates
 from compactlab.sim.replay.trace import SideCall, Step
+from compactlab.sim.store.run import Figures, Used
 
 
 def used_in(readings: Sequence[RunData], condition: str) -> Used:

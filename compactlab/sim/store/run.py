@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, joined, packed
-from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.parquet import NO_ROWS, Column, Rows, joined, packed
+from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
 Figures = dict[str, list[str]]
 """Figures of a model, named as in a file of models; several values where they differ by date."""
 Used = dict[str, dict[str, Figures]]
-"""Figures from elsewhere that runs have used, see :mod:`compactlab.sim.experiment.used`."""
+"""Figures from elsewhere that runs have used, see :mod:`compactlab.sim.store.figures_used`."""
+
+Cell = tuple[str, str]
+"""The keys of a source and of a condition."""
 
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 
@@ -62,7 +65,7 @@ class Run:
 
     @property
     def calls(self) -> Rows:
-        """Its calls, see :mod:`compactlab.sim.experiment.tables`."""
+        """Its calls, see :mod:`compactlab.sim.store.tables`."""
         return self.rows.get("calls", NO_ROWS)
 
     @property
@@ -134,3 +137,9 @@ def _runs_file(runs: Sequence[Run], keys: Sequence[str]) -> bytes:
         columns[name] = _NUMBER
         arrays[name] = np.array([run.metrics.get(name) for run in runs], object)
     return packed(columns, arrays)
+
+
+def shard_name(cells: Iterable[Cell]) -> str:
+    """The name of a shard: sixteen hex digits of the cells that it holds."""
+    text = "".join(source + condition for source, condition in sorted(cells))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

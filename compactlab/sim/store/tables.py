@@ -10,10 +10,10 @@ from typing import Any
 
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Message, Part, encoded
-from compactlab.sim.experiment.compaction_diff import (
+from compactlab.sim.diff.compaction_diff import (
     FATES,
     Diff,
-    Line,
+    DiffRow,
     diff_of,
     excerpt,
     losses,
@@ -21,12 +21,12 @@ from compactlab.sim.experiment.compaction_diff import (
     need_of,
     statement_of,
 )
-from compactlab.sim.experiment.parquet import Column, Columns, Table
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.lag import LAGS, recall
 from compactlab.sim.metrics.run_data import BASE_CALLS
+from compactlab.sim.store.parquet import Column, Columns, Table
 
 # The table of calls: one row a call of the script, in the open loop.
 
@@ -474,12 +474,12 @@ def written_in(diff: Diff) -> dict[str, str]:
     return {name_of(message, diff.script): text_of(message) for message in made}
 
 
-def _role(line: Line) -> str:
+def _role(line: DiffRow) -> str:
     message = line.message or line.became
     return "system" if line.system else message.role if message else ""
 
 
-def _what(line: Line) -> str:
+def _what(line: DiffRow) -> str:
     message = line.message or line.became
     if message is None:
         return ""
@@ -490,7 +490,7 @@ def _type(part: Part) -> str:
     return f"{part.type} {part.name}".strip() if part.type in _NAMED else part.type
 
 
-def _text(line: Line, diff: Diff) -> str:
+def _text(line: DiffRow, diff: Diff) -> str:
     if line.system:
         return excerpt(line.shown, SYSTEM, 0)
     # What was written stands in the table of messages, whole.

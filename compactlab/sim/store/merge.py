@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.results import read_runs
-from compactlab.sim.experiment.run import parcel
-from compactlab.sim.experiment.shard import name_of
-from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.used import united
+from compactlab.sim.store.figures_used import united
+from compactlab.sim.store.results import read_runs
+from compactlab.sim.store.run import parcel, shard_name
+from compactlab.sim.store.store import Store
 
 # Of the manifest: what must be the same, for figures to be comparable.
 _SAME = (
@@ -65,7 +64,7 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
             parts |= cells - held
     if parts:
         runs = [r for r in read_runs(store, {}) if (r.source_key, r.condition) in parts]
-        into.put(name_of(parts), parcel(runs))
+        into.put(shard_name(parts), parcel(runs))
     return set().union(*by_shard.values())
 
 

@@ -53,7 +53,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     lag: int | None = None  # of that need, as the lower end of its step; None: none
 
 
-class Line(msgspec.Struct, frozen=True):
+class DiffRow(msgspec.Struct, frozen=True):
     """A message before and after, or several of one fate that were put together."""
 
     fate: str  # one of FATES
@@ -70,19 +70,19 @@ class Line(msgspec.Struct, frozen=True):
     facts: tuple[Forgotten, ...] = ()  # the first of them, those that were missed before the others
 
 
-def merged(lines: Iterable[Line]) -> list[Line]:
+def merged(lines: Iterable[DiffRow]) -> list[DiffRow]:
     """Put lines that stand side by side together: one line for each fate."""
-    by_fate: dict[str, list[Line]] = {}
+    by_fate: dict[str, list[DiffRow]] = {}
     for line in lines:
         by_fate.setdefault(line.fate, []).append(line)
     return [_sum(fate, by_fate[fate]) for fate in FATES if fate in by_fate]
 
 
-def _sum(fate: str, lines: list[Line]) -> Line:
+def _sum(fate: str, lines: list[DiffRow]) -> DiffRow:
     if len(lines) == 1:
         return lines[0]
     facts = [fact for line in lines for fact in line.facts]
-    return Line(
+    return DiffRow(
         fate,
         sum(line.count for line in lines),
         before=sum(line.before for line in lines),
@@ -290,7 +290,7 @@ _KEY, _VALUE = (45, 15), (60, 20)
 _POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)", "asks": " (not decided)"}
 
 
-def blamed(lines: Sequence[Line], fact: Fact) -> int:
+def blamed(lines: Sequence[DiffRow], fact: Fact) -> int:
     """The place of the line with which a fact went.
 
     The last changed message that states it; else the last that stands for such a one, as a summary
@@ -322,19 +322,19 @@ def statement_of(fact: Fact) -> str:
     return text + _POLARITY[fact.polarity]
 
 
-def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
+def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[DiffRow]:
     """A line a message; what stands far from any change is put together at once."""
-    return _Lines(both, model, script).listed()
+    return _DiffRows(both, model, script).listed()
 
 
-class _Lines:
+class _DiffRows:
     def __init__(self, both: Sides, model: Model, script: Mapping[str, Message]) -> None:
         self._before, self._after = both.before, both.after
         self._ones, self._twos = sizes(both.before, model), sizes(both.after, model)
         self._new = set(map(id, both.new))
         self._script = script
 
-    def listed(self) -> Iterator[Line]:
+    def listed(self) -> Iterator[DiffRow]:
         pairs = paired(self._before, self._after)
         changed = [
             was is None or now is None or self._before[was] is not self._after[now]
@@ -346,14 +346,14 @@ class _Lines:
             else:
                 yield from self._still([pair for pair, _ in group])
 
-    def _still(self, pairs: Sequence[Pair]) -> Iterator[Line]:
+    def _still(self, pairs: Sequence[Pair]) -> Iterator[DiffRow]:
         """Those that were there before, and those that are new."""
         places = [(was, now) for was, now in pairs if was is not None and now is not None]
         fresh = [id(self._before[was]) in self._new for was, _ in places]
         for fate in STILL:
             of = [pair for pair, new in zip(places, fresh, strict=True) if new == (fate == "new")]
             if of:
-                yield Line(
+                yield DiffRow(
                     fate,
                     len(of),
                     self._before[of[0][0]] if len(of) == 1 else None,
@@ -361,18 +361,18 @@ class _Lines:
                     after=sum(self._twos[now] for _, now in of),
                 )
 
-    def _line(self, was: int | None, now: int | None) -> Line:
+    def _line(self, was: int | None, now: int | None) -> DiffRow:
         before, one = (None, 0) if was is None else (self._before[was], self._ones[was])
         after, two = (None, 0) if now is None else (self._after[now], self._twos[now])
         if before is None:
             back = after is not None and self._is_said(after)
-            return Line("back" if back else "written", became=after, after=two)
+            return DiffRow("back" if back else "written", became=after, after=two)
         if after is None:
-            return Line("gone", message=before, before=one)
+            return DiffRow("gone", message=before, before=one)
         if before is after or _same(before, after):
             fate = "new" if id(before) in self._new else "kept"
-            return Line(fate, message=before, before=one, after=two)
-        return Line(remade(one, two), message=before, became=after, before=one, after=two)
+            return DiffRow(fate, message=before, before=one, after=two)
+        return DiffRow(remade(one, two), message=before, became=after, before=one, after=two)
 
     def _is_said(self, message: Message) -> bool:
         original = self._script.get(message.id)
@@ -409,7 +409,7 @@ class Diff:
     """One compaction, message by message."""
 
     call: int  # the number of the call before which it happened, from 1 on
-    lines: tuple[Line, ...]
+    lines: tuple[DiffRow, ...]
     script: Mapping[str, Message]  # by id; what is none of them was written
 
 
@@ -438,18 +438,18 @@ def diff_of(data: RunData, index: int, by_call: Mapping[int, Loss] | None = None
     return Diff(index + 1, (*lines[:size], *_folded(lines[size:])), script)
 
 
-def _system(last: Step, step: Step, blocks: Blocks) -> list[Line]:
+def _system(last: Step, step: Step, blocks: Blocks) -> list[DiffRow]:
     """The system blocks; shown is what came to them."""
     if not last.system and not step.system:
         return []
     before, after = (sum(blocks.of_system(parts)[1]) for parts in (last.system, step.system))
     if last.system == step.system:
-        return [Line("kept", system=True, before=before, after=after)]
+        return [DiffRow("kept", system=True, before=before, after=after)]
     come = tuple(part for part in step.system if part not in last.system)
-    return [Line(remade(before, after), system=True, shown=come, before=before, after=after)]
+    return [DiffRow(remade(before, after), system=True, shown=come, before=before, after=after)]
 
 
-def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
+def _forget(lines: list[DiffRow], data: RunData, index: int, loss: Loss) -> None:
     """Write each fact that was lost to the line with which it went."""
     facts, states = data.ledger.facts, data.states[index]
     with_line: dict[int, list[int]] = {}
@@ -477,13 +477,13 @@ def need_of(data: RunData, fact: int, call: int) -> int | None:
     return lag_of(data.ledger, tokenizer, data.trace.steps[call].answer, fact)
 
 
-def _folded(lines: Sequence[Line]) -> list[Line]:
+def _folded(lines: Sequence[DiffRow]) -> list[DiffRow]:
     """The lines that say most one by one, and what stands between them put together."""
     cut = [line.fate not in STILL for line in lines]
     wanted = [place for place, near in enumerate(neighbours(cut)) if near]
     wanted.sort(key=lambda place: (_rank(lines[place]), -lines[place].before, place))
     chosen = set(wanted[:MOST])
-    folded: list[Line] = []
+    folded: list[DiffRow] = []
     for alone, group in groupby(range(len(lines)), chosen.__contains__):
         if alone:
             folded += (_shown(lines[place]) for place in group)
@@ -492,7 +492,7 @@ def _folded(lines: Sequence[Line]) -> list[Line]:
     return folded
 
 
-def _rank(line: Line) -> int:
+def _rank(line: DiffRow) -> int:
     """What was written comes first, then what was missed, lost, cut; what stayed comes last."""
     if line.fate in STILL:
         return 4
@@ -501,5 +501,5 @@ def _rank(line: Line) -> int:
     return 1 if line.missed else 2 if line.lost else 3
 
 
-def _shown(line: Line) -> Line:
+def _shown(line: DiffRow) -> DiffRow:
     return line if line.message is None else replace(line, shown=line.message.parts)

@@ -14,11 +14,11 @@ import msgspec
 
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.core.json import parse
-from compactlab.sim.experiment.digests import digest_of_manifest
-from compactlab.sim.experiment.run import Used
-from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.replay.client import Churn
+from compactlab.sim.store.digests import digest_of_manifest
+from compactlab.sim.store.run import Used
+from compactlab.sim.store.tables import TABLES
 
 FORMAT = 6
 

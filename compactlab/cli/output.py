@@ -18,7 +18,7 @@ from compactlab.sim.core.files import replace_file
 if TYPE_CHECKING:
     from compactlab.privacy import Redactor
     from compactlab.sim.core.conversation import Conversation
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
 
 # Commands print through :func:`say`, and pass what they render through :func:`shown`; both only

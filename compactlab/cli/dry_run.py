@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
-from compactlab.cli.disclosing import say
+from compactlab.cli.output import say
 from compactlab.cli.progress import lasting
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.isolation import TOO_LONG
-from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.shard import DEFAULT_MODEL, OutOfTime, Shard, deadline, forget
+from compactlab.sim.store.run import Run, parcel
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.conditions import Condition
     from compactlab.sim.experiment.shard import Task
-    from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
+    from compactlab.sim.store.store import Store
     from compactlab.strategies.summarizers.llm import Expected
 
 _LISTED = 50
@@ -122,7 +122,7 @@ def _asking(writer: Expected, tried: _Tried, share: float) -> str:
 def _troubles(tried: _Tried, planned: Experiment) -> str:
     """What failed of what was tried, with its errors; "" if nothing did."""
     from compactlab.reports.page.table import troubles
-    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.store.results import Results
 
     names = {strategy.spec: strategy.label for strategy in planned.strategies}
     every = Results(tried.runs, {"strategies": names})

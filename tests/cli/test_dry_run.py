@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.cli import rehearsal
-from compactlab.cli.rehearsal import Budget
+from compactlab.cli import dry_run
+from compactlab.cli.dry_run import Budget
 from compactlab.sim.core.isolation import TOO_LONG
-from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import OutOfTime
+from compactlab.sim.store.run import Run
 
 ENDLESS = 10**9
 
@@ -85,7 +85,7 @@ def pieces(*works: int) -> tuple[list[Any], list[str]]:
 
 def test_nothing_is_tried_twice_however_long_it_is() -> None:
     todo, tried = pieces(97, 1, 1, 1)
-    found = rehearsal._try(todo, None, Budget(clock=Clock()))
+    found = dry_run._try(todo, None, Budget(clock=Clock()))
     assert sorted(tried) == ["p0", "p1", "p2", "p3"]
     assert (found.cells, found.work, found.broken_off) == (4, 100, 0)
 
@@ -93,25 +93,25 @@ def test_nothing_is_tried_twice_however_long_it_is() -> None:
 def test_enough_is_tried_once_some_seconds_have_gone() -> None:
     clock, tried = Clock(), list[str]()
     todo: list[Any] = [Piece(f"p{n}", 1, tried, clock, seconds=2) for n in range(20)]
-    found = rehearsal._try(todo, None, Budget(seconds=9, clock=clock))
+    found = dry_run._try(todo, None, Budget(seconds=9, clock=clock))
     assert (found.cells, found.seconds, found.broken_off) == (5, 10, 0)
     # A few are tried in any case, as one alone may be an odd one.
-    found = rehearsal._try(todo, None, Budget(seconds=0, least=3, clock=clock))
+    found = dry_run._try(todo, None, Budget(seconds=0, least=3, clock=clock))
     assert found.cells == 3
 
 
 def test_a_source_of_any_number_of_conversations_is_broken_off() -> None:
     tried: list[str] = []
     todo: list[Any] = [Piece("many", 1, tried, conversations=ENDLESS)]
-    found = rehearsal._try(todo, None, Budget(runs=7, clock=Clock()))
+    found = dry_run._try(todo, None, Budget(runs=7, clock=Clock()))
     assert tried == ["many"] * 7
     assert (len(found.runs), found.broken_off) == (7, 1)
-    assert "1 of them broken off" in rehearsal._estimate(found, todo, 1, ())
+    assert "1 of them broken off" in dry_run._estimate(found, todo, 1, ())
 
 
 def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off() -> None:
     todo: list[Any] = [Piece("seven", 1, [], conversations=7)]
-    assert rehearsal._try(todo, None, Budget(runs=7, clock=Clock())).broken_off == 0
+    assert dry_run._try(todo, None, Budget(runs=7, clock=Clock())).broken_off == 0
 
 
 def test_a_source_is_read_once_for_all_its_strategies() -> None:
@@ -120,9 +120,9 @@ def test_a_source_is_read_once_for_all_its_strategies() -> None:
         Piece(f"p{n}", 1, [], clock, seconds=1, reading=10, key=f"source {n % 2}")
         for n in range(20)
     ]
-    found = rehearsal._try(todo, None, Budget(seconds=25, clock=clock))
+    found = dry_run._try(todo, None, Budget(seconds=25, clock=clock))
     assert (found.cells, found.seconds, found.reading) == (3, 33, 30)
-    assert "40 s on 1 worker" in rehearsal._estimate(found, todo, 1, ())
+    assert "40 s on 1 worker" in dry_run._estimate(found, todo, 1, ())
 
 
 def test_no_rehearsal_takes_longer_than_its_budget() -> None:
@@ -131,7 +131,7 @@ def test_no_rehearsal_takes_longer_than_its_budget() -> None:
     todo: list[Any] = [
         Piece(f"p{n}", 1, tried, clock, conversations=ENDLESS, seconds=8) for n in range(9)
     ]
-    found = rehearsal._try(todo, None, Budget(whole=30, runs=1_000, clock=clock))
+    found = dry_run._try(todo, None, Budget(whole=30, runs=1_000, clock=clock))
     assert (len(tried), found.cells, found.broken_off) == (4, 1, 1)
     assert found.seconds == clock.now == 32
 
@@ -139,16 +139,16 @@ def test_no_rehearsal_takes_longer_than_its_budget() -> None:
 def test_a_conversation_that_takes_too_long_to_read_is_broken_off() -> None:
     clock = Clock()
     todo: list[Any] = [Piece(f"p{n}", 1, [], clock, unreadable=True) for n in range(9)]
-    found = rehearsal._try(todo, None, Budget(patience=10, whole=30, clock=clock))
+    found = dry_run._try(todo, None, Budget(patience=10, whole=30, clock=clock))
     assert (found.cells, found.broken_off, found.runs) == (3, 3, [])
-    told = rehearsal._estimate(found, todo, 1, ())
+    told = dry_run._estimate(found, todo, 1, ())
     assert told.startswith("about 0 calls in 0 runs, at least ")
     assert told.endswith("computed from the 3 cells tried, 3 of them broken off")
 
 
 def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound() -> None:
     todo: list[Any] = [Piece("slow", 1, [], error=f"{TOO_LONG} 5 s")]
-    found = rehearsal._try(todo, 5, Budget(clock=Clock()))
+    found = dry_run._try(todo, 5, Budget(clock=Clock()))
     assert found.broken_off == 1
 
 
@@ -165,5 +165,5 @@ def test_workers_share_the_work_as_far_as_it_can_be_shared(
     works: tuple[int, ...], jobs: int, told: str
 ) -> None:
     todo, _ = pieces(*works)
-    tried = rehearsal._Tried(cells=1, work=1, seconds=10.0)
-    assert told in rehearsal._estimate(tried, todo, jobs, ("calls",))
+    tried = dry_run._Tried(cells=1, work=1, seconds=10.0)
+    assert told in dry_run._estimate(tried, todo, jobs, ("calls",))

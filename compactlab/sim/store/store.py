@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UnverifiedWarning, UsageError
 from compactlab.sim.core.files import begun, lock_file, open_file, read_file, replace_file
-from compactlab.sim.experiment import digests
-from compactlab.sim.experiment.code import digest_of_engine
-from compactlab.sim.experiment.database import connection, literal, quoted
-from compactlab.sim.experiment.manifest import (
+from compactlab.sim.store import digests
+from compactlab.sim.store.code import digest_of_engine
+from compactlab.sim.store.database import connection, literal, quoted
+from compactlab.sim.store.manifest import (
     FORMAT,
     VersionError,
     is_manifest,
     read_manifest,
     write_manifest,
 )
-from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, Column, read
-from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
+from compactlab.sim.store.parquet import ROWS_PER_BYTE, Column, read
+from compactlab.sim.store.run import Cell
+from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,9 +63,6 @@ _UNFINISHED = b'{"store": %d, "unfinished": true}\n' % FORMAT
 _BEGUN = {_LOCK, f".{MANIFEST}.tmp"}
 _CELL = {name: Column("text", "") for name in ("source_key", "condition", "status")}
 ROWS = {COUNTED + table: Column("count", "") for table in TABLES}
-
-Cell = tuple[str, str]
-"""The keys of a source and of a condition."""
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, Summed
-from compactlab.sim.experiment.run import HEAD, IDENTITY, Run, parcel
-from compactlab.sim.experiment.store import ROWS, SAVED, Content, Store
-from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.store.parquet import NO_ROWS, Column, Rows, Summed
+from compactlab.sim.store.run import HEAD, IDENTITY, Run, parcel
+from compactlab.sim.store.store import ROWS, SAVED, Content, Store
+from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
 if TYPE_CHECKING:
     import duckdb
