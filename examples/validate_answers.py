@@ -183,9 +183,7 @@ def graded(
         by_value = states(history, [record.by_value for record in known], text, summarized)
         with_keys = states(history, [record.with_keys for record in known], text, summarized)
         for (id, record), *pair in zip(history.records.items(), by_value, with_keys, strict=True):
-            yield Graded(
-                trial["fixtureId"], kind, record, (pair[0], pair[1]), answered[id], text
-            )
+            yield Graded(trial["fixtureId"], kind, record, (pair[0], pair[1]), answered[id], text)
 
 
 def read_all(folder: Path) -> list[Graded]:
