@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from compactlab.scenarios.readers.transcript import read
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.core.errors import CompactlabError
-    from compactlab.sim.core.memory import Folder
     from compactlab.sim.core.message import Message, Part
+    from compactlab.sim.core.notes import Folder
     from compactlab.sim.core.view import Phase, View
     from compactlab.sim.replay.host import Host
     from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
@@ -58,7 +58,7 @@ __all__ = [
 _WHERE = {
     "CompactlabError": "sim.core.errors",
     "Conversation": "sim.core.conversation",
-    "Folder": "sim.core.memory",
+    "Folder": "sim.core.notes",
     "Host": "sim.replay.host",
     "Lifetime": "sim.replay.strategy",
     "Message": "sim.core.message",

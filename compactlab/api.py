@@ -187,7 +187,7 @@ def run(
     store = Store(out)
     with store.locked():
         todo = planned.missing(store, chosen["timeout"])
-        planned.fill(store, workers, progress, todo=todo, fail_fast=chosen["fail_fast"])
+        planned.run_into(store, workers, progress, todo=todo, fail_fast=chosen["fail_fast"])
     return Results.load(out)
 
 

@@ -13,7 +13,7 @@ What was decided before any figure was seen:
 - *The last tokens* are what ``trim_messages`` sends: the newest whole turns that have no more
   tokens together than the budget, in cl100k and by their texts alone. 4k are 4,000 tokens. A
   question counts if all its evidence is there.
-- *BM25 over turns* is the product's (``compactlab.sim.core.memory``): words are runs of letters,
+- *BM25 over turns* is the product's (``compactlab.sim.core.notes``): words are runs of letters,
   digits and underscores in lower case, k1 is 1.2 and b 0.75, each conversation is a collection
   of its own, and of equals the earlier comes first. A turn's text is the rendered one; the
   question is the query.
@@ -54,7 +54,7 @@ from compactlab import CompactlabError, Conversation, View, find_strategy, read
 from compactlab.scenarios.readers.locomo import CLOSING
 from compactlab.sim.core.conversation import Need
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.notes import ranked
 from compactlab.sim.core.view import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
 from compactlab.sim.metrics import RunData

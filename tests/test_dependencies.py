@@ -15,7 +15,7 @@ import compactlab
 from compactlab.privacy import Redactor
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.sim.core.errors import CompactlabError, UsageError
-from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.notes import ranked
 from compactlab.sim.core.tokens import encoding
 from compactlab.sim.models.model import find_model
 from compactlab.sim.models.pricing import prices_of

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from compactlab import api
-from compactlab.cli.experiment import ExperimentSettings
 from compactlab.cli.group import cli
+from compactlab.request.file import ExperimentSettings
 from compactlab.request.plan import plan
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.engine.profile import BUILT_IN

@@ -14,7 +14,7 @@ from compactlab.cli.progress import lasting
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.isolation import TOO_LONG
 from compactlab.sim.experiment.shard import DEFAULT_MODEL, OutOfTime, Shard, deadline, forget
-from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.run import Run, shard_files
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.conditions import Condition
@@ -139,7 +139,7 @@ def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     share = sum(shard.work for shard in todo) / tried.work
     calls = round(sum(len(run.calls) for run in tried.runs) * share)
     runs = round(len(tried.runs) * cells / tried.cells)
-    size = sum(map(len, parcel(tried.runs, tables).values())) * share
+    size = sum(map(len, shard_files(tried.runs, tables).values())) * share
     workers = min(jobs, len(todo))
     # The longest shard is done by one.
     seconds = max(_seconds(tried, todo) / workers, _seconds(tried, todo[:1]))

@@ -84,7 +84,7 @@ def explain(
     from compactlab.reports.explain.explanation import explanation, one_call, requests_as_csv
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
-    from compactlab.sim.core.memory import Folder
+    from compactlab.sim.core.notes import Folder
 
     if len(strategies) > 1:
         raise UsageError(f"explain shows one strategy, and {len(strategies)} are named: name one")

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted, written
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Demand, Rule, gains_only
+from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted, written
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS

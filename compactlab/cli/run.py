@@ -122,7 +122,7 @@ def run(
         warn = partial(say, err=True)
         workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", warn)
         with Progress(todo) as progress:
-            planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
+            planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
         results = Results.load(store.folder)
         _check_readable(results, store, before, held)
         _finish(results, store)
@@ -130,7 +130,7 @@ def run(
 
 def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bool) -> Any:
     """The settings of a file, of which options win."""
-    from compactlab.cli.experiment import ExperimentSettings
+    from compactlab.request.file import ExperimentSettings
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file = Path(experiment) if experiment else None

@@ -37,8 +37,8 @@ def schema(what: str, out: str | None) -> None:
 
 def experiment_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of an experiment file."""
-    from compactlab.cli.experiment import ExperimentSettings
-    from compactlab.cli.fields import TomlSchema
+    from compactlab.request.fields import TomlSchema
+    from compactlab.request.file import ExperimentSettings
 
     return {
         "$schema": TomlSchema.schema_dialect,

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, frame
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy

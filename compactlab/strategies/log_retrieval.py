@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import ranked
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host

@@ -12,8 +12,8 @@ from typing import get_args
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Messages, Phase, View

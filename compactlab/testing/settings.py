@@ -46,9 +46,9 @@ def _distance(node: object, mark: pytest.Mark) -> int:
     if isinstance(node, pytest.Function) and hasattr(node, "callspec"):
         return int(all(mark is not each for each in node.callspec.marks))
     if isinstance(node, pytest.Class):
-        for place, each in enumerate(node.obj.__mro__):
+        for index, each in enumerate(node.obj.__mro__):
             if any(mark is own for own in _own(each)):
-                return place
+                return index
     return 0
 
 

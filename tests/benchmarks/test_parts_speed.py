@@ -32,7 +32,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Step
-from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.tables import CALLS
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
@@ -153,7 +153,7 @@ def infer() -> None:
 
 
 def pack() -> None:
-    parcel(runs(), ["calls"])
+    shard_files(runs(), ["calls"])
 
 
 def pack_bare() -> None:

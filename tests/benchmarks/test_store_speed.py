@@ -10,7 +10,7 @@ import pytest
 
 import compactlab
 from compactlab.sim.store.results import ask
-from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.store import Store
 
 STRATEGIES, CONVERSATIONS = 24, 470  # of about 180 calls
@@ -32,7 +32,7 @@ def store(tmp_path_factory: Any) -> Store:
     store = Store(folder)
     for shard in range(0, CONVERSATIONS, EACH):
         numbers = range(shard, min(shard + EACH, CONVERSATIONS))
-        store.put(f"{shard:016x}", parcel([_as(runs, n, s) for n in numbers
+        store.put(f"{shard:016x}", shard_files([_as(runs, n, s) for n in numbers
                                            for s in range(STRATEGIES)]))  # fmt: skip
     store.describe({"compactlab": compactlab.__version__})
     return store

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import fill
 
 import pytest
 from click.testing import CliRunner
@@ -33,6 +34,13 @@ class Outcome:
     @property
     def said(self) -> str:
         return self.out + self.err
+
+    def told(self, *folders: Path) -> str:
+        """Its exit code and all that it said, for a snapshot: without the folders of the test."""
+        text = f"{self.code}\n{self.said}"
+        for folder in folders:
+            text = text.replace(f"{folder}/", "")
+        return "\n".join(fill(line, 96) for line in text.splitlines())
 
 
 def _code(error: SystemExit) -> int:

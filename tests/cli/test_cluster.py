@@ -178,7 +178,7 @@ def test_a_worker_that_does_not_answer_is_left_out(farm, monkeypatch):
         with cluster(farm.address, warned.append) as team:
             assert len(team._threads()) == 1
             (shard,) = shards([Task(Source("none", list), (CONDITION,))])
-            ((_, done),) = team.do(Shard.runs, [shard])
+            ((_, done),) = team.run(Shard.runs, [shard])
         assert done == []
         (told,) = warned
         assert "does not answer and is left out: nothing came for 5 s" in told

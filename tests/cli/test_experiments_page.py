@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.file import ExperimentSettings
 from compactlab.scenarios.catalogue import sources
 
 

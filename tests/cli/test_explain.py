@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab as package
 from compactlab.reports.page.views import views
@@ -19,6 +20,7 @@ from compactlab.scenarios.catalogue import find_conversation
 from compactlab.scenarios.coding_agent import CodingAgent
 
 SESSION = "coding_agent(turns=6, tokens=60000)"
+SMALL = "coding_agent(turns=2, tokens=2000)"
 WINDOW = 64_000
 STRATEGIES = ["keep_all", "auto_compact", "memory_flush + auto_compact", "observation_masking(n=2)"]
 
@@ -61,44 +63,50 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
     assert all(len(line) <= 120 for line in body)
     assert any("summary" in line for line in body)
     assert any("compacted by" in line for line in body)
-    few, whole = (
-        compactlab("explain", SESSION, "--strategies", "keep_all", *more).out
-        for more in ((), ("--all",))
-    )
+
+
+def test_one_call_rows_for_machines_and_a_transcript(
+    chat: Run, tmp_path: Path, compactlab: Run
+) -> None:
+    small = ("explain", "coding_agent(turns=6, tokens=8000)", "--strategies", "keep_all")
+    few, whole = (compactlab(*small, *more).out for more in ((), ("--all",)))
     assert ("..." in few, "..." in whole) == (True, False)
-
-
-def test_one_call_and_rows_for_machines(compactlab: Run) -> None:
-    one = compactlab("explain", SESSION, "--strategies", "keep_all", "--call", 1)
+    one = compactlab(*small, "--call", 1)
     assert "call 1, claude-sonnet-4-5" in one.out
     assert "cold_start: the session's first request" in one.out
-    rows = compactlab("explain", SESSION, "--strategies", "keep_all", "--format", "csv").out
+    rows = compactlab(*small, "--format", "csv").out
     assert [row["call"] for row in csv.DictReader(StringIO(rows))][:2] == ["1", "2"]
-
-
-def test_a_transcript_can_be_explained(chat: Run, tmp_path: Path, compactlab: Run) -> None:
     file = chat(tmp_path / "talk.jsonl")
     told = compactlab("explain", file, "--strategies", "keep_all", "--model", "claude-opus-4-5")
     assert (told.code, told.err) == (0, "")
     assert "for 4 calls" in told.out
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ((), "Missing option '--strategies'"),
-        (("--strategies", "kep_all"), "did you mean keep_all"),
-        (("--strategies", "keep_all", "--model", "claude-sonet-4-5"), "claude-sonnet-4-5"),
-        (("--strategies", "keep_all", "--call", 999), "there is no call 999: the session has"),
-        (("--strategies", "keep_all", "--conversation", "nobody"), "unknown conversation 'nobody'"),
-        (("--strategies", "keep_all", "--summarizer", "nobody"), "nobody"),
-        (("--strategies", "keep_all", "--strategies", "keep_none"), "explain shows one strategy"),
-    ],
-)
-def test_what_is_wrong_is_said(options: tuple[Any, ...], said: str, compactlab: Run) -> None:
-    told = compactlab("explain", "coding_agent(turns=2, tokens=2000)", *options)
-    assert (told.code, told.out) == (2, "")
-    assert said in told.err
+WRONG: list[tuple[Any, ...]] = [
+    (),
+    ("--strategies", "kep_all"),
+    ("--strategies", "keep_all", "--model", "claude-sonet-4-5"),
+    ("--strategies", "keep_all", "--call", 999),
+    ("--strategies", "keep_all", "--conversation", "nobody"),
+    ("--strategies", "keep_all", "--summarizer", "nobody"),
+    ("--strategies", "keep_all", "--strategies", "keep_none"),
+]
+
+
+def test_what_is_wrong_is_said(compactlab: Run) -> None:
+    done = [compactlab("explain", SMALL, *each) for each in WRONG]
+    assert {(each.code, each.out) for each in done} == {(2, "")}
+    assert [each.err.splitlines()[-1][:85] for each in done] == snapshot(
+        [
+            "Error: Missing option '--strategies'.",
+            "compactlab: unknown strategy 'kep_all'; did you mean keep_all or memory_recall or kee",
+            "compactlab: unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claud",
+            "compactlab: there is no call 999: the session has 6 calls",
+            "compactlab: unknown conversation 'nobody'; known: coding_agent-0",
+            "compactlab: unknown summariser 'nobody'; known: calibrated, centroid, checklist, empt",
+            "compactlab: explain shows one strategy, and 2 are named: name one",
+        ]
+    )
 
 
 def test_of_several_conversations_one_must_be_named(
@@ -124,37 +132,21 @@ def test_python_is_told_the_same() -> None:
 
     session = CodingAgent(turns=2, tokens=2000).conversation(seed=1)
     account = explain(session, "keep_all")
-    again = explain("coding_agent(turns=2, tokens=2000)", "keep_all", seed=1)
+    again = explain(SMALL, "keep_all", seed=1)
     assert account.entries == again.entries
     assert account.figures == again.figures
     assert len(account.entries) == account.figures["calls"]
 
 
-def test_a_compaction_is_told_as_on_the_page(compactlab: Run) -> None:
-    """What explain says of a call is what the report of a run says of that compaction."""
+def test_a_compaction_is_told_as_on_the_page_and_in_the_table_of_views(compactlab: Run) -> None:
+    """What explain says of a call is what a run's report and store say of that compaction."""
     results = package.run([SESSION], ["auto_compact"], window=WINDOW)
     (shown,) = views(results, results.runs).shown
-    told = compactlab(
-        "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
-        "--call", shown.view.call,
-    )  # fmt: skip
-    assert told.code == 0
-    body = " ".join(told.out.split())
+    rows, call = results.runs[0].rows["views"], shown.view.call
+    asked = ("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
+    body = " ".join(compactlab(*asked, "--call", call).out.split())
     assert all(" ".join(sentence.split()) in body for sentence in shown.view.words)
     assert "written" in body
-    before = compactlab(
-        "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
-        "--call", shown.view.call - 1,
-    )  # fmt: skip
-    assert "stayed" not in before.out
-
-
-def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: Run) -> None:
-    results = package.run([SESSION], ["auto_compact"], window=WINDOW)
-    (run,) = results.runs
-    rows = run.rows["views"]
-    call = rows["call"][0]
-    asked = ("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
     asked += ("--format", "json")
     view = json.loads(compactlab(*asked, "--call", call).out)["view"]
     for name in ("call", "fate", "message", "tokens_before", "tokens_after", "facts", "states"):
@@ -213,7 +205,7 @@ def test_what_ones_own_strategy_keeps_can_be_looked_at(
     compactlab: Run, tmp_path: Path, hidden: bool
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    asked = ("explain", SMALL, "--strategies", f"{tmp_path / 'own.py'}:Own")
     more = ("--files", tmp_path / "files", *(["--redact"] if hidden else []))
     assert compactlab(*asked, *more).code == 0
     assert list(kept(tmp_path / "files")) == ["notes/own.txt"]
@@ -223,7 +215,7 @@ def test_what_ones_own_strategy_keeps_can_be_looked_at(
 @pytest.mark.parametrize("path", ["../own.txt", "/own.txt", "a\0b"])
 def test_nothing_is_kept_outside_of_the_folder(compactlab: Run, tmp_path: Path, path: str) -> None:
     (tmp_path / "own.py").write_text(OWN.replace('"notes/own.txt"', repr(path)))
-    asked = ("explain", SESSION, "--strategies", f"{tmp_path / 'own.py'}:Own")
+    asked = ("explain", SMALL, "--strategies", f"{tmp_path / 'own.py'}:Own")
     done = compactlab(*asked, "--files", tmp_path / "files")
     assert (done.code, done.out) == (2, "")
     assert "leads out of the folder of files" in done.err

@@ -31,4 +31,4 @@ def test_five_frames_lie_between_the_command_and_the_loop(
     done = compactlab("run", *what, "--jobs", 1, "--out", tmp_path / "out")
     assert done.code == 0, done.said
     # Of the strategy that is named, and of the other bound.
-    assert ways == [["run", "fill", "do", "run_one", "replay"]] * 2
+    assert ways == [["run", "run_into", "run", "run_one", "replay"]] * 2

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
-from compactlab.cli.experiment import LIMIT, Expansion
-from compactlab.cli.toml_file import Faults
+from compactlab.request.file import LIMIT, Expansion
+from compactlab.request.toml_file import Faults
 from compactlab.scenarios.catalogue import Seeded
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import find_strategy
@@ -65,12 +66,8 @@ def test_the_first_key_varies_slowest():
     ]
 
 
-def test_a_table_without_lists_is_one_strategy():
+def test_a_table_without_lists_is_one_strategy_and_what_is_the_same_is_kept_once():
     assert strategies({"name": "keep_all"}) == ["keep_all"]
-    assert strategies({"name": "sliding_window", "keep": 3}) == ["sliding_window(keep=3)"]
-
-
-def test_what_is_the_same_is_kept_once_and_as_it_was_first_written():
     table = {"name": "sliding_window", "keep": [20, 3, 3]}
     assert strategies("sliding_window", table, "sliding_window(keep=3)") == [
         "sliding_window",
@@ -136,66 +133,64 @@ def test_a_file_of_ones_own_has_the_same_class_until_it_changes(tmp_path):
     assert find_strategy(f"{file}:Mine(keep=1)") != first
 
 
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        (3, "strategies[0]: must be text or a table, not 3"),
-        ({}, "strategies[0]: a table here has the key name or pipeline"),
-        ({"name": 3}, "strategies[0].name: must be a name, not 3"),
-        ("sliding_windo", "strategies[0]: unknown strategy 'sliding_windo'; did you mean sliding"),
-        ({"name": "keep_al"}, "strategies[0].name: unknown strategy 'keep_al'; did you mean"),
-        ({"name": "keep_all + keep_none"}, "strategies[0].name: write one name, with its fields"),
-        ({"name": "sliding_window(keep=3)"}, "strategies[0].name: write one name"),
-        ({"name": "sliding_window", "kep": 3}, "strategies[0].kep: unknown field 'kep'; did you"),
-        (
-            {"name": "sliding_window", "keep": [3, "x"]},
+WRONG: list[object] = [
+    3,
+    {},
+    {"name": 3},
+    "sliding_windo",
+    {"name": "keep_al"},
+    {"name": "keep_all + keep_none"},
+    {"name": "sliding_window(keep=3)"},
+    {"name": "sliding_window", "kep": 3},
+    {"name": "sliding_window", "keep": [3, "x"]},
+    {"name": "sliding_window", "keep": True},
+    {"name": "sliding_window", "keep": [3, -1]},
+    {"name": "sliding_window", "keep": []},
+    {"name": "clear_tool_results", "gate": ["api", "ap"]},
+    {"name": "clear_tool_results", "exclude_tools": "read"},
+    {"name": "clear_tool_results", "exclude_tools": [["a"], ["b", 3]]},
+    {"name": "rolling_summary", "keep": ["tokens"]},
+    {"pipeline": []},
+    {"pipeline": ["keep_all", {"pipeline": ["keep_all"]}]},
+    {"pipeline": ["keep_all", {"name": "sliding_window", "keep": ["x"]}]},
+    {"pipeline": ["keep_all"], "nam": 1},
+    {"pipeline": ["pair_repair", {"name": "auto_compact", "reserve_tokens": [1, 2]}]},
+]
+
+
+def told_of(wrong: list[object], what=strategies) -> list[str]:
+    """What is wrong with each, told once; the beginning of it."""
+    each = [complaints(given, what=what) for given in wrong]
+    assert {len(told) for told in each} == {1}
+    return [told[:85] for (told,) in each]
+
+
+def test_what_is_wrong_is_told_once_and_with_its_place():
+    assert told_of(WRONG) == snapshot(
+        [
+            "strategies[0]: must be text or a table, not 3",
+            "strategies[0]: a table here has the key name or pipeline",
+            "strategies[0].name: must be a name, not 3",
+            "strategies[0]: unknown strategy 'sliding_windo'; did you mean sliding_window or conte",
+            "strategies[0].name: unknown strategy 'keep_al'; did you mean keep_all or keep_none?",
+            "strategies[0].name: write one name, with its fields as keys beside it",
+            "strategies[0].name: write one name, with its fields as keys beside it",
+            "strategies[0].kep: unknown field 'kep'; did you mean keep?",
             "strategies[0].keep[1]: must be a whole number, not 'x'",
-        ),
-        (
-            {"name": "sliding_window", "keep": True},
             "strategies[0].keep: must be a whole number, not True",
-        ),
-        (
-            {"name": "sliding_window", "keep": [3, -1]},
             "strategies[0].keep[1]: must be at least 1, not -1",
-        ),
-        ({"name": "sliding_window", "keep": []}, "strategies[0].keep: an empty list leaves"),
-        (
-            {"name": "clear_tool_results", "gate": ["api", "ap"]},
+            "strategies[0].keep: an empty list leaves nothing to run",
             "strategies[0].gate[1]: must be 'api' or 'langchain', not 'ap'",
-        ),
-        (
-            {"name": "clear_tool_results", "exclude_tools": "read"},
             "strategies[0].exclude_tools: must be a list, not 'read'",
-        ),
-        (
-            {"name": "clear_tool_results", "exclude_tools": [["a"], ["b", 3]]},
             "strategies[0].exclude_tools[1][1]: must be text, not 3",
-        ),
-        (
-            {"name": "rolling_summary", "keep": ["tokens"]},
             "strategies[0].keep: must be a list of 2, not ['tokens']",
-        ),
-        ({"pipeline": []}, "strategies[0].pipeline: must be a list of parts, not []"),
-        (
-            {"pipeline": ["keep_all", {"pipeline": ["keep_all"]}]},
+            "strategies[0].pipeline: must be a list of parts, not []",
             "strategies[0].pipeline[1]: a pipeline has no pipeline in it",
-        ),
-        (
-            {"pipeline": ["keep_all", {"name": "sliding_window", "keep": ["x"]}]},
             "strategies[0].pipeline[1].keep[0]: must be a whole number, not 'x'",
-        ),
-        ({"pipeline": ["keep_all"], "nam": 1}, "strategies[0].nam: unknown key 'nam'"),
-        (
-            {"pipeline": ["pair_repair", {"name": "auto_compact", "reserve_tokens": [1, 2]}]},
-            "strategies[0].pipeline: the parts of a pipeline come in the order session, turn",
-        ),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_told_once_and_with_its_place(given, complaint):
-    (told,) = complaints(given)
-    assert told.startswith(complaint)
+            "strategies[0].nam: unknown key 'nam'; known: pipeline",
+            "strategies[0].pipeline: the parts of a pipeline come in the order session, turn, requ",
+        ]
+    )
 
 
 def test_a_value_that_is_out_of_range_is_told_once_for_all_its_combinations():
@@ -256,46 +251,50 @@ def test_a_profile_in_a_file_is_found_beside_the_experiment(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        (3, "conversations[0]: must be text or a table, not 3"),
-        ({"seeds": 3}, "conversations[0]: a table here has the key files or scenario"),
-        ("no/such.jsonl", "conversations[0]: no/such.jsonl: there is no such file or folder"),
-        ("no/*.jsonl", "conversations[0]: no file fits 'no/*.jsonl'"),
-        ("no\0*", "conversations[0]: no file fits 'no"),
-        ({"files": ["no/**"]}, "conversations[0].files[0]: no file fits 'no/**'"),
-        ({"files": "coding_agent"}, "conversations[0].files: coding_agent: there is no such file"),
-        ({"files": []}, "conversations[0].files: an empty list leaves nothing to run"),
-        ({"files": 3}, "conversations[0].files: must be text, not 3"),
-        ({"files": ".", "tokens": 1}, "conversations[0].tokens: unknown key 'tokens'"),
-        (
-            "coding_agnt",
+WRONG_CONVERSATIONS: list[object] = [
+    3,
+    {"seeds": 3},
+    "no/such.jsonl",
+    "no/*.jsonl",
+    "no\0*",
+    {"files": ["no/**"]},
+    {"files": "coding_agent"},
+    {"files": []},
+    {"files": 3},
+    {"files": ".", "tokens": 1},
+    "coding_agnt",
+    {"scenario": "coding_agnt"},
+    {"scenario": "suite", "tokens": [1, "x"]},
+    {"scenario": "suite", "tokens": [0, 9000]},
+    {"scenario": "rewinds", "token": 1},
+]
+
+
+def test_what_is_wrong_with_a_conversation_is_told_with_its_place():
+    assert told_of(WRONG_CONVERSATIONS, conversations) == snapshot(
+        [
+            "conversations[0]: must be text or a table, not 3",
+            "conversations[0]: a table here has the key files or scenario",
+            "conversations[0]: no/such.jsonl: there is no such file or folder",
+            "conversations[0]: no file fits 'no/*.jsonl'",
+            "conversations[0]: no file fits 'no\\x00*'",
+            "conversations[0].files[0]: no file fits 'no/**'",
+            "conversations[0].files: coding_agent: there is no such file or folder",
+            "conversations[0].files: an empty list leaves nothing to run",
+            "conversations[0].files: must be text, not 3",
+            "conversations[0].tokens: unknown key 'tokens'; known: files, seeds",
             "conversations[0]: no such file or folder, and unknown scenario 'coding_agnt'; did you",
-        ),
-        ({"scenario": "coding_agnt"}, "conversations[0].scenario: unknown scenario 'coding_agnt'"),
-        (
-            {"scenario": "suite", "tokens": [1, "x"]},
+            "conversations[0].scenario: unknown scenario 'coding_agnt'; did you mean coding_agent ",
             "conversations[0].tokens[1]: must be a whole number, not 'x'",
-        ),
-        (
-            {"scenario": "suite", "tokens": [0, 9000]},
             "conversations[0].tokens[0]: must be at least 1",
-        ),
-        ({"scenario": "rewinds", "token": 1}, "conversations[0].token: unknown field 'token'"),
-        *(
-            (
-                {"scenario": "rewinds", "seeds": seeds},
-                "conversations[0].seeds: must be a number of seeds from 1 on, or a list of seeds",
-            )
-            for seeds in (0, True, "3", 1.0, [], [-1], [1, True])
-        ),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_with_a_conversation_is_told_with_its_place(given, complaint):
-    (told,) = complaints(given, what=conversations)
-    assert told.startswith(complaint)
+            "conversations[0].token: unknown field 'token'; did you mean tokens?",
+        ]
+    )
+    seeds = [0, True, "3", 1.0, [], [-1], [1, True]]
+    told = told_of([{"scenario": "rewinds", "seeds": each} for each in seeds], conversations)
+    assert {each.partition(", not")[0] for each in told} == snapshot(
+        {"conversations[0].seeds: must be a number of seeds from 1 on, or a list of seeds"}
+    )
 
 
 def test_too_many_conversations_are_refused(tmp_path):

@@ -7,37 +7,42 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.cli.inspect import _compactions
 from compactlab.reports.explain.anatomy import Anatomy
 
 
 def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):
-    done = compactlab("inspect", chat(tmp_path / "talk.jsonl"))
-    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
-    assert (done.code, done.err) == (0, "")
-    assert lines[0] == ["talk"]
-    assert ["format", "openai-chat"] in lines
-    assert ["calls", "4 in 3 turns, 8 messages"] in lines
-    assert ["compactions", "none"] in lines
-    assert ["cost", "no usage recorded"] in lines
-    assert "  recorded input     no usage recorded" in done.out
-    assert "  recorded output    no usage recorded" in done.out
-
-
-def test_all_figures_come_as_json(compactlab, chat, tmp_path):
-    (figures,) = json.loads(compactlab("inspect", "--json", chat(tmp_path / "talk.jsonl")).out)
+    file = chat(tmp_path / "talk.jsonl")
+    done = compactlab("inspect", file)
+    assert done.told(tmp_path) == snapshot("""\
+0
+talk
+  format             openai-chat
+  calls              4 in 3 turns, 8 messages
+  models             (not named) 4
+  compactions        none
+  rewinds            0
+  tokens by role     assistant 21, user 18, tool 6 (o200k)
+  tokens by tool     read 6
+  images             0
+  gaps               no times recorded
+  recorded input     no usage recorded
+  recorded output    no usage recorded
+  cost               no usage recorded
+  not in the log     0 tools and system prompt, 0 client context, 0 before it begins (o200k,
+estimated)
+  passed over        nothing\
+""")
+    (figures,) = json.loads(compactlab("inspect", "--json", file).out)
     assert (figures["conversation"], figures["format"]) == ("talk", "openai-chat")
     assert (figures["calls"], figures["turns"], figures["messages"]) == (4, 3, 8)
     assert figures["tokens_by_tool"].keys() == {"read"}
     assert (figures["spent"]["calls"], figures["spent"]["by_purpose"]) == (0, [])
     assert figures["passed_over"] == []
-
-
-def test_a_scenario_may_stand_for_a_path(compactlab):
     done = compactlab("inspect", "--json", "coding_agent(turns=2, tokens=2000)")
-    (figures,) = json.loads(done.out)
-    assert (done.code, figures["turns"]) == (0, 2)
+    assert (done.code, json.loads(done.out)[0]["turns"]) == (0, 2)
 
 
 def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
@@ -57,41 +62,29 @@ def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_
     assert f"{file}:3: not JSON" in done.err
 
 
-def test_a_bad_transcript_alone_ends_with_2(compactlab, bad, tmp_path):
-    assert compactlab("inspect", "--strict", bad(tmp_path / "bad.jsonl")).code == 2
-
-
 @pytest.mark.parametrize("more", [(), ("--lenient",)])
 def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad, tmp_path, more):
     file = bad(tmp_path / "bad.jsonl")
+    assert compactlab("inspect", "--strict", file).code == 2
     done = compactlab("inspect", *more, file)
     assert done.code == 0
     assert "passed over        1 x line that is not JSON (27 characters)" in done.out
     (figures,) = json.loads(compactlab("inspect", "--json", *more, file).out)
-    (passed,) = figures["passed_over"]
-    assert passed == {
-        "kind": "line that is not JSON",
-        "count": 1,
-        "characters": 27,
-        "tokens": 0,
-    }
-
-
-@pytest.mark.parametrize("name", ["no/such.jsonl", "keep_all"])
-def test_what_is_not_there_is_named(compactlab, name):
-    done = compactlab("inspect", name)
-    assert (done.code, done.out) == (2, "")
-    assert name in done.err
+    assert figures["passed_over"] == [
+        {"kind": "line that is not JSON", "count": 1, "characters": 27, "tokens": 0}
+    ]
 
 
 def test_a_bad_file_among_named_ones_costs_itself_alone(compactlab, chat, bad, tmp_path):
     one, two = chat(tmp_path / "one.jsonl"), chat(tmp_path / "two.jsonl")
     (tmp_path / "notes.txt").write_text("nothing")
-    for wrong in (tmp_path / "notes.txt", tmp_path / "missing", bad(tmp_path / "bad.jsonl")):
-        done = compactlab("inspect", "--strict", one, wrong, two)
+    wrong = ("notes.txt", "missing", "keep_all", "no/such.jsonl", bad(tmp_path / "bad.jsonl").name)
+    for name in wrong:
+        done = compactlab("inspect", "--strict", one, tmp_path / name, two)
         assert done.code == 2
         assert [line for line in done.out.splitlines() if line[:1].strip()] == ["one", "two"]
-        assert str(wrong) in done.err
+        assert str(tmp_path / name) in done.err
+        assert compactlab("inspect", "--strict", tmp_path / name).out == ""
 
 
 def recorded(tmp_path, *calls):
@@ -160,18 +153,17 @@ def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):
     assert not any(line.split()[:2] == ["cost", "$0.00"] for line in done.out.splitlines())
 
 
-def test_of_many_compactions_a_few_are_told():
-    sizes = SimpleNamespace(compactions=tuple(range(1000, 1020)))
-    told = _compactions(cast(Anatomy, sizes))
-    assert told.startswith("20 (tokens before: 1,000, 1,001, ")
-    assert told.endswith("1,007 and 12 more)")
-
-
-def test_sizes_that_a_log_does_not_tell_are_no_zeros():
-    told = _compactions(cast(Anatomy, SimpleNamespace(compactions=(0, 0))))
-    assert told == "2 (tokens before: not recorded)"
-    told = _compactions(cast(Anatomy, SimpleNamespace(compactions=(9000, 0))))
-    assert told == "2 (tokens before: 9,000, ?)"
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        (range(1000, 1020), "20 (tokens before: 1,000, 1,001, 1,002, 1,003, 1,004, 1,005, 1,006, "
+         "1,007 and 12 more)"),
+        ((0, 0), "2 (tokens before: not recorded)"),
+        ((9000, 0), "2 (tokens before: 9,000, ?)"),
+    ],
+)  # fmt: skip
+def test_a_few_compactions_are_told_and_no_size_that_is_not_logged(sizes, told):
+    assert _compactions(cast(Anatomy, SimpleNamespace(compactions=tuple(sizes)))) == told
 
 
 UNANSWERED = '{"role": "user", "content": "hello"}\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.cli import experiment
+from compactlab.request import file as experiment
 from compactlab.request.names import relative_strategy
 from compactlab.request.plan import plan
 from compactlab.scenarios import catalogue

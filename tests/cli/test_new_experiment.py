@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.file import ExperimentSettings
 
 
 def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):

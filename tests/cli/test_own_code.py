@@ -265,7 +265,7 @@ def test_a_run_with_cells_missing_is_no_success(run, tmp_path, monkeypatch):
     """Whyever they are: here the workers are sent home too early."""
 
     class Lazy:
-        def do(self, work, shards):
+        def run(self, work, shards):
             yield from ((shard, work(shard)) for shard in shards[1:])
 
     monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 2)

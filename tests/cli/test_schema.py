@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.cli.experiment import ExperimentSettings
-from compactlab.cli.fields import fields_schema
 from compactlab.cli.schema import experiment_schema
+from compactlab.request.fields import fields_schema
+from compactlab.request.file import ExperimentSettings
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import STRATEGIES

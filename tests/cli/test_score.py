@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 Run = Callable[..., Any]
 
@@ -38,41 +39,33 @@ def test_the_example_in_the_documents_says_what_they_say(
     assert (told.code, told.err, told.out) == (0, "", shown)
 
 
-def test_json_has_every_fact(files: list[Path], compactlab: Run) -> None:
+def test_markdown_json_and_rows_say_the_same(
+    files: list[Path], tmp_path: Path, compactlab: Run
+) -> None:
     original, facts, compacted = files
-    told = compactlab("score", original, compacted, "--facts", facts, "--format", "json")
-    data = json.loads(told.out)
-    assert {fact["fact"]: (fact["state"], fact["where"]) for fact in data["facts"]} == {
-        "where": ("intact", ["compacted:1"]),
-        "ban": ("lost", []),
-        "build": ("retrievable", ["m2", "compacted:3"]),
-        "nine": ("intact", ["compacted:1"]),
-    }
-    assert (data["provenance"], data["labels"], data["needs"]) == (
-        "inferred",
-        "given",
-        "after the end",
+    out = tmp_path / "found.csv"
+    asked = ("score", original, compacted, "--facts", facts)
+    markdown = compactlab(*asked, "--format", "markdown").out
+    assert "| decision | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0% |" in markdown
+    data = json.loads(compactlab(*asked, "--format", "json", "--facts-out", out).out)
+    assert [(fact["fact"], fact["state"], *fact["where"]) for fact in data["facts"]] == snapshot(
+        [
+            ("where", "intact", "compacted:1"),
+            ("ban", "lost"),
+            ("build", "retrievable", "m2", "compacted:3"),
+            ("nine", "intact", "compacted:1"),
+        ]
+    )
+    assert [data[key] for key in ("provenance", "labels", "needs")] == snapshot(
+        ["inferred", "given", "after the end"]
     )
     assert 0 < data["aligned"] < 1
     assert data["figures"]["amnesia_need"] == 0.5
     assert data["states"]["decision"]["intact"] == 1
-
-
-def test_markdown_has_the_same_tables(files: list[Path], compactlab: Run) -> None:
-    original, facts, compacted = files
-    told = compactlab("score", original, compacted, "--facts", facts, "--format", "markdown")
-    assert told.code == 0
-    assert "| decision | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0% |" in told.out
-    assert told.out.startswith("### `original`\n")
-
-
-def test_facts_are_written_as_rows(files: list[Path], tmp_path: Path, compactlab: Run) -> None:
-    original, facts, compacted = files
-    out = tmp_path / "found.csv"
-    assert compactlab("score", original, compacted, "--facts", facts, "--facts-out", out).code == 0
     rows = list(csv.DictReader(out.read_text("utf-8").splitlines()))
-    assert [row["fact"] for row in rows] == ["where", "ban", "build", "nine"]
-    assert rows[2]["where"] == "m2 compacted:3"
+    assert [(row["fact"], row["state"], *row["where"].split()) for row in rows] == [
+        (fact["fact"], fact["state"], *fact["where"]) for fact in data["facts"]
+    ]
 
 
 def test_plain_text_will_do(files: list[Path], tmp_path: Path, compactlab: Run) -> None:
@@ -110,83 +103,70 @@ def test_provenance_that_is_declared_is_told_apart(
     assert "declared.jsonl: unknown message of the original 'm99'" in told.err
 
 
-def test_facts_without_literal_text_are_named_and_left_out(
+def test_facts_without_literal_text_are_named_and_left_out_and_nothing_else_is_no_score(
     files: list[Path], tmp_path: Path, compactlab: Run
 ) -> None:
     original, facts, compacted = files
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text('{"id": "mood", "value": "in a good mood"}\n')
     more = tmp_path / "more.jsonl"
-    odd = {"id": "mood", "value": "in a good mood"}, {"id": "bare", "value": "", "origin": "m1"}
-    more.write_text(facts.read_text("utf-8") + "".join(json.dumps(each) + "\n" for each in odd))
+    bare = '{"id": "bare", "value": "", "origin": "m1"}\n'
+    more.write_text(facts.read_text("utf-8") + odd.read_text("utf-8") + bare)
     told = compactlab("score", original, compacted, "--facts", more)
-    assert told.code == 0
     assert "left out, as no message says them in words: 2 facts (mood and bare)\n" in told.out
     told = compactlab("score", original, compacted, "--facts", more, "--format", "json")
     data = json.loads(told.out)
     assert (data["facts_left_out"], len(data["facts"])) == (["mood", "bare"], 4)
+    told = compactlab("score", original, compacted, "--facts", odd)
+    assert told.told(tmp_path) == snapshot("""\
+2
+compactlab: odd.jsonl: no message of the conversation says any of its facts\
+""")
 
 
-def test_where_no_fact_has_literal_text_it_stops(
-    files: list[Path], tmp_path: Path, compactlab: Run
-) -> None:
-    original, _, compacted = files
-    none = tmp_path / "none.jsonl"
-    none.write_text('{"value": "in a good mood"}\n')
-    told = compactlab("score", original, compacted, "--facts", none)
-    assert (told.code, told.out) == (2, "")
-    assert "no message of the conversation says any of its facts" in told.err
-
-
-def test_without_facts_they_are_inferred_and_the_output_says_so(
+def test_without_facts_they_are_inferred_and_a_scenario_has_its_own(
     files: list[Path], compactlab: Run
 ) -> None:
-    original, _, compacted = files
-    told = compactlab("score", original, compacted)
+    told = compactlab("score", files[0], files[2])
     assert "facts inferred: what the recorded actions use later; 1 fact due" in told.out
-
-
-def test_a_scenario_can_be_scored_too(files: list[Path], compactlab: Run) -> None:
     told = compactlab("score", "coding_agent(turns=6, tokens=8000)", files[2], "--format", "json")
     data = json.loads(told.out)
-    assert (told.code, data["labels"]) == (0, "given")
-    assert data["figures"]["amnesia"] == 1
+    assert (told.code, data["labels"], data["figures"]["amnesia"]) == (0, "given", 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("no.jsonl", "compacted.jsonl"), "no.jsonl"),
-        (("original.jsonl", "no.jsonl"), "no.jsonl: No such file"),
-        (("original.jsonl", "bad.json"), "bad.json"),
-        (("original.jsonl", "compacted.jsonl", "--facts", "no.jsonl"), "no.jsonl: No such file"),
-        (
-            ("original.jsonl", "compacted.jsonl", "--facts", "wrong.jsonl"),
-            "wrong.jsonl: no message",
-        ),
-        (("original.jsonl", "compacted.jsonl", "--model", "claude-sonet-4-5"), "did you mean"),
-        (
-            ("original.jsonl", "compacted.jsonl", "--facts-out", "no/such/folder.csv"),
-            "cannot write",
-        ),
-        (
-            ("original.jsonl", "compacted.jsonl", "--conversation", "other"),
-            "unknown conversation 'other'",
-        ),
-        (("original.jsonl",), "Missing argument"),
-    ],
-)
 def test_what_is_wrong_is_said(
-    files: list[Path],
-    arguments: tuple[str, ...],
-    said: str,
-    compactlab: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    files: list[Path], compactlab: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(files[0].parent)
     Path("bad.json").write_text('{"role": "user", "content": ')
     Path("wrong.jsonl").write_text('{"value": "nowhere"}\n')
-    told = compactlab("score", *arguments)
-    assert (told.code, told.out) == (2, "")
-    assert said in told.err
+    both = ("original.jsonl", "compacted.jsonl")
+    wrong: list[tuple[str, ...]] = [
+        ("no.jsonl", "compacted.jsonl"),
+        ("original.jsonl", "no.jsonl"),
+        ("original.jsonl", "bad.json"),
+        (*both, "--facts", "no.jsonl"),
+        (*both, "--facts", "wrong.jsonl"),
+        (*both, "--model", "claude-sonet-4-5"),
+        (*both, "--facts-out", "no/such/folder.csv"),
+        (*both, "--conversation", "other"),
+        ("original.jsonl",),
+    ]
+    done = [compactlab("score", *arguments) for arguments in wrong]
+    assert {(each.code, each.out) for each in done} == {(2, "")}
+    assert [each.err.splitlines()[-1][:85] for each in done] == snapshot(
+        [
+            "compactlab: no.jsonl: No such file or directory",
+            "compactlab: no.jsonl: No such file or directory",
+            "compactlab: bad.json: not JSON: Input data was truncated",
+            "compactlab: no.jsonl: No such file or directory",
+            "compactlab: wrong.jsonl: no message of the conversation says any of its facts",
+            "compactlab: unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claud",
+            "compactlab: cannot write 'no/such/folder.csv': No such file or directory",
+            "compactlab: unknown conversation 'other'; known: original",
+            "Error: Missing argument 'COMPACTED'.",
+        ]
+    )
 
 
 def test_foreign_text_has_no_power(files: list[Path], tmp_path: Path, compactlab: Run) -> None:

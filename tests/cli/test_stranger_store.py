@@ -29,7 +29,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store import database, parquet
 from compactlab.sim.store.manifest import FORMAT
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import HEAD, Run, parcel
+from compactlab.sim.store.run import HEAD, Run, shard_files
 from compactlab.sim.store.store import SAVED, Store
 from compactlab.sim.store.tables import RUNS, TABLES
 
@@ -386,7 +386,7 @@ def test_texts_and_figures_of_runs_are_data(data: st.DataObject, room: Room) -> 
             run.metrics[name] = data.draw(odd)
     made.runs[0].status = data.draw(st.sampled_from(["ok", "failed", "unreadable", "so so"]))
     store = Store(room.store)
-    for table, file in parcel(made.runs).items():
+    for table, file in shard_files(made.runs).items():
         store.path(table, SAVED).write_bytes(file)
     done = room.attack(*data.draw(st.sampled_from(COMMANDS)), room.store)
     assert made.runs[0].status != "so so" or done.code == 2

@@ -36,7 +36,7 @@ NOT_BUILT = {
     "crewai.llms.context_window.summarize_messages": "CrewAI is not built",
     "inspect_ai.model.Compaction{Trim,Edit}.compact": "Inspect AI is not built",
     "langmem.short_term.summarize_messages": "LangMem is not built",
-    "llama_index.core.memory.{ChatMemoryBuffer,ChatSummaryMemoryBuffer,Memory}.get": (
+    "llama_index.core.notes.{ChatMemoryBuffer,ChatSummaryMemoryBuffer,Memory}.get": (
         "LlamaIndex is not built"
     ),
     "openhands.memory.condenser.impl.{LLMSummarizing,NoOp,CondenserPipeline}": (

@@ -12,7 +12,7 @@ import pytest
 import validate_locomo as locomo
 
 from compactlab import Conversation, read
-from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.notes import ranked
 from compactlab.sim.core.tokens import encoding
 
 # Six turns of five tokens each; the caption makes the last one longer.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from compactlab.cli.experiment import ExperimentSettings
+from compactlab.request.file import ExperimentSettings
 from compactlab.strategies.catalogue import find_strategy
 from tests.figures.amounts import Amounts
 from tests.figures.differences import Allowed, Comparison, Difference, LeftOut

@@ -30,9 +30,9 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
         number: int, careful: float = 0.02, keen: float = 0.01, *, labels: str = "declared"
     ) -> Results:
         runs = []
-        for place in range(number):
-            size, shift = 0.5 + 0.13 * (place % 7), 0.002 * (place % 5)
-            name = f"talk-{place}"
+        for index in range(number):
+            size, shift = 0.5 + 0.13 * (index % 7), 0.002 * (index % 5)
+            name = f"talk-{index}"
             runs += [
                 make("keep_all()", scaled(KEPT, size), name, labels=labels),
                 make("keep_none()", scaled(TINY, size / 2), name, cut=[1], need=0.1),
@@ -116,8 +116,8 @@ def test_what_summaries_keep_counts_only_beyond_summaries_without_content(
 ) -> None:
     """It recalls 98 % in each case: only the last time that is shown to be for its summaries."""
     runs = []
-    for place in range(40):
-        name, size = f"talk-{place}", 1 + 0.01 * place
+    for index in range(40):
+        name, size = f"talk-{index}", 1 + 0.01 * index
         runs += [
             make("keep_all()", scaled(KEPT, 2 * size), name, labels="declared"),
             make("keep_none()", TINY, name, cut=[1], need=0.1),
@@ -161,8 +161,8 @@ def test_the_cheapest_and_the_best_are_named(many: Callable[..., Results]) -> No
 
 def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store, told: Told) -> None:
     runs = []
-    for place in range(40):
-        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+    for index in range(40):
+        name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
         runs += [
             make("keep_all()", scaled(KEPT, 2), name, labels="declared"),
             make("keep_none()", TINY, name, cut=[1], need=0.1),
@@ -183,8 +183,8 @@ def test_the_verdict_has_twenty_lines(many: Callable[..., Results], told: Told) 
 def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) -> None:
     """Of a long front, the table has three steps and what has a role."""
     runs = []
-    for place in range(8):
-        name, size = f"talk-{place}", 1 + 0.05 * place
+    for index in range(8):
+        name, size = f"talk-{index}", 1 + 0.05 * index
         runs += [
             make("keep_all()", scaled(KEPT, 2 * size), name),
             make("as_recorded()", scaled(KEPT, 1.5 * size), name, cut=[1], need=0.99),
@@ -230,8 +230,8 @@ def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> 
 
 def test_alike_is_who_is_as_sound_and_cannot_be_told_apart(make: Make, store: Store) -> None:
     runs = []
-    for place in range(60):
-        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+    for index in range(60):
+        name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
         runs += [
             make("keep_all()", scaled(KEPT, 3), name, labels="declared"),
             make("keep_none()", TINY, name, cut=[1], need=0.1),
@@ -249,8 +249,8 @@ def test_nothing_is_advised_that_costs_more_than_the_reference(
     make: Make, store: Store, told: Told
 ) -> None:
     runs = []
-    for place in range(40):
-        name, size = f"talk-{place}", 1 + 0.001 * place
+    for index in range(40):
+        name, size = f"talk-{index}", 1 + 0.001 * index
         runs += [
             make("keep_all()", scaled([(0, 500), (500, 700), (1_200, 600)], size), name,
                  labels="declared"),
@@ -279,8 +279,8 @@ def test_the_nearest_is_over_the_window_least(make: Make, store: Store) -> None:
 
 def test_only_what_is_determined_is_counted(make: Make, store: Store, told: Told) -> None:
     runs = []
-    for place in range(60):
-        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+    for index in range(60):
+        name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
         runs += [
             make("keep_all()", SHORT, name),
             make("same()", scaled(SHORT, other), name, cut=[1], need=1.0),

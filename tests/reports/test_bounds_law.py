@@ -178,10 +178,10 @@ def drawn(seed: int) -> Results:
         runs += [replace(whole, labels="declared"), run("keep_none()", ALONE, 0.05, 1.0)]
         if seed % 2:
             runs.append(run("as_recorded()", CUT, 0.9, 1 - torn))
-        for place, (prompts, recall) in enumerate(zip(shapes, recalls, strict=True)):
-            sound = 1 - torn * (place % 3 != 0)
+        for index, (prompts, recall) in enumerate(zip(shapes, recalls, strict=True)):
+            sound = 1 - torn * (index % 3 != 0)
             runs.append(
-                run(f"s{place}()", prompts, recall, sound, side=1e-4 * (place % 2), junk=0.1)
+                run(f"s{index}()", prompts, recall, sound, side=1e-4 * (index % 2), junk=0.1)
             )
     return store(*runs)
 
@@ -216,7 +216,7 @@ def test_of_two_that_recall_enough_the_dearer_one_is_not_named_for_want_of_certa
             run("claude_code()", [(0, 1_000), (0, 1_000), (0, 1_000)], 0.9),
             run("cheap()", [(0, 500), (0, 400), (0, 400)], 1 - miss),
             run("whole()", [(0, 900), (0, 800), (0, 800)], 1.0),
-            *(run(f"beaten{place}()", dear, 0.5) for place in range(8)),
+            *(run(f"beaten{index}()", dear, 0.5) for index in range(8)),
         ]
     results = store(*runs)
     many = Advice(only(results))

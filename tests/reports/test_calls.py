@@ -110,10 +110,10 @@ def test_who_edits_or_sends_other_sizes_has_acted(runs: list[Run], others: list[
 def test_of_replays_the_mean_counts(runs: list[Run]) -> None:
     groups = replays(runs)
     read, missed = read_and_missed(groups)
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         own = Calls(group)
-        assert read[place] == own.totals("cache_read").sum() / len(group)
-        assert missed[place] == own.totals(*MISSED).sum() / len(group)
+        assert read[index] == own.totals("cache_read").sum() / len(group)
+        assert missed[index] == own.totals(*MISSED).sum() / len(group)
     expired = [round(Calls(g).totals("cache_miss_ttl_expired").sum() / len(g)) for g in groups]
     assert causes_of(runs)["ttl_expired"] == sum(expired)
 

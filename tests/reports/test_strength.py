@@ -110,9 +110,9 @@ def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool)
     figures: dict[str, float | None] = {"cost_usd": 1.0, "calls": 1.0}
     specs = [ALL, *(f"s{n}()" for n in range(strategies))]
     runs = [
-        Run(f"c{place}", "made", spec, "model", 0, 0, metrics=figures)
+        Run(f"c{index}", "made", spec, "model", 0, 0, metrics=figures)
         for spec in specs
-        for place in range(15)
+        for index in range(15)
     ]
     last = verdict(only(Results(runs, {})))[-1]
     assert ("Too many strategies for significance: 500. The least p is 0.05 " in last) != can

@@ -283,8 +283,8 @@ def test_what_is_none_is_named(tmp_path: Path, content: bytes, reason: str) -> N
 
 def test_any_damage_is_an_error_or_is_passed_over(store: Path, copies: Path) -> None:
     whole = store.read_bytes()
-    for place in range(100, len(whole), 997):
-        store.write_bytes(whole[:place] + b"\xff\x00\x41" + whole[place + 3 :])
+    for index in range(100, len(whole), 997):
+        store.write_bytes(whole[:index] + b"\xff\x00\x41" + whole[index + 3 :])
         try:
             read = list(transcripts.read(store))
         except InputError as error:

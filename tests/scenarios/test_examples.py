@@ -99,7 +99,7 @@ def test_tau_bench_has_the_messages_of_its_source_and_needs_what_was_said(record
     assert airline[0].id == "gpt-4o-airline/task-0/trial-0"
     assert airline[-1].id == "gpt-4o-airline/task-49/trial-3"
     for conversation in airline:
-        order = {message.id: place for place, message in enumerate(conversation.messages)}
+        order = {message.id: index for index, message in enumerate(conversation.messages)}
         first = {fact.id: order[fact.origin[0].id] for fact in conversation.facts}
         assert {need.fact for need in conversation.needs} == first.keys()
         assert all(first[need.fact] < order[need.at] for need in conversation.needs)

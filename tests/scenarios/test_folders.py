@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactlab.cli.experiment import Expansion
-from compactlab.cli.toml_file import Faults
+from compactlab.request.file import Expansion
+from compactlab.request.toml_file import Faults
 from compactlab.scenarios.catalogue import sources
 from compactlab.scenarios.readers import folders
 from compactlab.scenarios.readers.folders import files_like

@@ -93,7 +93,7 @@ def test_facts_are_stated_again_in_other_words_or_shown_again(seed: int) -> None
 def test_nothing_is_said_again_once_it_does_not_hold(seed: int) -> None:
     session = made("repetitions", 100_000, seed)
     ledger = ledger_of(session)
-    order = {message.id: place for place, message in enumerate(session.messages)}
+    order = {message.id: index for index, message in enumerate(session.messages)}
     for number, fact in enumerate(session.facts):
         for source in fact.origin[1:]:
             after = next(m for m in session.calls if order[m.id] > order[source.id])

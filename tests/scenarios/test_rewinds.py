@@ -83,7 +83,7 @@ def test_what_was_replaced_on_a_branch_holds_again_and_is_needed_again() -> None
     for seed in range(8):
         session = Rewinds().conversation(seed)
         kept, due = trunk(session), ledger_of(session).moments
-        order = {message.id: place for place, message in enumerate(session.messages)}
+        order = {message.id: index for index, message in enumerate(session.messages)}
         number = {fact.id: n for n, fact in enumerate(session.facts)}
         for newer in aside(session):
             for old in newer.supersedes:

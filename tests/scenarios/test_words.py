@@ -114,11 +114,11 @@ def variants(format: str) -> Iterator[list[Any]]:
     """The good file of a format with one change, in all places in turn."""
     good = json.dumps(FILES[format])
     places_in_all = sum(1 for _ in places(FILES[format]))
-    for place in range(places_in_all):
+    for index in range(places_in_all):
         number = 0
         while True:
             records = json.loads(good)  # a copy, and sooner than by `copy.deepcopy`
-            container, key = next(islice(places(records), place, None))
+            container, key = next(islice(places(records), index, None))
             doing = list(changes(container, key, format))
             if number >= len(doing):
                 break

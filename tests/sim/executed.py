@@ -20,7 +20,7 @@ from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.shard import Shard, Task, forget
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.store.code import ENGINE, REDACTION, reached
-from compactlab.sim.store.run import parcel
+from compactlab.sim.store.run import shard_files
 from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from tests.recordings import claude_code, written
@@ -74,7 +74,7 @@ def executed(shard: Shard) -> set[Path]:
     forget()
     sys.settrace(note)
     try:
-        parcel(shard.runs())
+        shard_files(shard.runs())
     finally:
         sys.settrace(None)
     return {path for path in map(Path, seen) if path.is_relative_to(PACKAGE)}

@@ -168,7 +168,7 @@ def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_p
         )
         with store.locked():
             missing = sum(len(shard.cells) for shard in planned.missing(store))
-            planned.fill(store, ALONE)
+            planned.run_into(store, ALONE)
         return missing
 
     def change(name: str, edit: Edit) -> None:

@@ -105,7 +105,8 @@ def Renamed(known: object) -> Foreign:  # noqa: N802
     assert isinstance(known, Foreign)
     from dataclasses import replace
 
-    return replace(known, card=replace(known.card, spec="mine(keep=2, words=())"))
+    answers = {**known.card.answers, "spec": "mine(keep=2, words=())"}
+    return replace(known, card=replace(known.card, answers=answers))
 
 
 def test_it_travels_with_its_code(own: str, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.notes import ranked
 
 NOTES = ["the parser is slow", "the server has a parser and a cache", "the end", "cache cache"]
 

@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.notes import ranked
 
 words = st.sampled_from(["a", "b", "c", "d", "e", "fg", "ä", "7"])
 texts = st.lists(st.lists(words, max_size=9).map(" ".join), max_size=9)

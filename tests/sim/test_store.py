@@ -10,7 +10,7 @@ import pytest
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import replace_file
-from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.store import FAILED, Store
 from compactlab.sim.store.tables import RUNS, TABLES
 
@@ -39,8 +39,8 @@ def store(tmp_path: Path) -> Store:
     """A store of two shards, of two cells and of one that failed."""
     made = Store(tmp_path / "store")
     made.describe({"prices": "list"})
-    made.put(ONE, parcel([run("A1"), run("A2")]))
-    made.put(TWO, parcel([run("B1", status="failed", error="oh")]))
+    made.put(ONE, shard_files([run("A1"), run("A2")]))
+    made.put(TWO, shard_files([run("B1", status="failed", error="oh")]))
     return made
 
 
@@ -81,7 +81,7 @@ def test_what_is_dropped_is_gone_from_all_tables(store: Store) -> None:
 def test_a_shard_that_is_put_again_replaces_the_old_one_with_all_its_tables(store: Store) -> None:
     alone = run("A3")
     alone.rows = {}
-    store.put(ONE, parcel([alone]))
+    store.put(ONE, shard_files([alone]))
     assert store.cells() == {cell("A3"): ONE, cell("B1"): TWO}
     assert WHOLE[0] not in left(store)
 
@@ -134,12 +134,12 @@ def test_a_shard_without_its_runs_is_not_there(
     with monkeypatch.context() as patch:
         failing_at(number, patch)
         with pytest.raises(UsageError, match="no space left"):
-            store.put(shard, parcel([run("C1")]))
+            store.put(shard, shard_files([run("C1")]))
     assert store.shards() == [name for name in (ONE, TWO) if name != shard]
     assert cell("C1") not in store.cells()
     store.tidy()
     assert left(store) == [file for file in WHOLE if shard not in file]
-    store.put(shard, parcel([run("C1")]))
+    store.put(shard, shard_files([run("C1")]))
     assert store.cells()[cell("C1")] == shard
 
 
@@ -208,7 +208,7 @@ def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
 def test_a_folder_of_any_name_can_be_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "it's [a] 50 % *store* größer")
     store.describe({})
-    store.put(ONE, parcel([run("A1")]))
+    store.put(ONE, shard_files([run("A1")]))
     assert store.cells() == {cell("A1"): ONE}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.cli.toml_file import parsed
+from compactlab.request.toml_file import parsed
 from compactlab.sim.core import toml
 from compactlab.sim.core.errors import InputError
 

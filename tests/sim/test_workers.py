@@ -52,7 +52,7 @@ class Perilous:
         self.deadly = deadly
         self.asked: list[Shard] = []
 
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+    def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         for shard in shards:
             self.asked.append(shard)
             yield shard, DIED if self.deadly & set(shard.cells) else work(shard)
@@ -64,7 +64,7 @@ def rows(shard: Shard) -> list[tuple[str, str, int, str]]:
 
 
 def counting(shard: Shard) -> tuple[list[Run], dict[str, bytes]]:
-    return shard.do(lambda _, runs, counts: (runs, counts))
+    return shard.run(lambda _, runs, counts: (runs, counts))
 
 
 EVERY = [cell for shard in SHARDS for cell in shard.cells]
@@ -85,7 +85,7 @@ def test_exactly_the_deadly_runs_fail_and_all_else_is_as_if_nobody_had_died(dead
 
 def test_who_dies_of_what_was_nobodys_fault_leaves_the_shard_as_it_would_have_been():
     class Unlucky(Perilous):
-        def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+        def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
             for shard in shards:
                 yield shard, DIED if len(shard.cells) > 1 else work(shard)
 
@@ -115,7 +115,7 @@ def test_the_row_of_a_deadly_run_names_it():
 
 
 def test_alone_there_is_no_other_process():
-    assert [shard for shard, _ in Workers().do(rows, SHARDS)] == SHARDS
+    assert [shard for shard, _ in Workers().run(rows, SHARDS)] == SHARDS
 
 
 def test_a_process_goes_on_with_the_source_that_it_has_read():
@@ -165,7 +165,7 @@ def test_nobody_leaves_a_source_that_is_not_done_or_shares_one_that_need_not_be(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("compactlab.sim.experiment.workers._Process", Quick)
         patch.setattr("compactlab.sim.experiment.workers._idle", [])
-        done = list(_Processes(jobs).do(rows, shards))
+        done = list(_Processes(jobs).run(rows, shards))
     assert sorted(shard.name for shard, _ in done) == sorted(shard.name for shard in shards)
     assert not any(left.values())
 
@@ -187,4 +187,4 @@ def test_a_process_that_was_killed_while_it_had_nothing_to_do_is_replaced(monkey
     executors = iter([Executor(killed=True), Executor(killed=False)])
     monkeypatch.setattr("compactlab.sim.experiment.workers._executor", lambda: next(executors))
     monkeypatch.setattr("compactlab.sim.experiment.workers._idle", [])
-    assert [done for _, done in _Processes(1).do(rows, SHARDS)] == [*map(rows, SHARDS)]
+    assert [done for _, done in _Processes(1).run(rows, SHARDS)] == [*map(rows, SHARDS)]

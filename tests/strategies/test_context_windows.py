@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import find_model

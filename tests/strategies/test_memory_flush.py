@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.strategy import Pipeline, Strategy

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies import KeepAll, MemoryRecall

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.memory import Folder
+from compactlab.sim.core.notes import Folder
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options

@@ -318,7 +318,7 @@ class Comparison:
             return None
         if whole is not None and whole.usable:
             return whole
-        places = {spec: place for place, spec in enumerate(self.named)}
+        places = {spec: index for index, spec in enumerate(self.named)}
         candidates = [r for r in self.rows if r.usable and not (r.control or r.as_recorded)]
         candidates.sort(key=lambda row: places.get(row.spec, len(places)))
         default = next((row for row in candidates if row.name in self.clients), None)

@@ -327,8 +327,8 @@ def contrasts(
             off = comparison.deviation
             by_metric[metric] = [replace(each, deviation=off) for each in by_metric[metric]]
     return {
-        (row.spec, metric): by_metric[metric][place]
-        for place, row in enumerate(rows)
+        (row.spec, metric): by_metric[metric][index]
+        for index, row in enumerate(rows)
         for metric in by_metric
     }
 

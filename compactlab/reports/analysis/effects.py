@@ -76,7 +76,7 @@ def _same(comparison: Comparison) -> Iterator[NoEffect]:
 def _differing(every: list[_Parts]) -> Iterator[str]:
     """The fields in which specs of one kind differ, each name once."""
     pairs = [
-        [(place, field, repr(value)) for place, (_, own) in enumerate(parts)
+        [(index, field, repr(value)) for index, (_, own) in enumerate(parts)
          for field, value in own.items()]
         for parts in every
     ]  # fmt: skip

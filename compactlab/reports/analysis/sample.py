@@ -73,7 +73,7 @@ class Sample:
         self._groups = [replays(sorted(row.runs, key=case_of)) for row in rows]
         self.conversations = [case_of(group[0])[:2] for group in self._groups[0]] if rows else []
         needed = list(dict.fromkeys([*metrics, "overflows", "calls"]))
-        self._place = {name: place for place, name in enumerate(needed)}
+        self._place = {name: index for index, name in enumerate(needed)}
         tables = [_values(groups, needed) for groups in self._groups]
         # Rows, conversations, metrics.
         self._values = np.array(tables).reshape(len(rows), -1, len(needed))

@@ -253,7 +253,7 @@ def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
 
 
 def _ascending(chances: Sequence[float | None]) -> list[tuple[float, int]]:
-    return sorted((p, place) for place, p in enumerate(chances) if p is not None)
+    return sorted((p, index) for index, p in enumerate(chances) if p is not None)
 
 
 # Facts that one strategy forgot and the other did not: a check on what conversations say.

@@ -213,7 +213,7 @@ def by_lag(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
 def _lagged(row: Row, colour: str) -> Curve | None:
     shares = recall_by_lag(row.runs)
     own = shares[OWN]
-    last = max((place for place, share in enumerate(own, 1) if share is not None), default=0)
+    last = max((index for index, share in enumerate(own, 1) if share is not None), default=0)
     if not last:
         return None
     ys = [math.nan if share is None else share for share in own[:last]]

@@ -70,8 +70,8 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
             color=light("grey"), linewidth=2, zorder=1,
         )  # fmt: skip
         _bills(axes, closed)
-        for place, row in enumerate(closed):
-            write_beside(axes, place, _added(row), 92)
+        for index, row in enumerate(closed):
+            write_beside(axes, index, _added(row), 92)
         write_beside(axes, -1, "recovery adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         measure(axes, "x", USD, "cost of all conversations, USD")
@@ -177,8 +177,8 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         paid = [np.maximum(each.break_even, 1) for _, each in shown]
         _panel(right, paid, CALLS, "break-even, calls")
         left.axvline(1, color=light("muted"), linewidth=0.8)
-        for place, (_, each) in enumerate(shown):
-            _write_counts(right, place, f"{each.number:,}", f"{percent(each.never_even)}%")
+        for index, (_, each) in enumerate(shown):
+            _write_counts(right, index, f"{each.number:,}", f"{percent(each.never_even)}%")
         _write_counts(right, -1, "number", "no break-even")
         row_tips(left, [each.told(label) for label, each in shown])
     return Chart(

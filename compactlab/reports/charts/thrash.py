@@ -84,12 +84,12 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
         sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT)
         _intervals(left, [each.intervals for _, each in shown])
         _gains(right, [np.maximum(each.gains, 0.0) for _, each in shown])
-        for place, (_, each) in enumerate(shown):
+        for index, (_, each) in enumerate(shown):
             often = NONE if each.often is None else f"{each.often:.1f}"
             for text, (_, across) in zip(
                 (often, _share(each.small), _share(each.again)), _COLUMNS, strict=True
             ):
-                write_beside(right, place, text, across)
+                write_beside(right, index, text, across)
         for title, across in _COLUMNS:
             write_beside(right, -1, title, across)
         row_tips(left, [each.told(label) for label, each in shown])

@@ -201,8 +201,8 @@ def _dearer(charges: Sequence[Charge], tokens: Counts, classes: Counts) -> Dolla
     """
     more = np.empty((len(charges), 4))
     kinds: dict[tuple[int, int], list[int]] = {}
-    for place, kind in enumerate(zip(map(id, charges), classes.tolist(), strict=True)):
-        kinds.setdefault(kind, []).append(place)
+    for index, kind in enumerate(zip(map(id, charges), classes.tolist(), strict=True)):
+        kinds.setdefault(kind, []).append(index)
     for (_, paid), places in kinds.items():
         charge, name = charges[places[0]], _PAID_AS[paid]
         # Rates are linear, so that one token tells what all cost.

@@ -28,7 +28,7 @@ class Chance:
     """Compares what a context says of facts with what the original says elsewhere."""
 
     def __init__(self, original: Sequence[Message], context: Attributed) -> None:
-        self._original = {message.id: place for place, message in enumerate(original)}
+        self._original = {message.id: index for index, message in enumerate(original)}
         self._texts = [
             "\n".join(part.text for part in message.parts if part.type != "thinking")
             for message in original
@@ -40,9 +40,9 @@ class Chance:
         self._foreign = [(part, Wording(part.text), context.copies.get(part, ())) for part in parts]
         # By message: the places of the texts that may stand for it.
         self._standing: dict[str, set[int]] = defaultdict(set)
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             for source in part.sources:
-                self._standing[source.id].add(place)
+                self._standing[source.id].add(index)
 
     def explains(self, fact: Fact) -> bool:
         """Whether all that foreign text says of a fact is no more than chance.
@@ -134,9 +134,9 @@ class Chance:
         """By word: the messages that it stands in or near."""
         places: dict[str, set[int]] = defaultdict(set)
         last = len(self._words)
-        for place, words in enumerate(self._words):
+        for index, words in enumerate(self._words):
             for word in words:
-                places[word].update(range(max(0, place - _NEAR), min(last, place + _NEAR + 1)))
+                places[word].update(range(max(0, index - _NEAR), min(last, index + _NEAR + 1)))
         return places
 
 

@@ -133,7 +133,7 @@ class Tuner:
                 if watched is not None:
                     watched(done)
 
-            experiment.fill(store, self.workers, progress, todo=todo)
+            experiment.run_into(store, self.workers, progress, todo=todo)
 
     def _comparison(self, folder: Path) -> Comparison:
         results = Results.load(folder)

@@ -88,7 +88,7 @@ class Context:
         front, rest = self._view()
         view = [*front, *rest]
         touched = [
-            place for place, draft in enumerate(view) if draft in gone or _has(draft, cleared)
+            index for index, draft in enumerate(view) if draft in gone or _has(draft, cleared)
         ]
         if not touched:
             return

@@ -315,8 +315,8 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
     lines = jsonl.Lines(Path(path), strict=True)  # labels are the user's own
     collected = _Labels(conversation)
     for number, value in jsonl.values(lines):
-        for place, item in enumerate(value if isinstance(value, list) else [value], 1):
-            with lines.at(number), _item(place if isinstance(value, list) else 0):
+        for index, item in enumerate(value if isinstance(value, list) else [value], 1):
+            with lines.at(number), _item(index if isinstance(value, list) else 0):
                 collected.take(item, number)
     for number, label in collected.labels:
         with lines.at(number):

@@ -87,9 +87,9 @@ def _labels(
 ) -> tuple[list[Fact], list[Need]]:
     """Make facts of the arguments that were stated before a call used them."""
     uses: dict[_Argument, list[_Use]] = {}
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         for argument, tool in _arguments(message).items():
-            uses.setdefault(argument, []).append(_Use(place, tool))
+            uses.setdefault(argument, []).append(_Use(index, tool))
     facts: list[Fact] = []
     needs: list[Need] = []
     for argument in wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
@@ -39,42 +39,39 @@ def _described(name: str, describe: Callable[[], T]) -> T:
     return made.value
 
 
-def _check_names(made: Strategy | Summarizer) -> None:
-    for name in (made.spec, made.label):
-        if not isinstance(name, str) or not name or _HALF.search(name):
-            raise UsageError(f"{type(made).__name__} has no name that could be written: {name!r}")
-
-
 @dataclass(frozen=True)
 class Card:
-    """What a strategy says of itself."""
+    """What a strategy or a summariser says of itself."""
 
     kind: str  # module and name of its class
     code: str  # digest
-    spec: str
-    label: str
-    lifetime: Lifetime
-    sees_future: bool
-    flushes: bool
-    breaks: tuple[tuple[str, str], ...]
-    caps: tuple[tuple[str, int], ...]
+    answers: Mapping[str, Any] = field(hash=False)  # by attribute
 
     @classmethod
-    def of(cls, strategy: Strategy) -> Card:
-        """Of a strategy that is loaded."""
-        made = type(strategy)
-        _check_names(strategy)
+    def of(cls, made: Strategy | Summarizer, asked: Mapping[str, Callable[[Any], Any]]) -> Card:
+        """Ask one that is loaded for some attributes, and read each as what it should be."""
+        kind = type(made)
+        for name in (made.spec, made.label):
+            if not isinstance(name, str) or not name or _HALF.search(name):
+                raise UsageError(f"{kind.__name__} has no name that could be written: {name!r}")
+        outside = made.outside if isinstance(made, Strategy) else ""
         return cls(
-            kind=f"{made.__module__}:{made.__qualname__}",
-            code=" ".join(filter(None, (digest_of_classes([made]), strategy.outside))),
-            spec=strategy.spec,
-            label=strategy.label,
-            lifetime=Lifetime(strategy.lifetime),
-            sees_future=bool(strategy.sees_future),
-            flushes=bool(strategy.flushes),
-            breaks=tuple((str(rule), str(why)) for rule, why in strategy.breaks.items()),
-            caps=tuple((str(name), int(tokens)) for name, tokens in strategy.caps.items()),
+            kind=f"{kind.__module__}:{kind.__qualname__}",
+            code=" ".join(filter(None, (digest_of_classes([kind]), outside))),
+            answers={name: read(getattr(made, name)) for name, read in asked.items()},
         )
+
+
+def _texts(pairs: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in pairs.items()}
+
+
+def _counts(pairs: Mapping[Any, Any]) -> dict[str, int]:
+    return {str(name): int(number) for name, number in pairs.items()}
+
+
+def _answer(name: str) -> Any:
+    return property(lambda self: self.card.answers[name])
 
 
 @dataclass(frozen=True)
@@ -84,75 +81,31 @@ class Foreign(Strategy):
     card: Card
     build: Callable[[], Strategy] = field(repr=False, compare=False)  # must be picklable
 
+    ASKED: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "spec": str,
+        "label": str,
+        "lifetime": Lifetime,
+        "sees_future": bool,
+        "flushes": bool,
+        "breaks": _texts,
+        "caps": _counts,
+    }
+    spec = _answer("spec")
+    label = _answer("label")
+    lifetime = _answer("lifetime")
+    sees_future = _answer("sees_future")
+    flushes = _answer("flushes")
+    breaks = _answer("breaks")
+    caps = _answer("caps")
+
     @classmethod
     def known(cls, name: str, build: Callable[[], Strategy]) -> Foreign:
         """Have a strategy built in a process of its own, and ask it there what it is."""
-        return cls(_described(name, lambda: Card.of(build())), build)
-
-    @property
-    def spec(self) -> str:
-        """The strategy's name with its configuration."""
-        return self.card.spec
-
-    @property
-    def label(self) -> str:
-        """The spec without what stands at its default."""
-        return self.card.label
-
-    @property
-    def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """How long what it returns holds."""
-        return self.card.lifetime
-
-    @property
-    def sees_future(self) -> bool:  # type: ignore[override]
-        """Whether it may know what comes."""
-        return self.card.sees_future
-
-    @property
-    def flushes(self) -> bool:
-        """Whether it promises a flush of memory before each compaction."""
-        return self.card.flushes
-
-    @property
-    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """Rules of the contract that the system it follows breaks."""
-        return dict(self.card.breaks)
-
-    @property
-    def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """Tokens that it reserves by default and that a narrowed window caps."""
-        return dict(self.card.caps)
+        return cls(_described(name, lambda: Card.of(build(), cls.ASKED)), build)
 
     def compact(self, view: View, host: Host) -> View:
         """Nobody asks it in this process."""
         raise TypeError(f"{self.spec} is asked in a process of its own: see loaded()")
-
-
-@dataclass(frozen=True)
-class WriterCard:
-    """What a summariser says of itself."""
-
-    kind: str  # module and name of its class
-    code: str  # digest
-    spec: str
-    label: str
-    simulated: str
-    named_files: tuple[str, ...]
-
-    @classmethod
-    def of(cls, summarizer: Summarizer) -> WriterCard:
-        """Of a summariser that is loaded."""
-        made = type(summarizer)
-        _check_names(summarizer)
-        return cls(
-            kind=f"{made.__module__}:{made.__qualname__}",
-            code=digest_of_classes([made]),
-            spec=summarizer.spec,
-            label=summarizer.label,
-            simulated=_HALF.sub("?", str(summarizer.simulated)),
-            named_files=tuple(map(str, summarizer.named_files)),
-        )
 
 
 @dataclass(frozen=True)
@@ -162,33 +115,24 @@ class ForeignSummarizer(Summarizer):
     It is bound before each replay, and that is in the process of the run: there it is built.
     """
 
-    card: WriterCard
+    card: Card
     build: Callable[[], Summarizer] = field(repr=False, compare=False)  # must be picklable
+
+    ASKED: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "spec": str,
+        "label": str,
+        "simulated": lambda text: _HALF.sub("?", str(text)),
+        "named_files": lambda names: tuple(map(str, names)),
+    }
+    spec = _answer("spec")
+    label = _answer("label")
+    simulated = _answer("simulated")
+    named_files = _answer("named_files")
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Summarizer]) -> ForeignSummarizer:
         """Have a summariser built in a process of its own, and ask it there what it is."""
-        return cls(_described(name, lambda: WriterCard.of(build())), build)
-
-    @property
-    def spec(self) -> str:
-        """The summariser's name with its configuration."""
-        return self.card.spec
-
-    @property
-    def label(self) -> str:
-        """The spec without what stands at its default."""
-        return self.card.label
-
-    @property
-    def simulated(self) -> str:  # type: ignore[override]
-        """What of it is simulated."""
-        return self.card.simulated
-
-    @property
-    def named_files(self) -> tuple[str, ...]:
-        """The files that its spec names."""
-        return self.card.named_files
+        return cls(_described(name, lambda: Card.of(build(), cls.ASKED)), build)
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """Build it here, and have it get to know what is replayed."""

@@ -434,7 +434,7 @@ class Shard:
         """Sixteen hex digits of what it holds."""
         return shard_name(self.cells)
 
-    def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
+    def run(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
         """Do all of it."""
         runs: list[Run] = []
         counts: Counted = {}
@@ -452,7 +452,7 @@ class Shard:
 
     def runs(self) -> list[Run]:
         """Do all of it, for its rows alone."""
-        return self.do(lambda shard, runs, counts: runs)
+        return self.run(lambda shard, runs, counts: runs)
 
     def apart(self) -> list[Shard]:
         """A shard for each of its cells."""

@@ -25,7 +25,7 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.store.figures_used import united
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Cell, Run, Used, parcel
+from compactlab.sim.store.run import Cell, Run, Used, shard_files
 from compactlab.sim.store.store import Store
 
 # Cells of an experiment: their keys take a gigabyte of memory, and their replays days.
@@ -101,7 +101,7 @@ class Experiment:
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
         todo = list(shards(self._tasks(), timeout))
-        for _, (runs, done) in workers.do(methodcaller("do", _with_shard), todo):
+        for _, (runs, done) in workers.run(methodcaller("run", _with_shard), todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
                 runs_by_place[place] = run
@@ -111,7 +111,7 @@ class Experiment:
         runs = [runs_by_place[place] for place in sorted(runs_by_place)]
         return Results(runs, {**self.manifest(), "used": united(run.used for run in runs)})
 
-    def fill(
+    def run_into(
         self,
         store: Store,
         workers: Workers,
@@ -134,11 +134,11 @@ class Experiment:
         store.describe(self._manifest_for(store))
         store.drop({file.stem for file in store.lost()})
         store.tidy()
-        work = methodcaller("do", partial(_packed, self.setting.tables))
+        work = methodcaller("run", partial(_packed, self.setting.tables))
         todo = self.missing(store) if todo is None else todo
         if fail_fast:  # nobody shall have to wait for the rest of a shard
             todo = [cell for shard in todo for cell in shard.apart()]
-        for shard, (files, counts, used, done) in workers.do(work, todo):
+        for shard, (files, counts, used, done) in workers.run(work, todo):
             if used:  # before the runs that have used it: where these are, it is known
                 content = msgspec.json.encode(used)
                 store.remember(_name_of(content), self.setting.key, content)
@@ -175,7 +175,7 @@ class Experiment:
         Experiment
             The same, whose cells have their names by the recording as it is now.
         """
-        for _, (unanswered, done) in workers.do(methodcaller("do", _asked), self.asking):
+        for _, (unanswered, done) in workers.run(methodcaller("run", _asked), self.asking):
             if progress is not None:
                 progress(done)
             if unanswered:
@@ -268,7 +268,7 @@ def _asked(shard: Shard, runs: list[Run], counts: Counted) -> tuple[bool, Done]:
 def _packed(
     tables: tuple[str, ...], shard: Shard, runs: list[Run], counts: Counted
 ) -> tuple[dict[str, bytes], Counted, Used, Done]:
-    return parcel(runs, tables), counts, united(run.used for run in runs), _done(shard, runs)
+    return shard_files(runs, tables), counts, united(run.used for run in runs), _done(shard, runs)
 
 
 def _done(shard: Shard, runs: list[Run]) -> Done:

@@ -127,7 +127,7 @@ class Cluster:
         self._client = client
         self._silent = silent
 
-    def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
+    def run(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there."""
         from distributed import as_completed
 
@@ -230,7 +230,7 @@ class Workers:
     dask: str = ""  # address of the scheduler of a dask cluster, which does them instead
     warn: Callable[[str], object] = str  # told of what goes wrong there and is made good
 
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+    def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
 
         Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
@@ -254,13 +254,13 @@ ALONE = Workers()
 
 
 class _Team(Protocol):
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+    def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """What comes of each shard; `DIED` for one that nobody survives."""
 
 
 def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
     """Do shards; one that nobody survives in pieces, which are put together again."""
-    for shard, done in team.do(work, shards):
+    for shard, done in team.run(work, shards):
         if done is DIED:
             yield shard, work(_Pieced(shard.tasks, shard.timeout, tuple(_pieces(team, shard))))
         else:
@@ -271,7 +271,7 @@ def _pieces(team: _Team, shard: Shard) -> Iterator[Piece]:
     """What comes of each cell of a shard: its run fails, if nobody survives it."""
     alone: list[Outcome] = [(shard, DIED)]
     apart = len(shard.cells) > 1
-    for piece, done in team.do(methodcaller("do", _piece), shard.apart()) if apart else alone:
+    for piece, done in team.run(methodcaller("run", _piece), shard.apart()) if apart else alone:
         if done is not DIED:
             yield done
             continue
@@ -289,7 +289,7 @@ class _Pieced(Shard):
 
     pieces: tuple[Piece, ...] = ()
 
-    def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
+    def run(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
         sources = [source for source, _ in self.cells]
         conditions = [condition for _, condition in self.cells]
         runs = [run for rows, _ in self.pieces for run in rows]
@@ -346,7 +346,7 @@ class _Process:
             self.end()
             self._executor = _executor()
         self._folder = here
-        with _unheard(), _safe_path():
+        with _safe_path(), _unheard():
             try:
                 begun: Future[Any] = self._executor.submit(_tidied, work, shard)
             except BrokenProcessPool:  # killed while it had nothing to do
@@ -382,7 +382,7 @@ class _Processes:
 
     jobs: int
 
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+    def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         died: list[Shard] = []
         for shard, done in self._together(work, _Waiting(shards)):
             if done is DIED:

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.facts.wording import Wording
 

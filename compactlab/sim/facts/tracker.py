@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
 from compactlab.sim.facts.ledger import Ledger

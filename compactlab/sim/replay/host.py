@@ -9,8 +9,8 @@ from typing import Any
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.errors import ContractError
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Message, Part, Usage, Weight
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Model, replayable

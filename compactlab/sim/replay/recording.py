@@ -79,7 +79,7 @@ def compacted(context: Messages, compaction: Compaction) -> Messages:
 
     What it repeats of that one, as the edit of a message does, are the very messages.
     """
-    places = {message.id: place for place, message in enumerate(context)}
+    places = {message.id: index for index, message in enumerate(context)}
     front = (
         context[places[message.id]] if message.id in places else message
         for message in compaction.inserted

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import msgspec
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.core.memory import Remembered, ranked
 from compactlab.sim.core.message import Call, Message, Part, PartType, Source
+from compactlab.sim.core.notes import Remembered, ranked
 from compactlab.sim.core.spec import spec_of
 from compactlab.sim.core.view import View
 from compactlab.sim.facts import Ledger, States, Tracker, numbers

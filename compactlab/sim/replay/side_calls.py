@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from compactlab.sim.core.errors import InputError, ModelError
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Message, Part, Role, Usage, plain, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.host import Host

@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.limits import check_fields
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
@@ -452,7 +452,7 @@ def _words(text: str) -> frozenset[str]:
     words: set[str] = set()
     for run in _WORD.findall(text.lower()):
         if _DENSE.match(run):
-            words.update(run[place : place + 2] for place in range(len(run) - 1))
+            words.update(run[index : index + 2] for index in range(len(run) - 1))
         elif len(run) > 3:
             words.add(run)
     return frozenset(words)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from compactlab.sim.cache.lineage import Place
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages
 from compactlab.sim.models.model import Catalogue, built_in
 

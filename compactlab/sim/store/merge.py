@@ -8,7 +8,7 @@ from typing import Any
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.store.figures_used import united
 from compactlab.sim.store.results import read_runs
-from compactlab.sim.store.run import parcel, shard_name
+from compactlab.sim.store.run import shard_files, shard_name
 from compactlab.sim.store.store import Store
 
 # Of the manifest: what must be the same, for figures to be comparable.
@@ -59,12 +59,12 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
     parts: set[tuple[str, str]] = set()
     for shard, cells in sorted(by_shard.items()):
         if not cells & held and type(store) is Store:
-            into.put(shard, store.parcel(shard))
+            into.put(shard, store.files_of(shard))
         elif not cells <= held:
             parts |= cells - held
     if parts:
         runs = [r for r in read_runs(store, {}) if (r.source_key, r.condition) in parts]
-        into.put(shard_name(parts), parcel(runs))
+        into.put(shard_name(parts), shard_files(runs))
     return set().union(*by_shard.values())
 
 

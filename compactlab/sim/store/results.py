@@ -18,7 +18,7 @@ from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.parquet import NO_ROWS, Column, Rows, Summed
-from compactlab.sim.store.run import HEAD, IDENTITY, Run, parcel
+from compactlab.sim.store.run import HEAD, IDENTITY, Run, shard_files
 from compactlab.sim.store.store import ROWS, SAVED, Content, Store
 from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
@@ -446,7 +446,7 @@ class Results:
             If something else lies there, or it cannot be written.
         """
         store = Store(folder)
-        files = parcel(self._chosen(bounds=True))  # which may still lie there
+        files = shard_files(self._chosen(bounds=True))  # which may still lie there
         store.begin()
         store.put(SAVED, files)
         store.describe(self.manifest)

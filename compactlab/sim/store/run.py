@@ -108,7 +108,7 @@ _RUN = Column("text", "the run, see table runs")
 _NUMBER = Column("number", "")
 
 
-def parcel(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
+def shard_files(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
     """The files of a shard: of each table its parquet."""
     keys = [run.key for run in runs]
     files = {RUNS: _runs_file(runs, keys)}

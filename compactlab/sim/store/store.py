@@ -205,21 +205,21 @@ class Store:
             fault = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
             raise self._fault(f"a damaged store of results: {fault}")
 
-    def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
+    def put(self, shard: str, contents: Mapping[str, bytes]) -> None:
         """Store a shard."""
         self._check_there()
         # One of the same name is gone before its tables change, so that it is never half of each.
         self.drop([shard])
-        tables = [table for table in sorted(parcel) if table != RUNS]
-        files = {self.path(table, shard): parcel[table] for table in tables}
-        files[self.digests_of(shard)] = digests.lines_of(shard, parcel)
-        files[self.path(RUNS, shard)] = parcel[RUNS]
+        tables = [table for table in sorted(contents) if table != RUNS]
+        files = {self.path(table, shard): contents[table] for table in tables}
+        files[self.digests_of(shard)] = digests.lines_of(shard, contents)
+        files[self.path(RUNS, shard)] = contents[RUNS]
         for file, content in files.items():
             with suppress(FileExistsError):
                 file.parent.mkdir()
             replace_file(file, content)
 
-    def parcel(self, shard: str) -> dict[str, bytes]:
+    def files_of(self, shard: str) -> dict[str, bytes]:
         """The content of a shard's files by table, as :meth:`put` takes it."""
         content = {}
         for table in (RUNS, *TABLES):

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.memory import Remembered, ranked
 from compactlab.sim.core.message import Kind, Part
+from compactlab.sim.core.notes import Remembered, ranked
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host

@@ -24,8 +24,8 @@ from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.occurrences import normal, path_ends
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
-from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.lossy import audible_at
+from compactlab.strategies.summarizers.sampling import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
 from compactlab.strategies.summarizers.writer import Unbound
 

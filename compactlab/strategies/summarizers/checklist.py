@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.memory import Remembered, Topic
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered, Topic
 from compactlab.sim.facts.needs import identifiers
 from compactlab.sim.replay.summarize import Count, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized

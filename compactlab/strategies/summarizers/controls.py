@@ -8,8 +8,8 @@ from itertools import cycle, islice
 from typing import ClassVar
 
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized

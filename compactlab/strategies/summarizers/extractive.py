@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.units import (
     WORD,

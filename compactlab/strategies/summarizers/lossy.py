@@ -13,8 +13,8 @@ from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
-from compactlab.strategies.summarizers.drawing import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
+from compactlab.strategies.summarizers.sampling import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.statements import (
     Statements,
     damaged,

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from compactlab.sim.core.conversation import Conversation, FactType
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.memory import Remembered, Topic
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered, Topic
 from compactlab.sim.facts.evidence import Witness
 from compactlab.sim.facts.ledger import Ledger, ledger_of
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written

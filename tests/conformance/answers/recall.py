@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options

@@ -79,8 +79,8 @@ def test_where_nothing_is_compacted_nothing_survives_compactions(compared: Compa
 
 def test_survival_has_a_band_where_there_are_conversations_enough(compared: Compare) -> None:
     comparison = compared(12, mine=rounds(0.0, 0.5), other=rounds(0.0, 0.2))
-    for place, run in enumerate(run for row in comparison.rows for run in row.runs):
-        run.metrics["amnesia_round_1"] = 0.3 + place % 12 / 40
+    for index, run in enumerate(run for row in comparison.rows for run in row.runs):
+        run.metrics["amnesia_round_1"] = 0.3 + index % 12 / 40
     chart = by_round(comparison, COLOURS, "a-survival")
     assert chart is not None
     (band,) = chart.figure.axes[0].collections  # the grey one has none

@@ -110,8 +110,8 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
     )
     rows = list(comparison.rows)
     for number, run in enumerate(row.runs for row in rows):
-        for place, each in enumerate(run):
-            each.metrics["cost_usd"] = 0.01 * (1 + number) * (1 + place / 50 * number)
+        for index, each in enumerate(run):
+            each.metrics["cost_usd"] = 0.01 * (1 + number) * (1 + index / 50 * number)
     chart = drawn(comparison)
     reference = comparison.reference
     assert reference is not None
@@ -133,9 +133,9 @@ def test_upright_bars_go_from_the_most_that_may_be_forgotten(
         36, keep_all={"recall_20k": 1.0, "overflows": 0}, mine={"recall_20k": 0.75}
     )
     for row in comparison.rows:
-        for place, run in enumerate(row.runs):
+        for index, run in enumerate(row.runs):
             if row.name == "mine":
-                run.metrics["recall_20k"] = 0.9 - place / 120
+                run.metrics["recall_20k"] = 0.9 - index / 120
     reference = comparison.reference
     assert reference is not None
     need = contrasts(comparison, reference)["mine()", "recall_20k"]

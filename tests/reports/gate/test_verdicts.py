@@ -172,8 +172,8 @@ def test_a_store_holds_against_itself_and_nothing_beyond_a_rule_passes(
     two, judged, drawn, amount
 ) -> None:
     results = two()
-    for place, (cost, need) in enumerate(drawn):
-        results.runs[2 * place + 1].metrics |= {"cost_usd": cost, "amnesia_need": need}
+    for index, (cost, need) in enumerate(drawn):
+        results.runs[2 * index + 1].metrics |= {"cost_usd": cost, "amnesia_need": need}
     change = Rule("cost_usd", "+", amount, percent=True)
     rules = [Demand(change), Demand(Rule("amnesia_need", "-", amount)), Demand(change)]
     assert judged(results, results).code == 0

@@ -31,8 +31,8 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
 
     def made(size: float = 1.0, need: float = 0.9, **manifest: object) -> Results:
         runs = []
-        for place in range(12):
-            name, own = f"talk-{place}", 1 + 0.1 * place
+        for index in range(12):
+            name, own = f"talk-{index}", 1 + 0.1 * index
             cut = [(round(r * own * size), round(w * own * size)) for r, w in SHORT]
             runs += [
                 make("keep_all()", [(round(r * own), round(w * own)) for r, w in KEPT], name),
@@ -83,8 +83,8 @@ def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[...,
 
 
 def test_two_stores_of_one_strategy_each_are_compared(make: Make, store: Store) -> None:
-    one = store(*(make("keep_all()", KEPT, f"{place}") for place in range(3)))
-    other = store(*(make("cut()", SHORT, f"{place}", cut=[1]) for place in range(3)))
+    one = store(*(make("keep_all()", KEPT, f"{index}") for index in range(3)))
+    other = store(*(make("cut()", SHORT, f"{index}", cut=[1]) for index in range(3)))
     ((match,), _) = between(("a", one), [("b", other)], ())
     assert (match.reference.label, match.subject.label) == ("keep_all in a", "cut in b")
 
@@ -180,11 +180,11 @@ def test_of_several_candidates_none_is_taken() -> None:
 
 def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> None:
     runs = []
-    for place in range(40):
-        need = 0.99 + 0.004 * (-1) ** place
+    for index in range(40):
+        need = 0.99 + 0.004 * (-1) ** index
         runs += [
-            make("keep_all()", KEPT, f"{place}", need=0.99),
-            make("cut()", SHORT, f"{place}", cut=[1], need=need),
+            make("keep_all()", KEPT, f"{index}", need=0.99),
+            make("cut()", SHORT, f"{index}", cut=[1], need=need),
         ]
     said = terminal.write(report(within(store(*runs), ["keep_all", "cut"])))
     assert "not statistically significant (p 1), but non-inferior within 20 points." in said

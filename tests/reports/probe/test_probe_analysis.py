@@ -28,15 +28,15 @@ def outcomes(draw: st.DrawFn) -> list[Outcome]:
     made: list[Outcome] = []
     draws = draw(st.integers(1, 3))
     answers = st.lists(MARKS, min_size=draws, max_size=draws).map(tuple)
-    for place in range(draw(st.integers(1, 8))):
+    for index in range(draw(st.integers(1, 8))):
         controls = {name: draw(answers) for name in ("full", "without")}
         for strategy in ("one", "other"):
             marks = {**controls, **{name: draw(answers) for name in ("compacted", "restated")}}
             state = draw(st.sampled_from(["verbatim", "intact", "lost", "stale", "unknown"]))
-            talk = f"c{place % 3}"
+            talk = f"c{index % 3}"
             made.append(
                 Outcome(
-                    talk, strategy, f"m{place}", "f", "goal", 0, state, "?", "a",
+                    talk, strategy, f"m{index}", "f", "goal", 0, state, "?", "a",
                     {name: marks[name] for name in CONDITIONS},
                 )
             )  # fmt: skip

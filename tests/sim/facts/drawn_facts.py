@@ -12,8 +12,8 @@ from typing import TypeVar
 import msgspec
 
 from compactlab.sim.core.conversation import Conversation, Event, Fact, Rewind
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Kind, Message, Part, Source, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 
 T = TypeVar("T")

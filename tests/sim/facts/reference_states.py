@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import View
 from compactlab.sim.facts.wording import Spoken, Wording
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from compactlab.sim.core.conversation import Fact
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.facts.tracker import Tracker

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from compactlab.sim.core.conversation import Conversation, Event, Fact, Need, Rewind
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Ledger, Tracker, ledger_of
 

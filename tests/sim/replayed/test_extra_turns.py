@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.sim.replay.summarize import (

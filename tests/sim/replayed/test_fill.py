@@ -66,7 +66,7 @@ class Field:
     def filled(self, *specs: str, **more: Any) -> int:
         """Fill the store; how many cells were run."""
         told: list[Done] = []
-        self.planned(*specs, **more).fill(self.store, ALONE, told.append)
+        self.planned(*specs, **more).run_into(self.store, ALONE, told.append)
         return sum(done.cells for done in told)
 
     @property
@@ -179,7 +179,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_whoever_goes_on_makes_the_same_files(after: int, field: Field, tmp_path: Path) -> None:
     """Stopped behind any shard: not a byte is another in the end."""
     planned = field.planned("keep_all", "Mine")
-    planned.fill(Store(tmp_path / "undisturbed"), ALONE)
+    planned.run_into(Store(tmp_path / "undisturbed"), ALONE)
     done: list[Done] = []
 
     def stop(shard: Done) -> None:
@@ -188,7 +188,7 @@ def test_whoever_goes_on_makes_the_same_files(after: int, field: Field, tmp_path
             raise StopError
 
     with pytest.raises(StopError):
-        planned.fill(field.store, ALONE, stop)
+        planned.run_into(field.store, ALONE, stop)
     assert len(field.results.runs) == 2 * after
     assert field.results.missing == 6 - 2 * after
     assert field.filled("keep_all", "Mine") == 6 - 2 * after
@@ -201,7 +201,7 @@ def test_the_rows_are_in_the_experiments_order_whatever_was_done_first(field: Fi
     specs = ("sliding_window(keep=1)", "Mine", "keep_all", "keep_none")
     field.filled(*specs[::-2])
     planned = field.planned(*specs, seeds=2)
-    planned.fill(field.store, ALONE, todo=planned.missing(field.store)[::-1])
+    planned.run_into(field.store, ALONE, todo=planned.missing(field.store)[::-1])
     assert field.shown() == [
         (talk, strategy, seed)
         for talk in "abc"
@@ -230,14 +230,14 @@ def test_what_failed_is_not_run_again_by_itself(field: Field, kit: Any, tmp_path
         "log", lambda: once_broken(script, tmp_path / "mark"), content=lambda: "always the same"
     )
     planned = Experiment((source,), (find_strategy("keep_all"),), (kit.model,))
-    planned.fill(field.store, ALONE)
+    planned.run_into(field.store, ALONE)
     assert [run.status for run in field.results.runs] == ["ok", "unreadable"]
     assert planned.missing(field.store) == []
     field.store.drop(set(field.store.cells(FAILED).values()))
     assert [shard.cells for shard in planned.missing(field.store)] == [
         [(source.key, planned.conditions[0].key)]
     ]
-    planned.fill(field.store, ALONE)
+    planned.run_into(field.store, ALONE)
     assert [run.status for run in field.results.runs] == ["ok"]
 
 
@@ -246,19 +246,19 @@ def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> No
         OWN.format(keep=2).replace("return view.with", "raise ValueError('oh') or view.with")
     )
     planned = field.planned("keep_all", "Mine")
-    planned.fill(field.store, ALONE, fail_fast=True)
+    planned.run_into(field.store, ALONE, fail_fast=True)
     assert [run.status for run in field.results.runs] == ["ok", "failed"]
     assert sum(len(shard.cells) for shard in planned.missing(field.store)) == 4
-    planned.fill(field.store, ALONE)
+    planned.run_into(field.store, ALONE)
     assert [run.status for run in field.results.runs] == ["ok", "failed"] * 3
 
 
 def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field: Field) -> None:
     planned = field.planned("keep_all", "Mine")
-    planned.fill(field.store, ALONE)
+    planned.run_into(field.store, ALONE)
     before = field.shown()
     field.store.path("calls", field.store.shards()[0]).unlink()
-    planned.fill(field.store, ALONE, fail_fast=True)
+    planned.run_into(field.store, ALONE, fail_fast=True)
     assert len(field.store.shards()) == 6
     assert field.shown() == before
     assert all(len(run.calls) == 3 for run in field.results.runs)
@@ -267,7 +267,7 @@ def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field: F
 def test_only_what_is_told_is_run(field: Field) -> None:
     planned = field.planned("keep_all", "Mine")
     (shard,) = planned.missing(field.store)
-    planned.fill(field.store, ALONE, todo=shard.apart()[2:4])
+    planned.run_into(field.store, ALONE, todo=shard.apart()[2:4])
     assert field.shown() == [("b", "keep_all", 0), ("b", "mine", 0)]
 
 
@@ -317,12 +317,12 @@ def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field: Field) 
     assert field.results.manifest["used"] == used
     halves = [Store(field.folder / name) for name in ("one", "two")]
     for half, specs in zip(halves, (["keep_all"], ["Mine"]), strict=True):
-        field.planned(*specs).fill(half, ALONE)
+        field.planned(*specs).run_into(half, ALONE)
     merge(halves, Store(field.folder / "merged"))
     merged = Results.load(field.folder / "merged")
     assert merged.manifest["used"] == used
     # Nobody has told the merged store's shards apart, and still nothing is lost.
-    planned.fill(Store(field.folder / "merged"), ALONE)
+    planned.run_into(Store(field.folder / "merged"), ALONE)
     assert Results.load(field.folder / "merged").manifest["used"] == used
 
 
@@ -334,7 +334,7 @@ def test_what_runs_have_used_outlives_an_interruption(field: Field) -> None:
 
     (shard,) = planned.missing(field.store)
     with pytest.raises(KeyboardInterrupt):
-        planned.fill(field.store, ALONE, stop, todo=shard.apart())
+        planned.run_into(field.store, ALONE, stop, todo=shard.apart())
     assert field.filled("keep_all", "Mine") == 5
     assert field.results.manifest["used"] == planned.run().manifest["used"]
 
@@ -364,7 +364,7 @@ class Deadly:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
 
-    def do(self, work: Any, shards: Any) -> Iterator[Any]:
+    def run(self, work: Any, shards: Any) -> Iterator[Any]:
         for shard in shards:
             yield shard, DIED if len(shard.cells) > 1 else work(shard)
 
@@ -376,5 +376,5 @@ def test_a_shard_that_was_taken_apart_is_stored_as_if_it_had_not_been(
     whole = files(field.store.folder)
     field.store.clear()
     monkeypatch.setattr("compactlab.sim.experiment.workers._Processes", Deadly)
-    field.planned("keep_all", "Mine", seeds=2).fill(field.store, Workers(2))
+    field.planned("keep_all", "Mine", seeds=2).run_into(field.store, Workers(2))
     assert files(field.store.folder) == whole

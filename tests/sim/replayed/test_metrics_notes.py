@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from compactlab.sim.core.conversation import Conversation, Fact
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.metrics.flush import TOPICS
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options

@@ -21,7 +21,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.manifest import FORMAT
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run, parcel
+from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.store import Store
 from compactlab.sim.store.tables import TABLES, USUAL
 
@@ -204,7 +204,7 @@ def test_a_failed_run_or_one_whose_source_cannot_be_read_is_a_row(tmp_path: Path
     assert [run.error for run in results.runs] == ["broken.jsonl:3: no JSON"]
     store = Store(tmp_path)
     store.describe({})
-    store.put("0" * 16, parcel(bad))
+    store.put("0" * 16, shard_files(bad))
     assert len(store.cells()) == 2
     (again,) = Results.load(tmp_path).runs
     assert replace(again, metrics={}) == results.runs[0]
@@ -290,8 +290,8 @@ def described(folder: Path, sources: str, conditions: str) -> Results:
     """A store of two shards whose manifest names these sources and conditions."""
     store = Store(folder)
     store.describe({"source_keys": [*map(key, sources)], "conditions": [*map(key, conditions)]})
-    store.put("2" * 16, parcel(cells("A1", "A2", "B1", "B2")))
-    store.put("1" * 16, parcel(cells("C2", "C1")))
+    store.put("2" * 16, shard_files(cells("A1", "A2", "B1", "B2")))
+    store.put("1" * 16, shard_files(cells("C2", "C1")))
     return Results.load(folder)
 
 

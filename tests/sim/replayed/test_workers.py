@@ -185,10 +185,10 @@ def test_a_shard_whose_workers_die_again_and_again_is_stored_as_if_nobody_had(
     """Each worker dies that does more than one cell, which is nobody's fault."""
     planned = experiment(kit, own, "keep_all", "keep_none", "Mine", talks=2)
     whole, pieced = Store(tmp_path / "whole"), Store(tmp_path / "pieced")
-    planned.fill(whole, ALONE)
+    planned.run_into(whole, ALONE)
     frail = [Frail(shard.tasks) for shard in planned.missing(pieced)]
     told: list[Done] = []
-    planned.fill(pieced, Workers(2), told.append, todo=frail)
+    planned.run_into(pieced, Workers(2), told.append, todo=frail)
     assert [done.cells for done in told] == [6]
     assert stored(pieced) == stored(whole)
 
@@ -199,10 +199,10 @@ PARENT = os.getpid()
 class Frail(Shard):
     """A shard over which workers die as long as it is whole."""
 
-    def do(self, then: Any) -> Any:
+    def run(self, then: Any) -> Any:
         if os.getpid() != PARENT and len(self.cells) > 1:
             os._exit(1)
-        return super().do(then)
+        return super().run(then)
 
 
 def stored(store: Store) -> dict[str, bytes]:

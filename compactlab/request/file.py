@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from compactlab.cli.fields import (
+from compactlab.request.fields import (
     AnyStrategy,
     AnySummarizer,
     FilesTable,
@@ -28,8 +28,7 @@ from compactlab.cli.fields import (
     scenarios,
     wording,
 )
-from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
-from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
+from compactlab.request.grid import EMPTY, Choice, Point, fixed, pipe, read_apart, read_grid
 from compactlab.request.names import (
     churn_of,
     distance_of,
@@ -45,6 +44,7 @@ from compactlab.request.names import (
     tables_of,
 )
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
+from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.scenarios.catalogue import (
     SCENARIOS,
     SUITE,
@@ -101,7 +101,7 @@ class Expansion:
             text = relative_strategy(self.folder, given)
             with self.faults.at(place):
                 self._allow(text)
-                return Fixed(text, strategies.known_strategy(text))
+                return fixed(text, strategies.known_strategy(text))
             return None
         match self._table(given, place, StrategyTable, PipelineTable):
             case StrategyTable() as table:
@@ -110,19 +110,31 @@ class Expansion:
                 return self._pipe(table, (*place, "pipeline"))
         return None
 
-    def _grid(self, table: StrategyTable, place: Place) -> Grid | None:
+    def _grid(self, table: StrategyTable, place: Place) -> Choice | None:
         name, fields = relative_class(self.folder, table.name), table.model_extra or {}
         if set(name) & set("(+"):
             self.faults.add((*place, "name"), "write one name, with its fields as keys beside it")
             return None
         if name == strategies.EXEC and "command" in fields:
             fields = {**fields, "command": self._command(fields["command"])}
+        foreign = strategies.is_foreign_name(name) and strategies.known_strategy
+        return self._class(name, fields, place, strategies.find_class, foreign)
+
+    def _class(
+        self,
+        name: str,
+        fields: dict[str, Any],
+        place: Place,
+        find: Callable[[str], type],
+        foreign: Callable[[str], Any] | Literal[False],
+    ) -> Choice | None:
+        """What a table stands for that names a class; code of others is built by ``foreign``."""
         with self.faults.at((*place, "name")):
             self._allow(name)
-            if strategies.is_foreign_name(name):
-                find, make = partial(strategies.find_class, name), strategies.known_strategy
-                return read_apart(name, fields, place, self.faults, find=find, make=make)
-            return read_grid(name, strategies.find_class(name), fields, place, self.faults)
+            if foreign:
+                here = partial(find, name)
+                return read_apart(name, fields, place, self.faults, find=here, make=foreign)
+            return read_grid(name, find(name), fields, place, self.faults)
         return None
 
     def _allow(self, text: str) -> None:
@@ -137,7 +149,7 @@ class Expansion:
             return [self._command(each) for each in given]
         return relative_command(self.folder, given) if isinstance(given, str) else given
 
-    def _pipe(self, table: PipelineTable, place: Place) -> Pipe | None:
+    def _pipe(self, table: PipelineTable, place: Place) -> Choice | None:
         parts: list[Choice | None] = []
         for at, each in each_of(table.pipeline, place).items():
             if isinstance(each, dict) and "pipeline" in each:
@@ -146,7 +158,7 @@ class Expansion:
             else:
                 parts.append(self._strategy(each, at))
         whole = tuple(filter(None, parts))
-        return Pipe(place, whole) if len(whole) == len(parts) else None
+        return pipe(place, whole) if len(whole) == len(parts) else None
 
     def conversations(self, given: Any) -> list[str | Seeded]:
         """Paths, patterns and specs of scenarios; with those that have some, their own seeds."""
@@ -156,7 +168,7 @@ class Expansion:
                 with self.faults.at(place):
                     text = relative_conversation(self.folder, each)
                     self._check(text, place)
-                    choices.append((Fixed(text, None), None))
+                    choices.append((fixed(text, None), None))
                 continue
             match self._table(each, place, FilesTable, ScenarioTable):
                 case FilesTable() as table:
@@ -184,7 +196,7 @@ class Expansion:
                 name = relative_path(self.folder, each)
                 self._check(name, at, files=True)
                 named[at] = name
-        return [Fixed(name, None) for name in named.values()]
+        return [fixed(name, None) for name in named.values()]
 
     def _scenarios(self, table: ScenarioTable, place: Place) -> list[Choice]:
         name, fields = table.scenario, dict(table.model_extra or {})
@@ -227,20 +239,13 @@ class Expansion:
             text = relative_strategy(self.folder, relative_profile(self.folder, given))
             with self.faults.at(place):
                 self._allow(text)
-                return Fixed(text, known_summarizer(text))
+                return fixed(text, known_summarizer(text))
         elif table := self._table(given, place, SummarizerTable):
             name, fields = relative_class(self.folder, table.name), dict(table.model_extra or {})
             if "profile" in fields:
                 fields["profile"] = self._profile(fields["profile"])
-            with self.faults.at((*place, "name")):
-                self._allow(name)
-                find, make = (
-                    partial(SUMMARIZERS.find_class, name),
-                    known_summarizer,
-                )
-                if SUMMARIZERS.is_foreign(name):
-                    return read_apart(name, fields, place, self.faults, find=find, make=make)
-                return read_grid(name, find(), fields, place, self.faults)
+            foreign = SUMMARIZERS.is_foreign(name) and known_summarizer
+            return self._class(name, fields, place, SUMMARIZERS.find_class, foreign)
         return None
 
     def _items(self, key: str, given: Any) -> Iterator[tuple[Place, Any]]:

@@ -27,7 +27,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
-from compactlab.cli.toml_file import KIND
+from compactlab.request.toml_file import KIND
 from compactlab.scenarios.catalogue import SCENARIOS, SUITE
 from compactlab.sim.core.errors import UsageError
 from compactlab.strategies.catalogue import STRATEGIES

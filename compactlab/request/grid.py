@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
-from compactlab.cli.fields import adapter, hints_of, takes_list
-from compactlab.cli.toml_file import Fault, Faults, Place, each_of
+from compactlab.request.fields import adapter, hints_of, takes_list
+from compactlab.request.toml_file import Fault, Faults, Place, each_of
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.experiment.foreign import PATIENCE
@@ -20,88 +20,35 @@ EMPTY = "an empty list leaves nothing to run"
 Point = tuple[str, Any]  # a spec, and what was built by it
 
 
-class Choice(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Choice:
     """Something that stands for some specs."""
 
-    @property
-    def size(self) -> int:
-        """For how many."""
-
-    def points(self, faults: Faults) -> Iterator[Point]:
-        """Each spec with what it builds; what cannot be built is a fault."""
+    size: int  # for how many
+    # Each spec with what it builds; what cannot be built is a fault.
+    points: Callable[[Faults], Iterable[Point]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Fixed:
+def fixed(text: str, made: Any) -> Choice:
     """One spec, as somebody wrote it."""
-
-    text: str
-    made: Any
-    size: int = 1
-
-    def points(self, faults: Faults) -> Iterator[Point]:
-        """Only itself."""
-        yield self.text, self.made
+    return Choice(1, lambda faults: [(text, made)])
 
 
-@dataclasses.dataclass(frozen=True)
-class Grid:
-    """A class, and the values that its fields take in turn."""
+def pipe(place: Place, parts: Sequence[Choice]) -> Choice:
+    """Pipelines: each combination of the points of its parts; the first part varies slowest."""
 
-    place: Place
-    name: str
-    axes: Mapping[str, Mapping[Place, Any]]  # by field the values, by their places in the file
-    make: Callable[[str, Mapping[str, Any]], Any]  # builds it of a spec and of its values
-
-    @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        return prod(map(len, self.axes.values()))
-
-    def points(self, faults: Faults) -> Iterator[Point]:
-        """Each combination; the first field varies slowest."""
-        for chosen in product(*(axis.items() for axis in self.axes.values())):
-            values = {f: value for f, (_, value) in zip(self.axes, chosen, strict=True)}
-            inside = ", ".join(f"{field}={value!r}" for field, value in values.items())
-            text = f"{self.name}({inside})" if inside else self.name
-            try:
-                made = self.make(text, values)
-            except (UsageError, ValueError, TypeError) as error:
-                places = {f: at for f, (at, _) in zip(self.axes, chosen, strict=True)}
-                faults.add(*self._blamed(str(error), places))
-                continue
-            yield text, made
-
-    def _blamed(self, message: str, places: Mapping[str, Place]) -> tuple[Place, str]:
-        """The value that a message is about, which by custom begins with the field's name."""
-        field, _, rest = message.partition(" ")
-        return (places[field], rest) if field in places else (self.place, message)
-
-
-@dataclasses.dataclass(frozen=True)
-class Pipe:
-    """Pipelines: each combination of the points of its parts."""
-
-    place: Place
-    parts: tuple[Choice, ...]
-
-    @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        return prod(part.size for part in self.parts)
-
-    def points(self, faults: Faults) -> Iterator[Point]:
-        """Each combination; the first part varies slowest."""
-        points = [list(part.points(faults)) for part in self.parts]
-        for chosen in product(*points):
+    def points(faults: Faults) -> Iterator[Point]:
+        for chosen in product(*[list(part.points(faults)) for part in parts]):
             steps: tuple[Strategy, ...] = tuple(made for _, made in chosen)
             try:
                 made = steps[0] if len(steps) == 1 else Pipeline(steps)
             except UsageError as error:
                 # Without the spec before it, which is another one at each point.
-                faults.add(self.place, str(error).rpartition(": ")[2])
+                faults.add(place, str(error).rpartition(": ")[2])
                 continue
             yield " + ".join(text for text, _ in chosen), made
+
+    return Choice(prod(part.size for part in parts), points)
 
 
 def read_grid(
@@ -110,11 +57,10 @@ def read_grid(
     table: Mapping[str, Any],
     place: Place,
     faults: Faults,
-) -> Grid | None:
+) -> Choice | None:
     """The grid of a dataclass, by a table's values of its fields; None, if any of them is wrong."""
-    axes, messages = _axes(cls, table, place)
-    faults.extend(messages)
-    return None if messages else Grid(place, name, axes, lambda text, values: cls(**values))
+    found = _axes(cls, table, place)
+    return _grid(name, place, found, faults, lambda text, values: cls(**values))
 
 
 def read_apart(
@@ -125,7 +71,7 @@ def read_apart(
     *,
     find: Callable[[], type],
     make: Callable[[str], Any],
-) -> Grid | None:
+) -> Choice | None:
     """The grid of a class that shall not be loaded into this process.
 
     ``find`` finds the class, in a process of its own; ``make`` builds what stands for it here, of
@@ -134,8 +80,6 @@ def read_apart(
     outcome = isolated(lambda: _axes(find(), table, place), PATIENCE)
     if outcome.value is None:
         raise UsageError(outcome.fault)
-    axes, messages = outcome.value
-    faults.extend(messages)
 
     def made(text: str, values: Mapping[str, Any]) -> Any:
         try:
@@ -144,7 +88,34 @@ def read_apart(
             # The name of the class stands in front of what it says.
             raise UsageError(str(error).partition(": ")[2] or str(error)) from None
 
-    return None if messages else Grid(place, name, axes, made)
+    return _grid(name, place, outcome.value, faults, made)
+
+
+def _grid(
+    name: str,
+    place: Place,
+    found: tuple[Axes, list[Fault]],
+    faults: Faults,
+    make: Callable[[str, Mapping[str, Any]], Any],
+) -> Choice | None:
+    """Each combination of the values that fields take; the first field varies slowest."""
+    axes, messages = found
+    faults.extend(messages)
+
+    def points(faults: Faults) -> Iterator[Point]:
+        for chosen in product(*(axis.items() for axis in axes.values())):
+            values = {f: value for f, (_, value) in zip(axes, chosen, strict=True)}
+            inside = ", ".join(f"{field}={value!r}" for field, value in values.items())
+            text = f"{name}({inside})" if inside else name
+            try:
+                yield text, make(text, values)
+            except (UsageError, ValueError, TypeError) as error:
+                # A message begins with the name of the field that it is about.
+                field, _, rest = str(error).partition(" ")
+                places = {f: at for f, (at, _) in zip(axes, chosen, strict=True)}
+                faults.add(*((places[field], rest) if field in places else (place, str(error))))
+
+    return None if messages else Choice(prod(map(len, axes.values())), points)
 
 
 Axes = dict[str, dict[Place, Any]]
