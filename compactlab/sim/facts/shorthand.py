@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from compactlab.sim.facts.occurrences import normal
-from compactlab.sim.facts.patterns import INSTEAD, VOID, plainly
+from compactlab.sim.facts.patterns import DOUBT, FORMER, INSTEAD, VOID, plainly
 from compactlab.sim.facts.quantities import root
 
 _NAME = re.compile(r"(?P<stem>[^\W\d_]\w*(?:-\w+)*)-(?P<number>\d+)")
@@ -20,6 +20,11 @@ _HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?!\W*\d)(?=.*[A-Z])[^a-
 _BARE = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _NUMBERS = r"\d+(?:\s*[\u2013-]\s*\d+)?(?:(?:\s*,\s*|\s+)\d+(?:\s*[\u2013-]\s*\d+)?)*"
 _LONGEST = 1_000  # numbers from one to another, at most
+_CLAUSE = re.compile(r"[.;:|](?!\w)")
+# In front of a value: it does not hold, or nobody knows.
+_TAKEN_BACK = re.compile(
+    rf"\b(?:not|no|never|none|without|was|were|if|unless|whether|{FORMER})\b|n't\b|{DOUBT.pattern}"
+)
 _TELLING = re.compile(r"(?=.*\d)(?=.*[-_/:.]).{10}")  # a value that hardly anything else has
 
 
@@ -59,6 +64,10 @@ def numbered(text: str, key: str, value: str) -> bool:
         for found in (*record.finditer(line), *group.finditer(bare)):
             listed = "numbers" not in found.groupdict() or number in _counted(found["numbers"])
             said = line if bare != line else line[: found.end()]
+            if _TAKEN_BACK.search(_CLAUSE.split(found.string[: found.start()])[-1]):
+                continue
+            if found.string.startswith("?", found.end()):
+                continue
             if listed and len(words & (known | {root(w) for w in _WORD.findall(said)})) >= least:
                 return True
     return False

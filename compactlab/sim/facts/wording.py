@@ -110,7 +110,7 @@ class Wording:
     def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
         found = self._says(fact)
-        if fact.polarity == "is" and not found.intact:
+        if fact.polarity == "is" and not (found.intact or found.wrong):
             pairs = product((fact.key, *fact.aliases), (fact.value, *fact.variants))
             if any(numbered(self._reading.raw, name, value) for name, value in pairs):
                 return Spoken(key=True, stated=True, intact=True)

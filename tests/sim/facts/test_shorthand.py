@@ -25,6 +25,13 @@ LAMPS = "lamp-2-7"
         ("## Lamps\nDARK: 3, 7. LIT: 12", "LIT", False),
         ("## Lamps\nDARK: 3, 7 LIT: 12", "LIT", False),
         ("## Old lamps, superseded\n- LIT: 3, 7", "LIT", False),
+        # What is taken back or asked.
+        ("## Lamps\n- no longer LIT: 3, 7", "LIT", False),
+        ("## Lamps\n- not LIT: 3, 7", "LIT", False),
+        ("## Lamps\n- probably LIT: 3, 7", "LIT", False),
+        ("## Lamps\n- formerly LIT: 3, 7", "LIT", False),
+        ("## Lamps\n- LIT: 3, 7?", "LIT", False),
+        ("## Lamps\n- LIT: 3, 7\n\nlamp-2-7 is DARK, not LIT.", "LIT", False),
         # A prefix that is said once.
         ("LAMPS (lamp-2-N)\n3=LIT\n7=LIT", "LIT", True),
         ("LAMPS (lamp-2-N)\n3=LIT; 7=DARK; 8=LIT", "LIT", False),
