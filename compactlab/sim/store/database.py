@@ -26,7 +26,7 @@ _OWN: dict[str, str | bool | int | float | list[str]] = {
 
 
 # Bytes of addresses without which DuckDB does not raise an error, but crashes.
-_ROOM = 256 * 2**20
+_ROOM = 640 * 2**20
 
 
 @contextmanager
