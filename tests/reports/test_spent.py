@@ -121,7 +121,7 @@ def test_every_way_to_divide_a_bill_comes_to_the_same(
             answer(1, Usage(uncached=n + 1, output=1), "word " * words),
             id=f"s{n}",
             side_requests=tuple(
-                structs.replace(side, call=structs.replace(side.call, id=f"s{n}-{number}"))
+                structs.replace(side, call=structs.replace(side.call, id=f"request-{n}-{number}"))
                 for number, side in enumerate(each)
             ),
         )
