@@ -12,7 +12,7 @@ import pytest
 
 from compactlab.request.file import ExperimentSettings
 from compactlab.request.plan import plan
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -59,8 +59,13 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
 
 def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
     settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
-    planned = plan(settings.conversations, window=settings.window, seeds=settings.seeds)
-    assert (len(planned.sources), len(planned.conditions)) == (20, len(DEFAULT_STRATEGIES))
+    planned = plan(
+        settings.conversations,
+        settings.strategies,
+        window=settings.window,
+        seeds=settings.seeds,
+    )
+    assert (len(planned.sources), len(planned.conditions)) == (20, len(ALL_STRATEGIES))
 
 
 def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from statistics import fmean
 
 from compactlab.reports.analysis.advice import CEILING, PRESERVED, Advice
@@ -232,7 +233,6 @@ class _Verdict:
         """Why none is recommended, and what would make it tell."""
         advice, comparison = self.advice, self.comparison
         wanted = f"{comparison.lag:,} tokens"
-        choices = counted(len(advice.choices), "usable strategy")
         reasons = {
             "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
             "what strategies forget. Longer conversations would, or a shorter --distance",
@@ -242,9 +242,8 @@ class _Verdict:
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
             "bounds": "a bound is missing, so it is not known what the others are to be held to",
-            "few": f"other conversations may differ. To show which of {choices} recall at least "
-            f"{ENOUGH:.0%} takes {advice.needed} or more conversations with facts needed {wanted} "
-            f"later (here: {advice.conversations:,}), or fewer strategies",
+            "few": f"other conversations may differ. Recall needs {advice.needed:,} conversations "
+            f"with facts needed {wanted} later (you have {advice.conversations:,}){self.seeds()}",
             "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
             f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
             "better summariser, or more conversations, would show it if it is so",
@@ -255,6 +254,14 @@ class _Verdict:
                 f"more than {self.than}. It is {self.offer(best)}"
             )
         return reasons[advice.silent]
+
+    def seeds(self) -> str:
+        """How many seeds make as many synthetic conversations as are needed."""
+        advice = self.advice
+        if self.comparison.recorded or not advice.conversations:
+            return ""
+        seeds = len({run.seed for row in self.comparison.rows for run in row.runs})
+        return f": add --seeds {ceil(advice.needed * seeds / advice.conversations)}"
 
     def no_null(self) -> str:
         """That nothing tells what forgetting looks like."""
@@ -280,8 +287,8 @@ class _Verdict:
         if len(known) > 1:
             span += f" to {max(shares):.0%}"
         yield (
-            f"Summaries preserve {span} of what summaries of the same length without content "
-            f"lose, under {counted(len(known), 'strategy')}."
+            f"Summaries kept {span} of what summaries of the same length without content lose "
+            f"({counted(len(known), 'strategy')})."
         )
         same = [name(row.label) for row, p in known if p.low is not None and p.low <= 0]
         if same:

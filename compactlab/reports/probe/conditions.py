@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.reports.probe.judging import says, values_of
 from compactlab.reports.probe.reader import Context
-from compactlab.sim.core.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.conversation import Conversation, Fact, walked
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.core.message import Message, Part
@@ -37,19 +37,12 @@ _RESTATED = "It was said earlier:"
 
 def paths(conversation: Conversation, calls: Collection[str]) -> dict[str, list[Message]]:
     """By call: the messages that led to it, without those of branches that were given up."""
-    known: dict[str, list[Message]] = {"": []}
-    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
-    path: list[Message] = []
+    start: list[Message] = []
     found: dict[str, list[Message]] = {}
-    for event in conversation.events:
-        if isinstance(event, Rewind):
-            path = [*known[event.to]]
-        elif isinstance(event, Message):
-            if event.call is not None and event.id in calls:
-                found[event.id] = [*path]
-            path.append(event)
-            if event.id in targets:
-                known[event.id] = [*path]
+    for path, message in walked(conversation, start):
+        if message.call is not None and message.id in calls:
+            found[message.id] = [*path]
+        path.append(message)
     return found
 
 

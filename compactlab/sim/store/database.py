@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -22,6 +23,10 @@ _OWN: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_file_cache": False,
     "pandas_analyze_sample": 10**12,
 }
+
+
+# Bytes of addresses without which DuckDB does not raise an error, but crashes.
+_ROOM = 640 * 2**20
 
 
 @contextmanager
@@ -52,6 +57,10 @@ def _database(*, own: bool) -> duckdb.DuckDBPyConnection:
     """The databases of this process: to open one takes longer than most answers."""
     import duckdb
 
+    try:
+        mmap(-1, _ROOM).close()
+    except OSError as error:
+        raise MemoryError(f"DuckDB needs {_ROOM:,} bytes to begin") from error
     # DuckDB tells of what is still open when Python has ended.
     atexit.register(_database.cache_clear)
     return duckdb.connect(config=_OWN if own else {"preserve_insertion_order": True})
