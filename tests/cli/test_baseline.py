@@ -17,7 +17,8 @@ def store(tmp_path_factory):
     """A store of two strategies over two small conversations."""
     folder = tmp_path_factory.mktemp("store")
     sources = ("coding_agent(turns=2, tokens=2000)", "support_chat(turns=2, tokens=2000)")
-    compactlab.run(sources, ("keep_all", "sliding_window(keep=4)"), out=folder, tables=["facts"])
+    strategies = ("keep_all", "sliding_window(keep=4)")
+    compactlab.run(sources, strategies, out=folder, tables=["facts"], loop="open")
     return folder
 
 
@@ -50,14 +51,13 @@ def test_it_writes_a_file_and_says_what_is_in_it(cli, store, tmp_path):
     assert again.read_bytes() == file.read_bytes()
 
 
-def test_to_standard_output_goes_the_baseline_alone(cli, store):
+def test_to_standard_output_goes_the_baseline_alone_and_by_default_to_baseline_json(
+    cli, store, tmp_path, monkeypatch
+):
     done = cli("baseline", store, "-o", "-", "--metrics", "time", "--metrics", "cost_usd")
     assert done.code == 0
     assert json.loads(done.out)["metrics"] == ["cost_usd", "ttft_proxy_p50", "ttft_proxy_p95"]
     assert done.err.startswith("a baseline: 4 runs")
-
-
-def test_without_an_argument_it_is_baseline_json(cli, store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli("baseline", store).code == 0
     assert (tmp_path / "baseline.json").is_file()

@@ -13,19 +13,32 @@ from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.testing.contract import check_strategy
 from compactlab.testing.summaries import check_summarizer
 
+KINDS = {
+    "strategy": (
+        "drop_old_turns",
+        "DropOldTurns",
+        lambda at: check_strategy(find_strategy(f"{at}(turns=2)"), 20),
+    ),
+    "summarizer": (
+        "quote_users",
+        "QuoteUsers",
+        lambda at: check_summarizer(find_summarizer(f"{at}(characters=9)"), 4),
+    ),
+}
 
-def test_it_writes_a_strategy_that_can_be_named(compactlab, tmp_path):
-    done = compactlab("new", "strategy", "drop_old_turns", "--dir", tmp_path / "mine")
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_writes_keeps_the_contract_and_its_test_passes_as_it_stands(
+    compactlab, tmp_path, kind
+):
+    name, cls, faults = KINDS[kind]
+    done = compactlab("new", kind, name, "--dir", tmp_path / "mine")
     assert done.code == 0
-    path = tmp_path / "mine" / "drop_old_turns.py"
+    path = tmp_path / "mine" / f"{name}.py"
     assert f"wrote {path}" in done.out
-    assert f"{path}:DropOldTurns" in done.out
-    assert check_strategy(find_strategy(f"{path}:DropOldTurns(turns=2)"), 20) == []
-
-
-def test_its_test_passes_as_it_stands(compactlab, tmp_path):
-    compactlab("new", "strategy", "drop_old_turns", "--dir", tmp_path)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    assert f"{path}:{cls}" in done.out
+    assert faults(f"{path}:{cls}") == []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path.parent)]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
     assert "2 passed" in ran.stdout
@@ -34,17 +47,8 @@ def test_its_test_passes_as_it_stands(compactlab, tmp_path):
 def test_it_can_be_run_from_the_command_line(compactlab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     compactlab("new", "strategy", "few")
-    done = compactlab(
-        "run",
-        "--conversations",
-        "coding_agent(turns=4, tokens=8000)",
-        "--strategies",
-        "few.py:Few(turns=1)",
-        "--seeds",
-        "2",
-        "--jobs",
-        "2",
-    )
+    what = ("--conversations", "coding_agent(turns=4, tokens=8000)", "--seeds", 2, "--jobs", 2)
+    done = compactlab("run", *what, "--strategies", "few.py:Few(turns=1)")
     assert done.code == 0, done.said
     assert "few(turns=1)" in done.out
 
@@ -57,18 +61,17 @@ def test_nothing_is_overwritten(compactlab, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-@pytest.mark.parametrize("name", ["DropOld", "drop-old", "class", "", "../up", "a b"])
-def test_a_name_that_is_none_ends_with_2(compactlab, tmp_path, name):
-    done = compactlab("new", "strategy", name, "--dir", tmp_path)
-    assert done.code == 2
-    assert "snake case" in done.err
-    assert not list(tmp_path.iterdir())
+NAMES = [("strategy", name, "snake case")
+         for name in ("DropOld", "drop-old", "class", "", "../up", "a b")]  # fmt: skip
+NAMES += [("strategy", "keep_all", "there is already a strategy keep_all")]
+NAMES += [("summarizer", "lexrank", "there is already a summariser lexrank")]
 
 
-def test_the_name_of_a_built_in_strategy_is_taken(compactlab, tmp_path):
-    done = compactlab("new", "strategy", "keep_all", "--dir", tmp_path)
+@pytest.mark.parametrize(("kind", "name", "told"), NAMES)
+def test_a_name_that_is_none_or_taken_ends_with_2(compactlab, tmp_path, kind, name, told):
+    done = compactlab("new", kind, name, "--dir", tmp_path)
     assert done.code == 2
-    assert "there is already a strategy keep_all" in done.err
+    assert told in done.err
     assert not list(tmp_path.iterdir())
 
 
@@ -113,22 +116,6 @@ def test_strategies_to_start_from_run_nothing_at_import(compactlab, tmp_path, ro
 # `compactlab new summarizer`.
 
 
-def test_it_writes_a_summariser_that_keeps_the_contract(compactlab, tmp_path):
-    done = compactlab("new", "summarizer", "quote_users", "--dir", tmp_path / "mine")
-    assert done.code == 0
-    path = tmp_path / "mine" / "quote_users.py"
-    assert f"compactlab run --summarizer calibrated --summarizer {path}:QuoteUsers" in done.out
-    assert check_summarizer(find_summarizer(f"{path}:QuoteUsers(characters=9)"), 4) == []
-
-
-def test_the_test_of_a_summariser_passes_as_it_stands(compactlab, tmp_path):
-    compactlab("new", "summarizer", "quote_users", "--dir", tmp_path)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stdout
-    assert "2 passed" in ran.stdout
-
-
 def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
     compactlab, tmp_path, monkeypatch
 ):
@@ -147,10 +134,3 @@ def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
         experiment.write_text(f"{head}{written}\n")
         again = compactlab("run", experiment, "-o", "compactlab-out", "--allow-code")
         assert "nothing to run" in again.out, again.said
-
-
-def test_the_name_of_a_built_in_summariser_is_taken(compactlab, tmp_path):
-    done = compactlab("new", "summarizer", "lexrank", "--dir", tmp_path)
-    assert done.code == 2
-    assert "there is already a summariser lexrank" in done.err
-    assert not list(tmp_path.iterdir())

@@ -191,6 +191,10 @@ def ran(words: list[str], folder: Path) -> str:
         return "no command of ours: mark the block with <!-- not run: why -->"
     if arguments[:1] and takes_minutes(arguments):
         arguments.append("--dry-run")
+    if arguments[0] in ("run", "tune") and "--jobs" not in arguments:
+        arguments += ["--jobs", "1"]  # to start a worker takes longer than these runs
+    # What is only planned need not be large.
+    arguments = [re.sub(r"\btokens=\d{5,}", "tokens=9000", word) for word in arguments]
     done = made_anew(arguments, folder) if arguments[:1] == ["new"] else called(*arguments)
     if into:
         into.write_text(done.out, encoding="utf-8")

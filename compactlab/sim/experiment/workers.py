@@ -346,13 +346,16 @@ class _Process:
             self.end()
             self._executor = _executor()
         self._folder = here
+        try:
+            return self._submitted(work, shard)
+        except BrokenProcessPool:  # killed while it had nothing to do
+            self._executor = _executor()
+            return self._submitted(work, shard)
+
+    def _submitted(self, work: Work, shard: Shard) -> Future[Any]:
         with _safe_path(), _unheard():
-            try:
-                begun: Future[Any] = self._executor.submit(_tidied, work, shard)
-            except BrokenProcessPool:  # killed while it had nothing to do
-                self._executor = _executor()
-                begun = self._executor.submit(_tidied, work, shard)
-        return begun
+            future: Future[Any] = self._executor.submit(_tidied, work, shard)
+            return future
 
     def end(self) -> None:
         """Stop it, whatever it does."""
@@ -362,13 +365,15 @@ class _Process:
 def _executor() -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(
-        max_workers=1,
-        timeout=_REST,
-        initializer=_begin,
-        initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
-        env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
-    )
+    before = os.environ.get(_SAFE_PATH)
+    with _safe_path(), _unheard():  # it starts a process that tracks resources
+        return ProcessPoolExecutor(
+            max_workers=1,
+            timeout=_REST,
+            initializer=_begin,
+            initargs=(os.getpid(), before),
+            env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
+        )
 
 
 # Kept for the next experiment of this process: to start one takes longer than many a run.
