@@ -150,4 +150,5 @@ def test_over_ones_own_logs_the_row_of_the_client_that_wrote_them_is_first(
     ]
     written = [replace(run, scenario="claude-stream-json") for run in runs]
     comparison = only(store(*written))
-    assert [row.label for row, _ in shown(Advice(comparison))] == ["claude_code", "codex", "pi"]
+    rows = [row.label for row, _ in shown(Advice(comparison))]
+    assert rows == ["claude_code, pi", "codex", "as_recorded"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
@@ -136,7 +137,12 @@ def shown(advice: Advice) -> list[tuple[Row, str]]:
         lines = (row for row in advice.comparison.lines if not row.bound)
         chosen = [(row, roles.get(row.spec, "")) for row in lines]
     wrote = _clients(advice.comparison)
-    return sorted(chosen, key=lambda each: each[0].name.partition("_")[0] not in wrote)
+    # Rows that are alike are one, with all their names.
+    return sorted(chosen, key=lambda each: wrote.isdisjoint(map(_word, each[0].label.split(", "))))
+
+
+def _word(name: str) -> str:
+    return re.split("[-_]", name)[0]
 
 
 def _clients(comparison: Comparison) -> set[str]:
@@ -146,7 +152,7 @@ def _clients(comparison: Comparison) -> set[str]:
     """
     if not comparison.recorded:
         return set()
-    return {run.scenario.partition("-")[0] for row in comparison.rows for run in row.runs}
+    return {_word(run.scenario) for row in comparison.rows for run in row.runs}
 
 
 def picks(advice: Advice) -> list[tuple[Row, str]]:
