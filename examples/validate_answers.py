@@ -11,11 +11,15 @@ and 2 if a file cannot be used.
   never from a summary.
 - *Seen as kept.* A fact that is verbatim or intact in the prompt that the model answered from: the
   summary, and with pi the messages that it retained. The tracker says so that judges a replay.
+- *Swapped.* A key with the value of another record of its category, which may well stand in the
+  summary too: the model answered otherwise, so nothing of the kind is kept. What a retained message
+  states is left out.
 - *Answered.* The exact answer was given. A model may guess, and may fail to find what is there.
 - *Halves.* Rules of the reader may be made on ``fixture-01`` and on seed 301. The others judge.
 - *Bars*, on the half that is judged, for each kind of summary, both without and with keys: of the
   facts that were answered, at least 85 % are seen as kept; of the others, at most 8 %. They are
-  those of issue 40 for pairs of states, and were fixed before anything was measured here.
+  those of issue 40 for pairs of states, and were fixed before anything was measured here. The bar
+  on swapped facts was added after the first measurement.
 
 One model (gpt-5.6-sol) wrote and answered, one author made the histories. Nothing is fitted to it.
 """
@@ -47,6 +51,7 @@ FOLDER = "../shared/answers"
 TEXT, PRODUCT = "native-vs-text", "product-defaults"
 MADE_ON = re.compile(r"fixture-01|.*-s301-.*")
 SEEN, FALSE = 0.85, 0.08
+KEPT = ("verbatim", "intact")
 LABELS = ("by value", "with keys")
 # What a question asks for, as the key of a fact.
 KEYS = {
@@ -78,6 +83,7 @@ class Record:
     category: str
     by_value: Fact
     with_keys: Fact
+    swapped: Fact  # its key with the value of another record of its category
 
 
 @dataclass(frozen=True)
@@ -95,13 +101,13 @@ class Graded:
     fixture: str
     summaries: str  # their kind
     record: Record
-    states: tuple[str, str]  # by value, with keys
+    states: tuple[str, ...]  # by value, with keys, swapped
     answered: bool
     text: str  # the summary
 
     def row(self, label: int) -> Row:
         """Whether it is seen as kept, and whether it was answered."""
-        return self.states[label] in ("verbatim", "intact"), self.answered
+        return self.states[label] in KEPT, self.answered
 
     @property
     def made_on(self) -> bool:
@@ -132,8 +138,14 @@ def history_of(fixture: Mapping[str, Any]) -> History:
     )
     texts = {message.id: normal(message.text) for message in messages}
     records = {}
+    values: dict[str, list[str]] = defaultdict(list)
+    for question in fixture["questions"]:
+        values[question["category"]].append(question["expected"])
     for question in fixture["questions"]:
         key, value = key_of(question["question"]), question["expected"]
+        others = values[question["category"]]
+        behind = others[others.index(value) :] + others
+        other = next((each for each in behind if each != value), "")
         identifier = re.search(r"\S+-\d\S*", key)
         named = normal(identifier[0]) if identifier else ""
         origin = tuple(
@@ -141,7 +153,10 @@ def history_of(fixture: Mapping[str, Any]) -> History:
             for id, text in texts.items()
             if named in text and any(occurrences(text, normal(value)))
         )
-        facts = (Fact(question["id"], "entity", name, value, origin) for name in ("", key))
+        facts = (
+            Fact(question["id"], "entity", name, each, origin)
+            for name, each in (("", value), (key, value), (key, other))
+        )
         records[question["id"]] = Record(question["category"], *facts)
     return History(messages, records)
 
@@ -180,10 +195,12 @@ def graded(
         text, summarized = summary(trial)
         answered = {score["questionId"]: score["correct"] for score in scores(trial)}
         known = history.records.values()
-        by_value = states(history, [record.by_value for record in known], text, summarized)
-        with_keys = states(history, [record.with_keys for record in known], text, summarized)
-        for (id, record), *pair in zip(history.records.items(), by_value, with_keys, strict=True):
-            yield Graded(trial["fixtureId"], kind, record, (pair[0], pair[1]), answered[id], text)
+        columns = (
+            states(history, [getattr(record, label) for record in known], text, summarized)
+            for label in ("by_value", "with_keys", "swapped")
+        )
+        for (id, record), *found in zip(history.records.items(), *columns, strict=True):
+            yield Graded(trial["fixtureId"], kind, record, tuple(found), answered[id], text)
 
 
 def read_all(folder: Path) -> list[Graded]:
@@ -236,8 +253,9 @@ def written(answer: Graded) -> str:
     named = [line for line in holding if normal(key) in line]
     if not named:
         number = re.search(r"\d+$", key)
-        short = number and any(re.search(rf"(?<!\d){number[0]}(?!\d)", line) for line in holding)
-        return "the number alone, its prefix said elsewhere" if short else "the key is not beside"
+        if number and (way := _short(number[0], value, holding)):
+            return f"the number alone: {way}"
+        return "the key is not beside"
     for looks, way in (
         (r"^\|.*\|$", "a table"),
         (rf"{re.escape(normal(key))}\W*(?:->|=>|→)", "an arrow"),
@@ -248,21 +266,24 @@ def written(answer: Graded) -> str:
     return "in one line"
 
 
-def figures(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """Of those that were answered, the share seen as kept; of the others; and MCC."""
-    right, wrong = ([seen for seen, was in rows if was == which] for which in (True, False))
-    return _share(right), _share(wrong), mcc(rows)
-
-
-def _share(seen: Sequence[bool]) -> float:
-    return sum(seen) / len(seen) if seen else float("nan")
+def _short(number: str, value: str, lines: Iterable[str]) -> str:
+    """How lines that hold a value hold a number beside it, if they do."""
+    alone = rf"(?<![\w.-]){number}(?![\w-])"
+    for looks, way in (
+        (rf"{alone}\W{{0,6}}{re.escape(value)}", "before its value"),
+        (rf"{re.escape(value)}\W{{1,4}}(?:\d+\W+)*{alone}", "in a group behind its value"),
+        (alone, "elsewhere in the line"),
+    ):
+        if any(re.search(looks, line) for line in lines):
+            return way
+    return ""
 
 
 def table(answers: Sequence[Graded]) -> Iterator[str]:
     """Figures by kind of summary and category."""
-    yield f"{'':36}{'n':>5}{'answered':>10}" + "".join(
-        f"{head:>13}" for label in LABELS for head in (f"{label}: seen", "false", "MCC")
-    )
+    heads = "".join(f"{head:>10}" for head in ("seen", "false", "MCC"))
+    yield f"{'':51}" + "".join(f"{label:>30}" for label in LABELS)
+    yield f"{'':36}{'n':>5}{'answered':>10}{heads * len(LABELS)}"
     groups: dict[str, list[Graded]] = defaultdict(list)
     for answer in answers:
         groups[answer.summaries].append(answer)
@@ -271,10 +292,21 @@ def table(answers: Sequence[Graded]) -> Iterator[str]:
     for name, group in groups.items():
         cells = ""
         for label in range(len(LABELS)):
-            seen, false, both = figures([answer.row(label) for answer in group])
-            cells += f"{seen:13.0%}{false:13.0%}{both:13.2f}"
+            rows = [answer.row(label) for answer in group]
+            right, wrong = seen_of(rows, answered=True), seen_of(rows, answered=False)
+            both = f"{mcc(rows):.2f}" if right and wrong else "-"
+            cells += f"{_share(right):>10}{_share(wrong):>10}{both:>10}"
         count = sum(answer.answered for answer in group)
         yield f"{name:36}{len(group):5}{count:10}{cells}"
+
+
+def seen_of(rows: Sequence[Row], *, answered: bool) -> list[bool]:
+    """Whether each was seen as kept, of those that were answered or of the others."""
+    return [seen for seen, was in rows if was == answered]
+
+
+def _share(seen: Sequence[bool]) -> str:
+    return f"{sum(seen) / len(seen):.1%}" if seen else "-"
 
 
 def errors(answers: Sequence[Graded], label: int, *, examples: bool) -> Iterator[str]:
@@ -294,14 +326,28 @@ def errors(answers: Sequence[Graded], label: int, *, examples: bool) -> Iterator
 
 def judge(answers: Sequence[Graded], verdict: Verdict) -> None:
     """Hold the figures of one half against the bars."""
+
+    def bar(text: str, seen: Sequence[bool], least: float, most: float) -> None:
+        limit = f"at most {most:.0%}" if most < 1 else f"at least {least:.0%}"
+        text = f"{text} {sum(seen)} of {len(seen)}, {_share(seen)}, {limit}"
+        if seen:
+            verdict.bar(text, least <= sum(seen) / len(seen) <= most)
+        else:
+            verdict.aside(text)
+
     for kind in dict.fromkeys(answer.summaries for answer in answers):
+        here = [answer for answer in answers if answer.summaries == kind]
         for label, name in enumerate(LABELS):
-            rows = [answer.row(label) for answer in answers if answer.summaries == kind]
-            seen, false, both = figures(rows)
-            text = f"{kind}, {name}"
-            verdict.bar(f"{text}: answered, seen as kept {seen:.1%}, {SEEN:.0%}", seen >= SEEN)
-            verdict.bar(f"{text}: not answered, seen {false:.1%}, {FALSE:.0%}", false <= FALSE)
-            verdict.aside(f"MCC {both:.2f}")
+            rows = [answer.row(label) for answer in here]
+            bar(f"{kind}, {name}: answered, seen as kept", seen_of(rows, answered=True), SEEN, 1)
+            bar(f"{kind}, {name}: not answered, seen", seen_of(rows, answered=False), 0, FALSE)
+            verdict.aside(f"MCC {mcc(rows):.2f}")
+        swapped = [
+            answer.states[2] in KEPT
+            for answer in here
+            if answer.answered and answer.states[1] != "verbatim"
+        ]
+        bar(f"{kind}, another record's value: seen", swapped, 0, FALSE)
 
 
 def main(arguments: Sequence[str]) -> int:

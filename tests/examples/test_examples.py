@@ -88,8 +88,8 @@ def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "bars", "bench_audits", "validate_complexity_trap", "validate_locomo", "validate_needs",
-        "validate_score", "validate_summaries", "validate_tau_bench",
+        "bars", "bench_audits", "validate_answers", "validate_complexity_trap", "validate_locomo",
+        "validate_needs", "validate_score", "validate_summaries", "validate_tau_bench",
     ],
 )  # fmt: skip
 def test_without_recordings_a_script_says_that_it_is_skipped(

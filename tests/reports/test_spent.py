@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from compactlab.reports.bill.caveats import estimates, not_understood, of_models, skipped
 from compactlab.reports.bill.spent import (
@@ -111,12 +112,18 @@ REQUESTS = st.builds(
 def test_every_way_to_divide_a_bill_comes_to_the_same(
     sides: list[list[SideRequest]], words: int
 ) -> None:
-    """Each of some sessions has an answer that was counted too early, and what stands beside it."""
+    """Each of some sessions has an answer that was counted too early, and what stands beside it.
+
+    Their requests have ids: without, equal ones of the same moment in two files are one call.
+    """
     logs = [
         log(
             answer(1, Usage(uncached=n + 1, output=1), "word " * words),
             id=f"s{n}",
-            side_requests=tuple(each),
+            side_requests=tuple(
+                structs.replace(side, call=structs.replace(side.call, id=f"request-{n}-{number}"))
+                for number, side in enumerate(each)
+            ),
         )
         for n, each in enumerate(sides)
     ]

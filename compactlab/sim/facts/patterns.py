@@ -216,6 +216,11 @@ VOID = re.compile(
     r"|obsolete|outdated|deprecated|candidates|to decide|undecided|not chosen|superseded|old"
     r"|previous\w*|former|archive\w*|history)\b"
 )
+# What takes the place of others, in a heading: "final values (override all candidates)".
+INSTEAD = re.compile(
+    r"\b(?:overrid(?:es?|ing)|supersed(?:es?|ing)|replac(?:es?|ing)|instead of|in place of)"
+    r"(?: (?:all|any|every|the|these|those|earlier|its|their)){0,3} \w+"
+)
 TOUCH = re.compile(
     r"(?:has|have|needs?|must|should|ought) to \S+ that|\b(?:not|never|no one|nobody|must|has to"
     r"|have to|needs to)\b.{0,20}\b(?:touch\w*|allow\w*|happen|done|permitted|chang\w+|edit\w*"

@@ -206,6 +206,8 @@ _DIGITS = (
     r"|\d+(?:\.\d+)?(?:e[-+]?\d{1,2}(?!\d))?"
 )
 _WORD = r"[^\W\d_]"
+# A colon between a number and a word in capitals parts them: "item-6:DONE".
+_IN_CODE = r"(?:[\w.@\#+-]|:(?!(?<=\d:)(?-i:[A-Z]{2})))"
 _TOKEN = re.compile(
     rf"""
     (?P<stamp>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
@@ -216,14 +218,14 @@ _TOKEN = re.compile(
   | (?P<month_day>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,?\s\d{{4}}\b)?)
   | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?|\s?h\s?\d\d\b
         |\s(?:uhr|o'clock)\b)(?![:\w]))
-  | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/[\w@.*+~=%-]+)+/?
+  | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/(?:(?!->)[\w@.*+~=%-])+)+/?
         |(?<![\w/])[\w.-]*\w/(?!\w))
   | (?P<option>(?<![\w-])--?[a-z][\w-]*)
   | (?P<money>(?:us\$|[$€£¥]|\b(?:usd|eur|chf|gbp)\s)\s?(?:{_DIGITS}))
   | (?P<amount>(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?![\w.:@-]*[\w@]|\s?/\s?\d)
         |(?<![\w.])[-+\u2212]?(?:{_DIGITS})(?=(?:[kmgt]i?b?|bn|mn|[nµμ]?s|ms|h|d|w|min|mins|sec|[mck]?m
         |[mk]?g|[mcd]?l|[kmg]?hz|kw|usd|eur|°c|x|-(?:second|minute|hour|day|week|month|year)s?)\b))
-  | (?P<code>[\w\#@$][\w.@\#+:-]*\d[\w.@\#+:-]*(?<![.:,+-])|\#\w[\w-]*\w
+  | (?P<code>[\w\#@$]{_IN_CODE}*\d{_IN_CODE}*(?<![.:,+-])|\#\w[\w-]*\w
         |\w[\w-]*(?:\.\w[\w-]*)*\.[a-z]\w*
         |[\w.+-]+@[\w.-]+\w)
   | (?P<word>{_WORD}+(?:'{_WORD}+)?)

@@ -29,6 +29,7 @@ from compactlab.sim.facts.patterns import (
     FORMER,
     FRONT,
     IF,
+    INSTEAD,
     IS_SAID,
     LINKS,
     MODALS,
@@ -196,7 +197,7 @@ class StatementQuery:
                 ):
                     return 0
                 place += 1
-                skipped += token.raw not in "-_"
+                skipped += token.raw not in "-_|="
             if place >= len(self.flat):
                 return 0
             place += 1
@@ -487,7 +488,8 @@ class StatementQuery:
             core = self._clause(home, keys, spot, rivals)
             text = f"{core} ; {text}"
         if query.polarity == "is":
-            return "denied" if VOID.search(above) else self._stated(text, core, query)
+            void = VOID.search(INSTEAD.sub("", above))
+            return "denied" if void else self._stated(text, core, query)
         verdict = ruled(text, above + self._verbs(core, spot), query.polarity)
         if not name and query.names and not (BAN.search(above + core) or NONE.search(core)):
             if ALLOWS.search(core) or WEAKENS.search(core):

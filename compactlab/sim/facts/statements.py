@@ -140,7 +140,8 @@ def _begins(line: str) -> bool:
     return line[:1].isupper() or line[:1].isdigit() or ":" in line[:30] or "=" in line[:30]
 
 
-# Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence.
+# Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence. From
+# half of them on a semicolon ends it, so that none ends between a key and its value.
 LONGEST = 120
 _SHORTENED = frozenset(
     ["dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "e.g", "i.e", "etc", "approx", "ca"]
@@ -158,7 +159,8 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
             ends = said[place - 1].low not in _SHORTENED
         if ends and token.raw in "…" and not last:
             ends = said[place + 1].raw[:1].isupper()
-        ends = ends or place - start >= LONGEST
+        length = place - start
+        ends = ends or length >= LONGEST or (token.raw == ";" and 2 * length >= LONGEST)
         if ends or last:
             if place >= start:
                 piece = said[start : place + 1]

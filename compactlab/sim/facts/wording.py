@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Fact
@@ -27,6 +27,7 @@ from compactlab.sim.facts.fact_query import (
 from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
 from compactlab.sim.facts.patterns import ORDERS
 from compactlab.sim.facts.quantities import root
+from compactlab.sim.facts.shorthand import numbered
 from compactlab.sim.facts.statement_query import StatementQuery
 from compactlab.sim.facts.statements import Statement, statements
 
@@ -106,8 +107,16 @@ class Wording:
         """The words in it, as it is compared."""
         return words_of(self._reading.text)
 
-    def says(self, fact: Fact) -> Spoken:  # noqa: PLR0911
+    def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
+        found = self._says(fact)
+        if fact.polarity == "is" and not (found.intact or found.wrong):
+            pairs = product((fact.key, *fact.aliases), (fact.value, *fact.variants))
+            if any(numbered(self._reading.raw, name, value) for name, value in pairs):
+                return Spoken(key=True, stated=True, intact=True)
+        return found
+
+    def _says(self, fact: Fact) -> Spoken:  # noqa: PLR0911
         values = (fact.value, *fact.variants)
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         if not names and fact.polarity == "is":

@@ -1,0 +1,95 @@
+"""Records that a list calls by their numbers, because what it is about says the rest.
+
+A summary that has many records of like names says once what they are, and then only numbers: under
+"Jobs of project 7", ``3=DONE; 8=QUEUED`` or ``DONE: 3, 8`` say the states of ``job-7-3`` and
+``job-7-8``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compactlab.sim.facts.occurrences import normal
+from compactlab.sim.facts.patterns import DOUBT, FORMER, INSTEAD, VOID, plainly
+from compactlab.sim.facts.quantities import root
+
+_NAME = re.compile(r"(?P<stem>[^\W\d_]\w*(?:-\w+)*)-(?P<number>\d+)")
+_WORD = re.compile(r"[^\W\d_]+")
+_HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?!\W*\d)(?=.*[A-Z])[^a-z=>:]{4,}:?\s*\Z)")
+_BARE = re.compile(r"(?<![\w.-])\d+(?![\w-])")
+_NUMBERS = r"\d+(?:\s*[\u2013-]\s*\d+)?(?:(?:\s*,\s*|\s+)\d+(?:\s*[\u2013-]\s*\d+)?)*"
+_LONGEST = 1_000  # numbers from one to another, at most
+_CLAUSE = re.compile(r"[.;:|](?!\w)")
+# In front of a value: it does not hold, or nobody knows.
+_TAKEN_BACK = re.compile(
+    rf"\b(?:not|no|never|none|without|was|were|if|unless|whether|{FORMER})\b|n't\b|{DOUBT.pattern}"
+)
+_TELLING = re.compile(r"(?=.*\d)(?=.*[-_/:.]).{10}")  # a value that hardly anything else has
+
+
+def numbered(text: str, key: str, value: str) -> bool:
+    """Whether a list says a value of a record by the record's number alone.
+
+    The words of its name stand above the list or in front of it; of a value that is no other's,
+    one of them is enough.
+
+    Examples
+    --------
+    >>> jobs = "## Jobs of project 7" + chr(10) + "DONE: 3, 8-10; QUEUED: 4"
+    >>> [numbered(jobs, f"job-7-{number}", "DONE") for number in (3, 4, 9)]
+    [True, False, True]
+    >>> numbered("Gates: 3 -> red-5f10ab; 4 -> blue-77c0de", "gate-1-3", "red-5f10ab")
+    True
+    """
+    name = _NAME.fullmatch(key)
+    if name is None or value not in text:
+        return False
+    number, wanted = name["number"], normal(value)
+    words = {root(word) for word in _WORD.findall(name["stem"])}
+    least = 1 if _TELLING.match(wanted) else len(words)
+    here = re.escape(wanted)
+    # A number before a value, unless that begins a group of its own: "DONE: 3, 8. QUEUED: 9".
+    record = re.compile(
+        rf"(?<![\w.,:/-])#?{number}(?:\s?[.)\]])?[^\w,;]{{1,6}}{here}"
+        r"(?![\w.-]*\w|[*\"']*\s*[:=(\u2013—-]\W*\d)"
+    )
+    group = re.compile(rf"(?<![\w-]){here}[^\w,;]{{1,6}}(?P<numbers>{_NUMBERS})(?![\w-])")
+    for above, line in _lines(text):
+        if wanted not in line or VOID.search(INSTEAD.sub("", plainly(above + " "))):
+            continue
+        # The first of a group, or each, may have its whole name.
+        bare = line.replace(f"{normal(name['stem'])}-", "")
+        known = {root(word) for word in _WORD.findall(above)}
+        for found in (*record.finditer(line), *group.finditer(bare)):
+            listed = "numbers" not in found.groupdict() or number in _counted(found["numbers"])
+            said = line if bare != line else line[: found.end()]
+            if _TAKEN_BACK.search(_CLAUSE.split(found.string[: found.start()])[-1]):
+                continue
+            if found.string.startswith("?", found.end()):
+                continue
+            if listed and len(words & (known | {root(w) for w in _WORD.findall(said)})) >= least:
+                return True
+    return False
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """The lines as they are compared, with the heading and the words that each stands under."""
+    heading = above = ""
+    for raw in text.splitlines():
+        line = normal(raw)
+        if _HEADING.match(raw.replace("`", "")):
+            heading = above = line
+        elif _WORD.search(line):
+            yield above, line
+            if not _BARE.search(line):
+                above = f"{heading} {line}"
+
+
+def _counted(numbers: str) -> Iterator[str]:
+    """Numbers of a list, in which some may be from one to another."""
+    for first, last in re.findall(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?", numbers):
+        if last and int(first) < int(last) <= int(first) + _LONGEST:
+            yield from map(str, range(int(first), int(last) + 1))
+        else:
+            yield from filter(None, (first, last))
