@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
@@ -297,25 +297,32 @@ class Task:
         """Its rows where there is no conversation to name in them."""
         disclosure = self.disclosure
         for condition in self.conditions:
-            unread = status == "unreadable"
-            run = Run(
-                self.source.name,
-                "",
-                "" if unread else condition.strategy.spec,
-                "" if unread else condition.model,
-                condition.setting.window or 0,
-                self.source.seed,
-                status=status,
-                error=error,
-                summarizer="" if unread else condition.written_by,
-                label="" if unread else condition.strategy.label,
-                source=self.source.name,
-                place=place,
-                source_key=self.source.key,
-                condition=condition.key,
-                bound=condition.bound and not unread,
-            )
+            run = self._row(condition, place, status=status, error=error)
+            if status == "unreadable":  # under whichever strategy: it is told once
+                nobody: dict[str, Any] = {
+                    "strategy": "",
+                    "model": "",
+                    "summarizer": "",
+                    "label": "",
+                }
+                run = replace(run, **nobody, bound=False)
             yield disclosure.of(run) if disclosure is not None else run
+
+    def _row(self, condition: Condition, place: int, **more: Any) -> Run:
+        """The row of a condition, as far as no conversation need be known for it."""
+        return Run(
+            **{"conversation": self.source.name, "scenario": "", "model": condition.model} | more,
+            strategy=condition.strategy.spec,
+            window=condition.setting.window or 0,
+            seed=self.source.seed,
+            summarizer=condition.written_by,
+            label=condition.strategy.label,
+            source=self.source.name,
+            place=place,
+            source_key=self.source.key,
+            condition=condition.key,
+            bound=condition.bound,
+        )
 
     @property
     def disclosure(self) -> Disclosure | None:
@@ -339,26 +346,18 @@ class Task:
                 seed=self.source.seed,
                 overhead=common.overhead,
             )
-            run = Run(
+            run = self._row(
+                condition,
+                place,
                 conversation=conversation.id,
                 scenario=conversation.format,
-                strategy=condition.strategy.spec,
                 model=setting.model,
-                window=setting.window or 0,
-                seed=setting.seed,
                 digest=conversation.digest,
-                summarizer=condition.written_by,
                 passed_over="; ".join(map(str, conversation.passed_over)),
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
-                bound=condition.bound,
-                label=condition.strategy.label,
                 title=title,
                 labels="declared" if conversation.facts else "inferred",
-                source=self.source.name,
-                place=place,
-                source_key=self.source.key,
-                condition=condition.key,
             )
             work = partial(run_one, run, conversation, condition.strategy, setting)
             if condition.foreign and setting.isolate:
