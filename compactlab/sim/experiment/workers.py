@@ -418,7 +418,7 @@ class _Processes:
                     process.end()
                 else:
                     _idle.append(process)
-                begin()  # start the next shard first
+                begin()  # before the next yield
                 yield shard, done
         finally:
             for process, _ in running.values():

@@ -80,7 +80,7 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
 
 
 def _distinct_columns(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
-    """Return the columns of the runs; different conversations with one id get their source's name."""
+    """Return the columns of the runs; different conversations with one id are named by source."""
     named = f"SELECT conversation FROM all_runs WHERE ({chosen}) AND digest <> '' AND source <> ''"  # noqa: S608
     apart = "GROUP BY conversation HAVING min(digest) <> max(digest)"
     connection.execute(f"CREATE TEMP TABLE _ambiguous AS {named} {apart}")
