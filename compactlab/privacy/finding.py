@@ -110,7 +110,7 @@ _OWN = (
     ("OpenAI Token", ("sk-",), _begun("sk-") + r"(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("Google API Key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
     ("Google OAuth Token", ("ya29.",), _begun(r"ya29\.") + r"[0-9A-Za-z_-]{20,}"),
-    # Google documents no length; no known token has fewer than 40.
+    # Google documents no length; all known tokens have 40 or more characters.
     (
         "Google OAuth Token",
         ("1//0", "1\\/", "1%2F", "1%2f"),
@@ -206,7 +206,7 @@ def _mails(text: str) -> Iterator[Finding]:
         before = _BEFORE.search(text[begin : domain.start()].rpartition("@")[2])
         if before is not None:
             local = before[0].lstrip(".'%+-")
-            # Of JSON's written-out line break the last letter is no part of the address.
+            # The last letter of an escaped line break in JSON is not part of the address.
             at = domain.start() - len(local)
             cut = text[max(0, at - 1) : at] == "\\" and local[:1] in "nrtbf"
             size = len(local) - cut

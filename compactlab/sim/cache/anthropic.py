@@ -298,7 +298,7 @@ class Entries(Cache):
         return places
 
     def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
-        """Return the end of the longest entry found from a mark but not from earlier ones, or -1."""
+        """Return the end of the longest entry found from a mark, not from earlier ones; else -1."""
         lookback = self._policy.lookback
         entry = self._first(request, walk(mark, lookback), missed)
         if (

@@ -124,7 +124,7 @@ class Ledger:
 
     @cached_property
     def wholes(self) -> dict[int, tuple[int, int]]:
-        """For each fact that only all origins together state: the bits of its origins, and the first."""
+        """For each fact that only all origins together state: its first bit, and their number."""
         bits, place = {}, len(self.facts)
         for number, fact in enumerate(self.facts):
             if fact.whole and len(fact.origin) > 1:

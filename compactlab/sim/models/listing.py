@@ -177,7 +177,7 @@ def _ways(provider: Any) -> dict[str, Listed]:
         if _by_token(model)
     ]
     names: dict[str, Listed] = {}
-    for spell in (_own, _aliases, _short, _beginnings):  # a model's own name has priority over aliases
+    for spell in (_own, _aliases, _short, _beginnings):  # own names before aliases
         for listed, match in found:
             for name in spell(listed.id, match):
                 names.setdefault(name, listed)

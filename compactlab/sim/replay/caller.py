@@ -214,7 +214,7 @@ class Caller:
         )
 
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
-        """Return why the prompt differs from the last one, with unrequested changes by the client."""
+        """Return why the prompt differs from the last one, including changes by the client."""
         state = self.session.state
         self.meter.mark = state.marked
         opens = self.options.churn is not None and any(
@@ -256,7 +256,7 @@ class Caller:
     def _change(self, prompt: View, last: Messages, shared: int) -> tuple[str, bool, bool]:
         """Return why a prompt differs from the last one, and if it is a rewrite and a compaction.
 
-        The number of shared messages is given; after a rewind it refers to an earlier prompt.
+        ``shared`` refers to ``last``; after a rewind, the state's last prompt is another one.
         """
         state = self.session.state
         sent, rewound, unasked = state.sent, state.rewound, self._unasked()
@@ -290,7 +290,7 @@ class Caller:
         return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:
-        """Return the tokens of an answer: streamed answers are undercounted, texts lack thinking."""
+        """Return the tokens of an answer: logs undercount streamed answers, texts lack thinking."""
         counted = self.host.count(answer)
         if self.as_recorded and answer.call is call and call.usage is not None:
             written = call.usage.output
