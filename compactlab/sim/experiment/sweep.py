@@ -154,7 +154,7 @@ class Experiment:
 
     @cached_property
     def asking(self) -> list[Shard]:
-        """Return the cells whose summariser calls a language model, one per shard, without figures."""
+        """Return the cells whose summariser calls a model, one per shard, without figures."""
         alone = replace(self.setting, metrics=(), tables=(), controls=(), redact=False)
         writers = tuple(writer for writer in self.summarizers if writer.asks)
         if not writers:

@@ -166,7 +166,7 @@ def _imported(name: str, path: Path) -> Iterator[str]:
 
 
 def _data(path: Path) -> set[Path]:
-    """Return the data files of a module: of the same name, and those in its folder that it names."""
+    """Return the data files of a module: of the same name, or named in it and beside it."""
     named = {path.with_name(name) for name in _read(path.read_bytes())[2]}
     return {file for file in {path.with_suffix(".toml"), *named} if file.is_file()}
 
