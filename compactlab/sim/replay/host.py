@@ -24,7 +24,7 @@ def _nobody(*asked: object) -> Any:
 
 @dataclass(frozen=True)
 class Services:
-    """The services behind a host. They take the host as an argument and do not store it: no cycles."""
+    """The services behind a host; they take it as an argument, to avoid reference cycles."""
 
     summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
     run_turn: Callable[[Host, View, TurnRequest], View] = _nobody
