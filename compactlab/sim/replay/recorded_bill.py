@@ -46,13 +46,11 @@ class BilledRequest(NamedTuple):
     answer
         Id of the message that answers it; "" if there is none.
     time
-        Its start in seconds since 1970; 0 if not known, or if a fork repeats it (the parent's log
-        has its time).
+        Its start in seconds since 1970; 0 if not known, or if repeated by a fork.
     call
         Model, tier, id.
     usage
-        Its usage. Output that was counted before the end of the answer is replaced by the count of
-        its text.
+        Its usage. Output that was counted before the answer ended is recounted from its text.
     estimated
         Output tokens that are counted from text, not recorded.
     searches
