@@ -50,7 +50,7 @@ class Trial:
         demands = [Demand(rule, type=type) for rule in self.rules]
         if self.baseline is not None:
             return gate(self.results, self._before, demands)
-        # A rule on the rank of this strategy does not apply to the reference.
+        # Absolute rules need no reference strategy.
         moves = [demand for demand in demands if demand.rule.relative]
         places = [demand for demand in demands if not demand.rule.relative]
         verdicts = [self._against(moves)] if moves else []

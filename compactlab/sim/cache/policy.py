@@ -123,7 +123,7 @@ class CachePolicy(ABC):
 
     @abstractmethod
     def lifetime(self, ttl: str = "") -> float:
-        """Return the seconds that an unread entry lives; infinite without expiry, 0 for no cache."""
+        """Return the seconds that an unread entry lives: infinite without expiry, 0 for NoCache."""
 
     @abstractmethod
     def shortened(self, share: float) -> Self:

@@ -37,8 +37,7 @@ class Blocks:
     def weight(self) -> Weight:
         """The token weight of a message: one object, which identifies cumulative sums.
 
-        It is this object itself: a bound method in a cache would keep this cache and all messages
-        alive.
+        It is this object itself: a stored bound method would keep it and all messages alive.
         """
         return self
 

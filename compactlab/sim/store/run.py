@@ -58,7 +58,7 @@ class Run:
 
     def __post_init__(self) -> None:
         # File names and error texts may contain unpaired surrogates, which tables cannot store.
-        # Runs of one conversation share its texts: there may be a million runs.
+        # Other texts are kept, because a million runs share those of their conversations.
         for name in ("conversation", "title", "error", "source"):
             if not (text := getattr(self, name)).isascii():
                 setattr(self, name, text.encode("utf-8", "replace").decode())
