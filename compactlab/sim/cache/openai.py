@@ -164,7 +164,7 @@ class _Endings(Cache):
         return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
 
     def _marks(self, prompt: Prompt, last: int, own: int) -> list[int]:
-        """Return the blocks that a request writes, last first, including an own mark (or -1)."""
+        """Return the blocks that a request writes, last first; ``own``: a client's mark, or -1."""
         marks, alone = self._policy.marks, self._policy.mode == "explicit"
         plain = marks == ("system",) and not alone and own < 0
         if plain and last >= prompt.front > 0:  # the usual case

@@ -78,7 +78,7 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def lock_file(path: Path, seconds: float = -1) -> BaseFileLock:
-    """Lock such a file, which is created if missing; wait so long for other holders.
+    """Lock such a file, created if missing; wait up to ``seconds`` for other holders.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class Limit:
 
 
 def at_least(least: float) -> Limit:
-    """Limit to numbers that are no smaller."""
+    """Return a limit: at least a number."""
     return Limit(f"at least {least}", lambda value: value >= least)
 
 
@@ -32,17 +32,17 @@ LONGEST_WAIT = 10**7
 
 
 def between(low: float, high: float) -> Limit:
-    """Limit to a closed interval."""
+    """Return a limit: a closed interval."""
     return Limit(f"between {low} and {high}", lambda value: low <= value <= high)
 
 
 def finite(least: float) -> Limit:
-    """Limit to finite numbers that are no smaller."""
+    """Return a limit: finite, and at least a number."""
     return Limit(f"finite and at least {least}", lambda value: least <= value < math.inf)
 
 
 def above(low: float, *, below: float = math.inf, up_to: float = math.inf) -> Limit:
-    """Limit to numbers above one, and below or up to another."""
+    """Return a limit: above a number, and below or up to another."""
     words = f"below {below}" if below < up_to else f"at most {up_to}"
     return Limit(f"above {low} and {words}", lambda value: low < value < below and value <= up_to)
 

@@ -56,7 +56,7 @@ class Registry(Collection[str], Generic[T]):
         return len(self.built_in) + len(self.installed())
 
     def installed(self) -> dict[str, EntryPoint]:
-        """The entry points of installed packages."""
+        """The entry points of installed packages, by name."""
         points: dict[str, EntryPoint] = {}
         for point in entry_points(group=f"compactlab.{self.kind}"):
             if point.name not in self.built_in:

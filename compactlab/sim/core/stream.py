@@ -36,7 +36,7 @@ def stream(root: int, *names: str | int) -> random.Random:
 
 
 def chooser(rng: random.Random, choices: Sequence[_T]) -> Callable[[], _T]:
-    """Return a draw from constant choices, like ``rng.choice`` in half the time.
+    """Return a function that draws from fixed choices like ``rng.choice``, in half the time.
 
     Examples
     --------

@@ -58,7 +58,7 @@ TABLE = Kind("a table", lambda value: isinstance(value, dict))
 
 
 def one_of(*names: str) -> Kind:
-    """Return the kind of one of several texts."""
+    """Return a kind: one of several texts."""
     return Kind(" or ".join(map(repr, names)), lambda value: value in names)
 
 

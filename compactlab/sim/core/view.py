@@ -249,9 +249,9 @@ class Messages(Sequence[Message]):
         return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
 
     def ahead_of(self, other: Messages) -> int:
-        """Return how many leading messages to remove so that the other starts with the rest, or 0.
+        """Return the number of leading messages to cut so that the other starts with the rest.
 
-        Only if both are windows on the same list.
+        It is 0 unless both are windows on the same list.
         """
         if self._buffer is other._buffer and self._start < other._start < self._stop <= other._stop:
             return other._start - self._start
@@ -306,13 +306,13 @@ class Messages(Sequence[Message]):
         return sums[self._stop] - sums[self._start]
 
     def tail_from(self, weight: Weight, budget: int) -> int:
-        """Return the index of the longest tail whose weight is within a budget."""
+        """Return the start of the longest tail whose weight is within a budget."""
         sums = self._buffer.running(weight)
         first = bisect_left(sums, sums[self._stop] - budget, self._start, self._stop)
         return first - self._start
 
     def last_holding(self, weight: Weight, amount: int) -> int | None:
-        """Return the index of the shortest tail of at least a weight; None if there is none."""
+        """Return the start of the shortest tail of at least a weight; None if there is none."""
         sums = self._buffer.running(weight)
         last = bisect_right(sums, sums[self._stop] - amount, self._start, self._stop) - 1
         return last - self._start if last >= self._start else None

@@ -409,7 +409,7 @@ def _names_little(text: str, given: Iterable[Part]) -> bool:
 
 
 def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: list[Part]) -> bool:
-    """Whether each sentence matches one of the sources; very short sentences are skipped."""
+    """Whether any sentence matches a sentence of the sources; very short ones are skipped."""
     sentences = [
         words for sentence in _sentences(text) if len(words := _words(sentence)) >= _SHARED
     ]
