@@ -26,7 +26,7 @@ from compactlab.sim.models.pricing import prices_of
 Mode = Literal["replay", "record", "refuse"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 NO_ANSWER = "no answer of"
-"""How the error of a run begins that got none."""
+"""The start of the error of a run without an answer."""
 
 _PENDING = "pending.json"
 # A reservation has a margin of 50 %, more than the error of our counts for models without a public

@@ -17,7 +17,7 @@ from compactlab.sim.core.files import append_to, lock_file, open_file
 
 SUFFIX = ".jsonl"
 LONGEST = 16 * 2**20
-"""Bytes of one recorded answer; a longer line is refused."""
+"""Most bytes of one recorded answer; a longer line is refused."""
 
 _LOCK = ".lock"
 # The limits for tokens of a transcript and for dollars of a run.

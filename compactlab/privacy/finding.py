@@ -25,7 +25,7 @@ PRIVATE_KEY = "Private Key"
 CARD = "Card Number"
 ENCODED = "Base64 Secret"
 ASSIGNED = STATED
-"""What a name such as `password` or `API_KEY` is given, whatever it looks like."""
+"""Any value that is assigned to a name such as `password` or `API_KEY`."""
 
 # A token starts after a character that tokens do not contain, or after an escaped line break in
 # JSON. Open-ended patterns may only start there, or long lines would be read again and again.

@@ -315,8 +315,7 @@ CREDENTIALS = (
     (STATED, ("dentified", "DENTIFIED"), _SQL),
     ("AWS Access Key", ("ecret", "ECRET"), _AWS),
 )
-"""Of each: what it is called, what a text must hold for it to be worth a look, and the pattern,
-whose only group is the secret."""
+"""Name, a string to search first, and a pattern whose only group is the secret."""
 
 
 # Numbers of payment cards (ISO/IEC 7812): the issuer's range and length, and a check digit.

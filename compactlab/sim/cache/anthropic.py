@@ -31,7 +31,7 @@ RUNS = ("tool_call", "tool_result")
 
 
 Mark = tuple[int, str]
-"""A marked block, and the lifetime of the entry that ends there."""
+"""A marked block, and the lifetime of its entry."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
 
 PLAIN = Settings()
-"""Those of a client that changes nothing."""
+"""The settings of a client that never changes them."""
 
 
 class Request(msgspec.Struct, frozen=True):

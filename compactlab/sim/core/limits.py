@@ -28,7 +28,7 @@ def at_least(least: float) -> Limit:
 
 
 LONGEST_WAIT = 10**7
-"""Seconds that anything may be waited for: four months. Clocks of systems end some time later."""
+"""The longest wait in seconds: four months. System clocks overflow some time later."""
 
 
 def between(low: float, high: float) -> Limit:

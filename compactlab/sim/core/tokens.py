@@ -212,7 +212,7 @@ def digest_of_counts(conversation: Conversation, name: str) -> str:
 # source is needed to read them.
 
 Counts = dict[str, list[int]]
-"""By encoding, the tokens of each text; -1 where nobody has asked."""
+"""By encoding, the tokens of each text; -1 if not counted."""
 
 _MOST = 1 << 28  # most bytes of counts of a source; more cannot be ours
 _decode = msgspec.msgpack.Decoder(list[Counts]).decode

@@ -21,10 +21,9 @@ from compactlab.sim.core.message import Message, Part, Weight
 Edit = tuple[int, int, int]
 """How one sequence of messages became another: *same*, *gone* and *come*.
 
-Whatever is edited in place, left out or cut off in front leaves most of what stands behind it as it
-was: nobody need look at that again. The first *same* messages are the same. From there on the one
-sequence was changed up to the index *gone*; what came instead stands in the other up to the index
-*come*. Behind it follow the messages that stood behind *gone*, all of them, and then what is new.
+The first *same* messages are equal. After them, the old messages before index *gone* were replaced
+by the new messages before index *come*. Then follow all old messages from *gone* on, and then the
+appended ones. Most edits leave the messages after them unchanged, so these need not be read again.
 """
 
 
@@ -354,14 +353,14 @@ class Phase(StrEnum):
     """A moment in the life of a session."""
 
     BEFORE_TURN = "before_turn"
-    """A person has spoken; the first call of the turn is about to be made."""
+    """After a user message, before the first call of the turn."""
     BEFORE_CALL = "before_call"
-    """A request is about to be made."""
+    """Before a request."""
     AFTER_CALL = "after_call"
-    """The answer has just come; the cache is warm."""
+    """Directly after the answer; the cache is warm."""
     AFTER_TURN = "after_turn"
-    """The last answer of a turn has come: it calls no tool."""
+    """After the last answer of a turn, which calls no tool."""
     ON_OVERFLOW = "on_overflow"
-    """The prompt is larger than the window; asked once a call."""
+    """The prompt exceeds the window; once per call."""
     ON_IDLE = "on_idle"
-    """Nothing has happened for a while; how long it will last is not known."""
+    """The session has been idle for a while, with an unknown end."""

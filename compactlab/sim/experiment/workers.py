@@ -32,13 +32,13 @@ from compactlab.sim.store.run import Run
 # The workers of a dask cluster.
 
 Outcome = tuple[Shard, Any]
-"""A shard and what comes of it."""
+"""A shard and its result."""
 DIED = object()
-"""What comes of a shard that nobody survives."""
+"""The result of a shard that kills every worker."""
 
 
 PATIENCE = 10.0
-"""Seconds to wait for a scheduler, and for a first worker."""
+"""Seconds to wait for a scheduler, and for the first worker."""
 # The folders of the package that results depend on.
 _CODE = ("sim", "privacy", "strategies", "scenarios")
 _GONE = "the dask scheduler is gone; what is done is stored"

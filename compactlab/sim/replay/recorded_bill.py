@@ -20,7 +20,7 @@ from compactlab.sim.replay.recording import exchanges
 T = TypeVar("T")
 
 Key = tuple[object, ...]
-"""What a request has in common with its copies in other files."""
+"""The key that a request shares with its copies in other files."""
 
 ANSWER, COMPACTION = "answer", "compaction"
 

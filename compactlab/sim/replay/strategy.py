@@ -17,14 +17,14 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 
 CAP = 4
-"""What is reserved by default is at most one so manieth of a window that a run has narrowed."""
+"""In a window narrowed by a run, default reserves are at most the window divided by this."""
 
 
 RuleName = Literal[
     "input", "notes", "provenance", "order", "pairs", "last user message", "size",
     "survives", "repeatable", "future", "spec",
 ]  # fmt: skip
-"""A rule of the contract: ``compactlab/testing/contract.py`` says what each demands."""
+"""A rule of the contract; ``compactlab/testing/contract.py`` defines each."""
 
 
 class Lifetime(StrEnum):
@@ -43,19 +43,19 @@ class Act(StrEnum):
     """What a strategy does to the context."""
 
     TRUNCATE = "truncate"
-    """Messages are left out."""
+    """Remove messages."""
     CLEAR = "clear"
-    """Contents are cleared or shortened where they stand."""
+    """Clear or shorten contents in place."""
     SUMMARISE = "summarise"
-    """A summary stands for messages."""
+    """Replace messages by a summary."""
     OFFLOAD = "offload"
-    """Contents go into files, from which they can be fetched."""
+    """Move contents to files, from which they can be fetched."""
     NOTE = "note"
-    """Notes are written, which outlive the messages."""
+    """Write notes, which outlive the messages."""
     RETRIEVE = "retrieve"
-    """What was said or noted before is brought back."""
+    """Restore earlier messages or notes."""
     REPAIR = "repair"
-    """Calls and results are put in order."""
+    """Repair calls and results."""
 
 
 class Strategy(ABC):

@@ -21,9 +21,9 @@ from compactlab.sim.core.toml import loads
 
 PACKAGE = __package__.partition(".")[0]
 ENGINE = f"{PACKAGE}.sim.experiment.shard"
-"""The module whose functions make a cell: what it reaches can change a figure."""
+"""The module that computes a cell: all code that it reaches can change a figure."""
 REDACTION = f"{PACKAGE}.sim.experiment.disclosure"
-"""The module that hides secrets in what is made; nothing else needs it."""
+"""The module that redacts secrets in results; no other module needs it."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Folders of the package that figures may depend on; the rest runs experiments, or shows them.

@@ -201,7 +201,7 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
 
 
 _Stretches = tuple[Mapping[str, NDArray[Any]], NDArray[np.int64]]
-"""The columns of a table, and where in them the rows of each run begin; at last, where they end."""
+"""The columns of a table, and the first row of each run; the last item is the end."""
 
 
 def _stretches(store: Store, runs: Content, name: str) -> _Stretches:

@@ -14,9 +14,9 @@ from compactlab.sim.store.parquet import NO_ROWS, Column, Rows, joined, packed
 from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
 Figures = dict[str, list[str]]
-"""Figures of a model, named as in a file of models; several values where they differ by date."""
+"""Figures of a model, named as in a file of models; several values if they differ by date."""
 Used = dict[str, dict[str, Figures]]
-"""Figures from elsewhere that runs have used, see :mod:`compactlab.sim.store.figures_used`."""
+"""External figures that runs have used, see :mod:`compactlab.sim.store.figures_used`."""
 
 Cell = tuple[str, str]
 """The keys of a source and of a condition."""
