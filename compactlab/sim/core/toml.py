@@ -154,7 +154,7 @@ class Section:
     Traceback (most recent call last):
     ...
     compactlab.sim.core.errors.InputError: own.toml: models.mine.window must be a whole number \
-    from 1, not 0
+from 1, not 0
     """
 
     values: dict[str, Any]
