@@ -38,7 +38,7 @@ from compactlab.sim.core.message import Call, Part, Usage, verbatim
 NAME = "atif"
 
 # Names of cache-write counts in Harbor's converters; ATIF has no field for them. Counts with the
-# first names are part of `prompt_tokens`. Of the last name, pi's are part of it; those of four
+# first names are part of `prompt_tokens`. With the last name, pi's are part of it, those of four
 # others are not. Source: the package harbor 0.25.0 (2026-10), harbor/agents/installed.
 _WRITES = ("cache_creation_input_tokens", "cache_write_input_tokens", "input_cache_creation")
 _WRITES_SOMEWHERE = "cache_write_tokens"

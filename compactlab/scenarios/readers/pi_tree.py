@@ -75,7 +75,7 @@ def hangs_by_edits(node: Node | None, other: Node | None) -> bool:
 
 
 def _kept(before: list[Node], boundary: Node) -> list[Node]:
-    """Return what a compaction keeps, or a reset: messages without results of unknown calls."""
+    """Return what a compaction or a reset keeps; a reset drops results without their call."""
     first = boundary.kept
     if first is None:
         return []
