@@ -232,7 +232,7 @@ class TrimMessages(Strategy):
 # Sizes of a context in LangChain's summarising middleware, and triggers built from them.
 #
 # A size is a kind and a number: ``("messages", 20)``, ``("tokens", 4000)`` or ``("fraction",
-# 0.8)`` of the window. A trigger is one size, or several alternatives. An alternative may be several
+# 0.8)`` of the window. A trigger is one size, or several alternatives. One may be several
 # sizes that must all be reached: ``(("tokens", 5000), (("tokens", 3000), ("messages", 50)))``. As
 # langchain 1.4.7.
 

@@ -248,8 +248,12 @@ def is_of_thread(value: Any) -> bool:
 class MessageThreads:
     """The threads of a file, from request bodies and answers in order.
 
-    Parameters ---------- begin Reads a body that contains a whole conversation. add Adds a message
-    of a model to a conversation.
+    Parameters
+    ----------
+    begin
+        Reads a body that contains a whole conversation.
+    add
+        Adds a message of a model to a conversation.
     """
 
     def __init__(

@@ -70,9 +70,20 @@ class Context:
     ) -> None:
         """Record that messages were removed or summarised, or that results were cleared.
 
-        Parameters ---------- time The time. gone The removed messages. cleared Ids of the calls
-        whose results are cleared. stub The replacement of a result. summary The replacement of the
-        messages. about Other data of the log about it.
+        Parameters
+        ----------
+        time
+            The time.
+        gone
+            The removed messages.
+        cleared
+            Ids of the calls whose results are cleared.
+        stub
+            The replacement of a result.
+        summary
+            The replacement of the messages.
+        about
+            Other data of the log about it.
         """
         front, rest = self._view()
         view = [*front, *rest]

@@ -48,8 +48,14 @@ class Lines:
 
     By default, intact records are read, and unknown content is counted by kind.
 
-    Parameters ---------- path The file. strict Whether unknown content is an error. session The
-    session of a database to read; "" for all.
+    Parameters
+    ----------
+    path
+        The file.
+    strict
+        Whether unknown content is an error.
+    session
+        The session of a database to read; "" for all.
     """
 
     def __init__(self, path: Path, strict: bool = False, session: str = "") -> None:

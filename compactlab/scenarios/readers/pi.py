@@ -171,9 +171,14 @@ def conversation_of(
 ) -> Conversation:
     """Make a conversation from the entries of a session, wherever they are stored.
 
-    Parameters ---------- records The entries as JSON, with the numbers that error messages use; the
-    header first. lines The transcript they come from: how strictly it is read, and what was passed
-    over. id The conversation's id.
+    Parameters
+    ----------
+    records
+        The entries as JSON, with the numbers that error messages use; the header first.
+    lines
+        The transcript they come from: how strictly it is read, and what was passed over.
+    id
+        The conversation's id.
     """
     session = _Session(lines)
     for number, data in records:

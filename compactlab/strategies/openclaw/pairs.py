@@ -258,8 +258,7 @@ class Mender:
     def _is_sound(self, messages: Messages, version: str) -> bool:
         """Whether a repair would change nothing; only messages since the last check are read.
 
-        The last answer and the messages after it are checked again, because results may have been
-        added.
+        The last answer and the messages after it are checked again: results may have been added.
         """
         ahead = self._history.ahead_of(messages)
         if 0 < ahead <= self._upto and not _begins_with_result(messages):

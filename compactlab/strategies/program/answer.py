@@ -276,8 +276,7 @@ class Exchange:
     def _same(self, old: Sequence[Message], given: Sequence[Draft]) -> dict[int, Message]:
         """Return the unchanged messages by the indices of drafts, in order.
 
-        Of several equal messages, the newest that preserves the order is used, because contexts
-        keep their ends.
+        Of equal messages, the newest that preserves the order is used: contexts keep their ends.
         """
         places: dict[Key, list[int]] = defaultdict(list)
         for place, message in enumerate(old):
