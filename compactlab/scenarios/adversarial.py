@@ -1,7 +1,7 @@
-"""A synthetic session full of what is meant to break, or to mislead, whoever summarises it.
+"""A synthetic session full of content that can break or mislead a summariser.
 
-What strangers put into its pages and mails is in our own words; none is copied from a real attack,
-or a real system's prompt.
+The texts of strangers in its pages and mails are our own; none is copied from a real attack or from
+the prompt of a real system.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, World
 
-# All guesses: shares of results with hostile lines, of them with a line about a fact, of lines
-# that are a poison and no eviction; of results in one word; of turns before which something is
-# broken. The longer a turn, the likelier the user pastes what fills most of it: in one of so many
-# tokens, always.
+# All guesses: the share of results with hostile lines; of these, the share of lines about a fact;
+# of these, the share of poisons rather than evictions; the share of one-word results; the share of
+# turns before which something is broken; and the tokens of a turn from which on the user always
+# pastes a text that fills most of it.
 _HOSTILE, _AIMED, _POISON, _ONE_WORD, _BROKEN = 0.5, 0.6, 0.4, 0.12, 0.35
 _SURELY, _FILLS = 10_000, 0.6
 
@@ -64,7 +64,7 @@ class _Hostile(World):
         return f"{asked}\n{lines[:length]}"
 
     def use(self, fact: PlannedFact, left: float) -> Used:
-        """Use a fact, which is known to strangers then; see :meth:`World.use`."""
+        """Use a fact, which strangers know from then on; see :meth:`World.use`."""
         self._known.append(fact)
         return super().use(fact, left)
 
@@ -84,7 +84,7 @@ class _Hostile(World):
         return text
 
     def _line(self) -> str:
-        """An order, a poison or a look-alike."""
+        """Write an order, a poison or a look-alike."""
         rng = self._attack
         if not self._known or rng.random() >= _AIMED:
             return rng.choice(self.domain.words["x"])
@@ -95,22 +95,22 @@ class _Hostile(World):
         return rng.choice(templates).format(key=fact.key, wrong=wrong)
 
     def _orphan(self) -> None:
-        """The result of a call that nobody made."""
+        """Add the result of a call that nobody made."""
         self.draft.result(self._call("fetch", 200, fails=False), f"nobody-{self._broken}")
 
     def _unanswered(self) -> None:
-        """A call that has no result, with half a thought beside it."""
+        """Add a call that has no result, with an unfinished thought."""
         self.draft.call([("text", "I look at")], [self._call("case", 200, fails=False)])
 
     def _twice(self) -> None:
-        """A call with two results."""
+        """Add a call with two results."""
         call = self._call("fetch", 200, fails=False)
         _, (call_id,) = self.draft.call([], [call])
         self.draft.result(call, call_id)
         self.draft.result(call._replace(result=self._line()), call_id)
 
     def _empty(self) -> None:
-        """A person says nothing, the agent calls for nothing, gets nothing, and says nothing."""
+        """Add an empty message of a person, an empty call, an empty result and an empty answer."""
         self.draft.say("user", [("text", "")])
         call = ToolCall("list", {}, "")
         _, (call_id,) = self.draft.call([("text", "")], [call])

@@ -65,25 +65,25 @@ _SCENARIOS: dict[str, type[Scenario]] = {
     )
 }
 SCENARIOS = ClassRegistry("scenarios", "scenario", _SCENARIOS, Scenario)
-SUITE = "suite"  # stands for the usual ones: all but those that are made to provoke one failure
+SUITE = "suite"  # the usual scenarios: all but those made to provoke one failure
 _FOR_ONE_FAILURE = ("delegation", "working_set", "high_floor")
 USUAL = tuple(name for name in _SCENARIOS if name not in _FOR_ONE_FAILURE)
-# Long enough that a window of 200,000 tokens fills twice.
+# Long enough to fill a window of 200,000 tokens twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"
-_SHOWN = 8  # ids, where one must be chosen
-_CHARACTERS = 4  # of a token, for a guess at the size of what is not yet made
+_SHOWN = 8  # number of ids listed if one must be chosen
+_CHARACTERS = 4  # characters per token, to estimate the size of a scenario
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """A name of conversations, with seeds of its own."""
+    """A name of conversations, with its own seeds."""
 
     name: str | Path  # a path, a pattern, or the spec of a scenario
     seeds: Sequence[int]
 
 
 def find_scenario(text: str) -> Scenario:
-    """Build the scenario that a spec names.
+    """Build the scenario of a spec.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def find_scenario(text: str) -> Scenario:
 def sources(
     names: Iterable[str | Path | Seeded], seeds: int = 1, *, strict: bool = False
 ) -> tuple[list[Source], int]:
-    """List the sources that names stand for, each once, and count the files that were passed over.
+    """List the sources of names, each once, and count the files that were passed over.
 
-    A name is a path, a pattern with ``*`` or ``**``, the spec of a scenario, or ``suite``; one
-    without seeds of its own is taken ``seeds`` times, with seeds from 0 on. Raises a UsageError
-    before any source is made, if they are more than an experiment may have.
+    A name is a path, a pattern with ``*`` or ``**``, the spec of a scenario, or ``suite``. A
+    scenario without seeds of its own runs ``seeds`` times, with seeds from 0 on. Raises a
+    UsageError before any source is made, if there are more than an experiment may have.
     """
-    # One more than are run is enough to be refused; a longer range may not even have a length.
+    # One more than the limit is enough to refuse; the length of a longer range may overflow.
     usual = range(min(seeds, MOST_SOURCES + 1))
     meanings: list[tuple[Sequence[int], list[Scenario], list[Path]]] = []
     total = skipped = 0
@@ -142,7 +142,7 @@ def sources(
 
 
 def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
-    """What a name stands for: paths, those that fit a pattern sorted, or scenarios.
+    """Resolve a name to a path, the sorted paths that match a pattern, or scenarios.
 
     Examples
     --------
@@ -159,15 +159,15 @@ def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
 
 
 def is_there(name: str | Path) -> bool:
-    """Whether a name is that of a file or a directory, or of a session in a file."""
+    """Whether a name is the path of a file, a directory, or a session in a file."""
     try:
         return transcript.named(name)[0].exists()
-    except (OSError, ValueError):  # too long, or no text that could be a path
+    except (OSError, ValueError):  # too long, or not a valid path
         return False
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name is a pattern of files: a star or a question mark, but not in arguments."""
+    """Whether a name is a pattern of files: it has a star or question mark outside of arguments."""
     head = name.partition("(")[0]
     return "*" in head or "?" in head
 
@@ -196,13 +196,13 @@ def find_conversation(
 def _fitting(pattern: str) -> list[Path]:
     try:
         matches = sorted(set(files_like(pattern)))
-        # Two stars also fit the folders on the way, and what need not be there.
+        # Two stars also match the folders on the way, which may be missing.
         matches = [
             path for path in matches if path.is_file() or (path.exists() and "**" not in pattern)
         ]
         if pattern.endswith(("/", os.sep)):
             matches = [path for path in matches if path.is_dir()]
-    except (OSError, ValueError):  # no text that could be a path
+    except (OSError, ValueError):  # not a valid path
         matches = []
     if not matches:
         raise UsageError(f"no file fits {pattern!r}")
@@ -215,12 +215,12 @@ def _looks_like_path(name: str) -> bool:
 
 
 def _scenarios(text: str) -> list[Scenario]:
-    """The scenarios that a spec names: one, or the whole suite with the same arguments."""
+    """Return the scenarios of a spec: one, or the whole suite with the same arguments."""
     name, arguments = parse_spec(text)
     if name == SUITE:
         return [build(_SCENARIOS[each], arguments) for each in USUAL]
     if name not in SCENARIOS and "(" not in text:
-        # It may have been meant for a path.
+        # It may be a mistyped path.
         fault = unknown("scenario", name, (*SCENARIOS, SUITE))
         raise UsageError(f"no such file or folder, and {fault}")
     return [find_scenario(text)]
@@ -239,7 +239,7 @@ def _made(scenario: Scenario, seed: int) -> Source:
 
 
 def _names(files: list[Path]) -> list[str]:
-    """Shortest endings of the paths that tell the files apart; without suffix, if that will do."""
+    """Return the shortest endings of the paths that are unique, without suffix if possible."""
     bare = Counter(file.with_suffix("") for file in files)
     ends = [f.with_suffix("") if bare[f.with_suffix("")] == 1 else f for f in files]
     for depth in range(1, max((len(file.parts) for file in files), default=1) + 1):
@@ -250,29 +250,29 @@ def _names(files: list[Path]) -> list[str]:
 
 
 def content_of_file(file: Path, *, strict: bool) -> str:
-    """Of a transcript: a digest of its bytes, and of the code that reads it."""
+    """Return the content key of a transcript: digests of its bytes and of its reader's code."""
     code = [transcript.__name__]
     package = ""
-    with suppress(InputError):  # it will be a row of its own when it is read
+    with suppress(InputError):  # its read error becomes a row later
         form = format_of(file)
         package = form.package if form else ""
         code += [package.rpartition(", ")[2]] if package else []
     whole, session = transcript.named(file)
-    # What was written last to a database stands beside it.
+    # The newest writes to a database are in a file beside it.
     log = Path(f"{whole}-wal") if is_database(whole) else None
     digests = f"{_digest(whole)} {session} {_digest(log) if log and log.exists() else ''}"
     return f"{digests} {digest_of_modules(code)} {package} {strict}"
 
 
 def content_of_scenario(scenario: Scenario) -> str:
-    """Of a scenario: its spec, the code that makes it, its domain and its profile."""
+    """Return the content key of a scenario: its spec, code, domain and profile."""
     profile = _profile(getattr(scenario, "profile", ""))
     code = digest_of_classes([type(scenario)])
     return f"{scenario.spec} {code} {_domain(scenario)} {profile}"
 
 
 def size_of_file(file: Path) -> int:
-    """Bytes of a transcript; 0 if it is not there."""
+    """Return the size of a transcript in bytes; 0 if it is missing."""
     try:
         return transcript.named(file)[0].stat().st_size
     except OSError:
@@ -280,7 +280,7 @@ def size_of_file(file: Path) -> int:
 
 
 def size_of_scenario(scenario: Scenario) -> int:
-    """Bytes of text, about, that a scenario makes; 0 if it does not say."""
+    """Estimate the bytes of text of a scenario; 0 if it is unknown."""
     tokens: Any = getattr(scenario, "tokens", 0)
     return tokens * _CHARACTERS if isinstance(tokens, int) else 0
 
@@ -294,7 +294,7 @@ def _domain(scenario: Scenario) -> str:
 def _profile(name: Any) -> str:
     try:
         return digest_of_file(file_of(name)) if name else ""
-    except (OSError, ValueError) as error:  # it will be a row of its own when it is read
+    except (OSError, ValueError) as error:  # its read error becomes a row later
         return str(error)
 
 
@@ -302,5 +302,5 @@ def _digest(file: Path) -> str:
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-    except OSError as error:  # it will be a row of its own when it is read
+    except OSError as error:  # its read error becomes a row later
         return str(error.strerror)

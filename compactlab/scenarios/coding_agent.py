@@ -1,4 +1,4 @@
-"""A synthetic session of a coding agent, with sizes and pauses as recorded sessions have them."""
+"""A synthetic session of a coding agent, with sizes and pauses like those of recorded sessions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, World
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.stream import chooser
 
-# What is done after what, in weights. They are set so that the shares come out near those of the
-# eight recorded sessions (see `profiles/coding.toml`); another profile tilts them.
+# Weights of the next action after each action. They are set so that the shares come close to those
+# of the eight recorded sessions (see `profiles/coding.toml`); another profile shifts them.
 _NEXT = {
     "user": {"read": 4, "grep": 3, "bash": 4},
     "read": {"read": 3, "edit": 4, "grep": 1, "bash": 3},
@@ -26,19 +26,19 @@ _NEXT = {
     "write": {"bash": 3, "edit": 2},
 }
 _COMMANDS = {"tests": 10, "run": 6, "status": 2, "diff": 3, "log": 2, "commit": 2}
-_RARE = 0.001  # so that there is always something that can be done next
-# Only reads come in pairs, a quarter of all calls, and only test runs fail, a fifth of them.
+_RARE = 0.001  # smallest share of a tool, so that an action is always possible
+# Only reads come in pairs (a quarter of all calls), and only test runs fail (a fifth of them).
 _READS, _TEST_RUNS = 4, 5
-# With a smaller share of results among all tokens the agent reads, with a larger one it edits, so
-# that short sessions, too, keep to the 40 to 85 % that are asked of a scenario. Set by hand.
+# With a smaller share of results among all tokens the agent reads, with a larger one it edits. So
+# short sessions also have the required 40 to 85 %. Set by hand.
 _LEAST, _MOST = 0.45, 0.78
-# Not measured: how often the user has a new task, goes back to an old one, pastes a log; how
-# often the agent works on the file of the task, or on one that it has been at before.
+# Not measured: how often the user has a new task, returns to an old one, or pastes a log; how often
+# the agent works on the file of the task, or on one that it has used before.
 _NEW_TASK, _OLD_TASK, _PASTES = 0.45, 0.20, 0.03
 _SAME_FILE, _EARLIER_FILE = 0.55, 0.30
 
-# Of nouns n and m, a verb v, a trait a, a number k, and a function f of the repository. Templates
-# would say the same, and take four times as long: half of a session's time goes into statements.
+# With nouns n and m, a verb v, a trait a, a number k, and a function f of the repository. Templates
+# would take four times as long, and statements take half of a session's time.
 _STATEMENTS: tuple[Callable[[str, str, str, str, int, str], str], ...] = (
     lambda n, m, v, a, k, f: f"    {n} = {f}({m}, {a}={m}.{a})",
     lambda n, m, v, a, k, f: f"    {n} = self._{m}s.get({m}.{a})",
@@ -71,11 +71,11 @@ class File:
 
     path: str  # relative to the root of the repository
     lines: list[str]
-    functions: list[str]  # that it defines, in order; at least one
-    _heads: dict[str, int] = field(default_factory=dict)  # lines of functions, once looked for
+    functions: list[str]  # functions that it defines, in order; at least one
+    _heads: dict[str, int] = field(default_factory=dict)  # cache of the lines of functions
 
     def line_of(self, function: str) -> int:
-        """Index of the line on which a function begins; 0 if it is gone."""
+        """Return the index of the line on which a function begins; 0 if it was removed."""
         if function not in self._heads:
             head = f"def {function}("
             self._heads[function] = next(
@@ -84,7 +84,7 @@ class File:
         return self._heads[function]
 
     def replace(self, start: int, old: int, new: list[str]) -> None:
-        """Put lines in the place of so many old ones from an index on."""
+        """Replace a number of lines, from an index on, by other lines."""
         self.lines[start : start + old] = new
         if any("def " in text for text in new):
             self._heads.clear()
@@ -95,7 +95,7 @@ class File:
                 del self._heads[function]
 
     def taken(self, start: int, characters: int) -> list[str]:
-        """Take lines from a line on, one at least, until there are that many characters."""
+        """Return lines from a line on, at least one, until they have this many characters."""
         end = start + 1
         while end < len(self.lines) and characters > len(self.lines[end - 1]):
             characters -= len(self.lines[end - 1]) + 1
@@ -103,17 +103,16 @@ class File:
         return self.lines[start:end]
 
     def numbered(self, start: int, characters: int) -> str:
-        """Read from a line on, with line numbers, until there are that many characters."""
+        """Return numbered lines from a line on, until they have this many characters."""
         lines = enumerate(self.taken(start, characters), start + 1)
         return "\n".join(f"{number:>6}\t{line}" for number, line in lines)
 
 
 class Repository:
-    """Files of a package that grew over time.
+    """A model of a package whose files grow over time.
 
-    It is a model and not a text generator: a line that was edited reads edited later, a search
-    finds what stands in the files, and a test of a file has that file's name. So identifiers come
-    back, as they do in real sessions.
+    An edited line is read as edited later. A search finds what is in the files. A test of a file
+    has that file's name. So identifiers recur, as they do in real sessions.
     """
 
     def __init__(self, rng: random.Random, words: Words, modules: int = 32) -> None:
@@ -132,7 +131,7 @@ class Repository:
             self.add(f"src/{self.package}/{rng.choice(words['areas'])}/{noun}.py")
 
     def add(self, path: str, characters: int = 0) -> File:
-        """Write a new file, of that many characters or, with 0, of a length as files have."""
+        """Write a new file with this many characters; with 0, the length is drawn."""
         characters = characters or int(min(80_000, 18_000 * self.rng.lognormvariate(0, 1.0)))
         nouns, areas = self.rng.sample(self.words["nouns"], 3), self.words["areas"]
         lines = [f'"""The {nouns[0]} and what its {nouns[1]} needs."""', ""]
@@ -199,17 +198,17 @@ class Writer:
         )  # fmt: skip
 
     def task(self, ticket: str, file: File, function: str) -> str:
-        """Ask for something to be done about a function."""
+        """Write a request to change a function."""
         complaint = self.one("complaints", file)
         wish = self.one("wishes", file)
         return f"{ticket}: `{function}` in {file.path} {complaint}. {wish}"
 
     def short(self, file: File) -> str:
-        """Say something short, as people do between two tasks."""
+        """Write a short message between two tasks."""
         return self.one("short", file)
 
     def prose(self, file: File, characters: int) -> str:
-        """Think aloud about a file: findings and plans."""
+        """Write findings and plans about a file."""
         return " ".join(until(characters, lambda: self._sentence(file)))
 
     def _sentence(self, file: File) -> str:
@@ -219,7 +218,7 @@ class Writer:
         return text[0].upper() + text[1:]
 
     def log(self, file: File, characters: int) -> str:
-        """Write what a service writes while it runs."""
+        """Write the log of a running service."""
         clock = self.rng.randrange(86_400)
 
         def line() -> str:
@@ -231,7 +230,7 @@ class Writer:
         return "\n".join(until(characters, line))
 
     def tests(self, file: File, characters: int, failed: int) -> str:
-        """Write what a test runner prints; the longer, the more it shows of each failure."""
+        """Write the output of a test runner; a longer one shows more of each failure."""
         stem = file.path.rsplit("/", 1)[-1].removesuffix(".py")
         names = [f"test_{self.rng.choice(file.functions)}" for _ in range(failed)]
         path = f"tests/test_{stem}.py"
@@ -257,11 +256,11 @@ class Writer:
         return self.fill(f"{{p}} {dots} [{{l}} in {{f}}]", self.rng.choice(self.repository.files))
 
     def status(self, files: list[File]) -> str:
-        """Write what ``git status --short`` prints."""
+        """Write the output of ``git status --short``."""
         return "\n".join(sorted({f" M {file.path}" for file in files})) or "nothing to commit"
 
     def history(self, characters: int) -> str:
-        """Write what ``git log --oneline`` prints."""
+        """Write the output of ``git log --oneline``."""
 
         def line() -> str:
             ticket = f"{self.repository.prefix}-{self.rng.randint(100, 999)}"
@@ -271,7 +270,7 @@ class Writer:
         return "\n".join(until(characters, line))
 
     def diff(self, file: File, characters: int) -> str:
-        """Write what ``git diff`` prints of a file."""
+        """Write the output of ``git diff`` for a file."""
         at = self.rng.randrange(len(file.lines))
         lines = [f"--- a/{file.path}", f"+++ b/{file.path}", f"@@ -{at + 1} +{at + 1} @@"]
         for line in file.lines[at : at + max(1, characters // 50)]:
@@ -282,7 +281,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Task:
-    """What the user wants done: a ticket, and the function that it is about."""
+    """A task of the user: a ticket, and the function that it is about."""
 
     ticket: str
     file: File
@@ -306,7 +305,7 @@ class _Coding(World):
         self._last = "user"
         usual = find_profile("coding").tools
         mine = {tool: share for tool, share in draft.profile.tools.items() if tool in usual}
-        # A profile without these tools tells nothing; one with some leaves hardly any to others.
+        # A profile without these tools has no effect; one with some leaves little to the others.
         tilt = {tool: (mine or usual).get(tool, _RARE) / share for tool, share in usual.items()}
         self._next = {
             last: {tool: weight * tilt[tool] for tool, weight in row.items()}
@@ -333,7 +332,7 @@ class _Coding(World):
         return text
 
     def prose(self, characters: int) -> str:
-        """Findings and plans about a file; see :meth:`World.prose`."""
+        """Write findings and plans about a file; see :meth:`World.prose`."""
         return self._texts.prose(self._file(), characters)
 
     def act(self, left: float) -> list[ToolCall]:
@@ -342,7 +341,8 @@ class _Coding(World):
         drawn = self._pick(self._next[self._last])
         self._last = "read" if share < _LEAST else "edit" if share > _MOST else drawn
         twice = self._last == "read" and self.rng.random() < _READS * self.shares["pair"]
-        # Kept in the world, these would be a cycle, and the repository would outlive its story.
+        # As attributes of the world, they would form a reference cycle that keeps the repository
+        # alive.
         act = {
             "read": self._read,
             "grep": self._grep,
@@ -379,13 +379,13 @@ class _Coding(World):
         return self._run(self._file(), left)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """Whether it is the output of a command; see :meth:`World.shows`."""
+        """Whether the call runs a command; see :meth:`World.shows`."""
         return call.name == "bash" and not call.failed
 
     def _read(self, left: float) -> ToolCall:
         file = self._file()
         start = file.line_of(self.rng.choice(file.functions))
-        start *= self.rng.getrandbits(1)  # or from the beginning
+        start *= self.rng.getrandbits(1)  # or from the first line
         text = file.numbered(start, self.draft.length("read", left))
         lines = {"offset": start + 1, "limit": text.count("\n") + 1}
         return ToolCall("read", {"path": file.path, **lines}, text)
@@ -468,7 +468,7 @@ class _Coding(World):
         return _shell(f"git commit -am '{message}'", f"{result}\n{changed}")
 
     def _file(self) -> File:
-        """Choose a file: that of the task, one seen before, or any."""
+        """Choose a file: that of the task, one used before, or any."""
         draw = self.rng.random()
         if draw < _SAME_FILE:
             file = self._tasks[-1].file

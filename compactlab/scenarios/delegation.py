@@ -1,4 +1,4 @@
-"""A synthetic session of an agent that hands out work: what is lost of work in progress."""
+"""A synthetic session of an agent that delegates work, to test the memory of open work."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import ToolCall, World
 from compactlab.sim.core.conversation import FactType
 
-_STARTS = "delegate"  # the tool that starts an agent, whose name comes back
+_STARTS = "delegate"  # the tool that starts an agent and returns its name
 
 
 class _Lead(World):
-    """Agents are started by a tool of their own."""
+    """The world of an agent whose tool starts other agents."""
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """The handle of an agent comes back where it is started; see :meth:`World.shows`."""
+        """Only the tool that starts an agent states its handle; see :meth:`World.shows`."""
         return super().shows(call, kind) and (call.name == _STARTS) == (kind == "handle")
 
 

@@ -1,4 +1,4 @@
-"""Profiles out of recordings: what is measured, what is made of it, and how close that comes."""
+"""Profiles from recordings: measure, estimate a profile, and compare it with the recordings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.replay.sizes import unseen
 
-# Tools go by many names; these do the same as what the built-in profiles call so. Names of Claude
-# Code, Codex and pi as they stand in logs of 2026; others are put in small letters.
+# Tools with the same function as one of the built-in profiles, by the names of Claude Code, Codex
+# and pi in logs of 2026. Other names are converted to lower case.
 _NAMES = {
     "multiedit": "edit",
     "apply_patch": "edit",
@@ -34,19 +34,19 @@ _COUNT = Tokenizer().part  # o200k
 
 @dataclass
 class Share:
-    """How many of how many: a habit."""
+    """A share, as two counts."""
 
     hits: int = 0
     of: int = 0
 
     def take(self, hit: bool) -> None:
-        """Count once."""
+        """Count one case."""
         self.of += 1
         self.hits += hit
 
     @property
     def value(self) -> float:
-        """The share, from 0 to 1; 0 of nothing."""
+        """The share, from 0 to 1; 0 without cases."""
         return self.hits / self.of if self.of else 0.0
 
 
@@ -56,35 +56,35 @@ def _shares() -> dict[str, Share]:
 
 @dataclass
 class Samples:
-    """All that was measured in some conversations, pooled: a long one has more say."""
+    """The measurements of some conversations, pooled: a long one has more weight."""
 
     # Tokens (o200k) of ``user``; of the agent's ``text`` beside calls, ``answer`` without any,
     # ``thinking``.
     sizes: dict[str, list[int]] = field(default_factory=dict)
-    # Tokens of what tools returned, without errors.
+    # Tokens of tool results, without errors.
     results: dict[str, list[int]] = field(default_factory=dict)
     arguments: dict[str, list[int]] = field(default_factory=dict)  # tokens
-    # Seconds between two messages of a branch, by the role of the second; a client's own messages
-    # are nobody's.
+    # Seconds between two messages of a branch, by the role of the second; messages of the client
+    # itself are not counted.
     waits: dict[str, list[float]] = field(default_factory=dict)
-    # Of the calls that call tools: with ``text``, with more than one (``pair``); of all calls: with
-    # ``thinking``; of the results: ``error``.
+    # Of the calls with tools: share with ``text``, with more than one tool (``pair``); of all
+    # calls: share with ``thinking``; of the results: share of ``error``.
     shares: dict[str, Share] = field(default_factory=_shares)
     tools: Counter[str] = field(default_factory=Counter)  # calls by tool
-    calls: list[int] = field(default_factory=list)  # per turn that had any
+    calls: list[int] = field(default_factory=list)  # calls per turn, of turns with calls
     written: list[int] = field(default_factory=list)  # tokens of each call's answer
-    # Tokens by which the context grew from call to call.
+    # Growth of the context from call to call, in tokens.
     growth: list[int] = field(default_factory=list)
-    # Of each conversation, the share of its tokens that tools returned.
+    # Share of the tokens that tools returned, for each conversation.
     tool_share: list[float] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)  # of all messages, by conversation
+    tokens: list[int] = field(default_factory=list)  # tokens of all messages, by conversation
     turns: list[int] = field(default_factory=list)
-    system: list[int] = field(default_factory=list)  # of each conversation that tells it
+    system: list[int] = field(default_factory=list)  # tokens, where known
     formats: Counter[str] = field(default_factory=Counter)  # conversations by format
 
 
 def tool_named(name: str) -> str:
-    """What a profile calls a tool.
+    """Map a tool to its name in profiles.
 
     Examples
     --------
@@ -107,13 +107,13 @@ def measure(conversations: Iterable[Conversation]) -> Samples:
 
 
 def _system(conversation: Conversation) -> int:
-    """Tokens of system prompt and tools: as they stand there, or else as the usage tells them."""
+    """Return the tokens of system prompt and tools, as recorded or estimated from the usage."""
     held = sum(map(_COUNT, conversation.system))
     return held or unseen(conversation).system
 
 
 class _Walk:
-    """One conversation, walked through from its beginning to its end."""
+    """Walks through one conversation and takes its samples."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
@@ -195,33 +195,34 @@ class _Walk:
         self._in_turn = 0
 
 
-# A ninth decile of fewer samples is the largest of them.
+# The ninth decile of fewer samples is the largest of them.
 LEAST = 10
-# A pause of the user from here on may be a break, of which no cache that lives minutes is left.
+# A pause of the user from this length on may be a break: a cache with a lifetime of minutes
+# expires.
 BREAK_FROM = 1_800.0
-# Tools of which a profile tells what they are given, and not what they return: see coding.toml.
+# Tools whose arguments a profile describes instead of their results: see coding.toml.
 GIVEN = ("edit", "write")
-_SAID = ("user", "text", "answer", "thinking")  # sizes of what is no tool's
+_SAID = ("user", "text", "answer", "thinking")  # sizes of messages without tools
 _NINTH = NormalDist().inv_cdf(0.9)
-_ROUNDS = 50  # until the share of breaks and the waits agree; on recordings ten are enough
-_INSTANT = 0.001  # seconds; the clocks of logs do not tell less apart
+_ROUNDS = 50  # until the share of breaks and the waits converge; ten are enough for recordings
+_INSTANT = 0.001  # seconds: the resolution of the clocks of logs
 
 
-# A key of a profile's file, bare or in quotes.
+# A key in a profile's file, bare or quoted.
 _KEY = re.compile(r'(\w+|"(?:[^"\\]|\\.)*") = ')
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A profile, and what it was measured on."""
+    """A profile, and the samples behind it."""
 
     profile: Profile
-    # Of samples, by table and key of the profile's file, e.g. ``sizes.user``.
+    # Numbers of samples, by table and key of the profile's file, e.g. ``sizes.user``.
     counts: Mapping[str, int]
-    fill: str  # name of the profile whose figures stand for those without samples
+    fill: str  # name of the profile that supplies the missing figures
 
     def toml(self) -> str:
-        """The profile as a file, with the number of samples behind each figure."""
+        """Write the profile as TOML, with the number of samples behind each figure."""
         lines, table = [], ""
         for line in self.profile.toml().split("\n")[:-1]:
             if line.startswith("["):
@@ -244,7 +245,7 @@ def _named(key: str) -> str:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which that share of the ordered samples lies, the nearest from above.
+    """Return the quantile of ordered samples, the nearest from above.
 
     Examples
     --------
@@ -256,7 +257,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def spread(samples: Sequence[float], least: float = 1.0, *, cut: bool = True) -> Spread:
-    """The log-normal distribution with the samples' median and ninth decile, from ``least`` on.
+    """Fit a log-normal distribution to the samples' median and ninth decile, from ``least`` on.
 
     Examples
     --------
@@ -269,11 +270,11 @@ def spread(samples: Sequence[float], least: float = 1.0, *, cut: bool = True) ->
 
 
 def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
-    """Part the pauses of the user into waits and breaks.
+    """Split the pauses of the user into waits and breaks.
 
     Waits are log-normal and breaks begin at :data:`BREAK_FROM`, but some waits are as long. So the
-    share of breaks is what lies there beyond what the waits explain, and the waits are what is
-    left without the breaks; each is found with the other, in turns.
+    share of breaks is the excess over the waits expected there, and the waits are the pauses
+    without the breaks. The two are estimated alternately.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
 
 
 def estimate(samples: Samples, name: str, source: str, fill: Profile) -> Fit:
-    """Make a profile of samples; of what has fewer than `LEAST`, ``fill`` has the figures."""
+    """Estimate a profile from samples; with fewer than `LEAST`, a figure is taken from ``fill``."""
     sizes = {key: spread(rows) for key, rows in _sizes(samples).items()}
     waited = {key: rows for key, rows in samples.waits.items() if len(rows) >= LEAST}
     waits = {key: spread(rows, _INSTANT) for key, rows in waited.items()}
@@ -320,7 +321,7 @@ def estimate(samples: Samples, name: str, source: str, fill: Profile) -> Fit:
 
 
 def _sizes(samples: Samples) -> dict[str, list[int]]:
-    """The samples behind each size that can be told."""
+    """Return the samples of each size that can be estimated."""
     samples_of = {
         **samples.sizes,
         "result": [size for rows in samples.results.values() for size in rows],
@@ -331,7 +332,7 @@ def _sizes(samples: Samples) -> dict[str, list[int]]:
 
 
 def _filling(fill: Profile, sizes: Mapping[str, Spread]) -> dict[str, Spread]:
-    """The sizes that another profile has to tell: of what is said, and of results if none is."""
+    """Return the sizes that another profile must supply: texts, and results if there are none."""
     tools = "result" not in sizes
     return {key: size for key, size in fill.sizes.items() if tools or key in _SAID}
 
@@ -361,14 +362,14 @@ def _below(spread: Spread, value: float) -> float:
 
 
 QUANTILES = (0.1, 0.5, 0.9, 0.99)
-# Quantile of Kolmogorov's distribution: in 95 % of cases two samples of one distribution are no
+# Quantile of Kolmogorov's distribution: in 95 % of cases, two samples of one distribution are no
 # further apart than this times the root of (n + m) / (n m). Smirnov 1948.
 _KOLMOGOROV = 1.358
 
 
 @dataclass(frozen=True)
 class Row:
-    """One distribution, as recorded and as made."""
+    """One distribution, in the recordings and in the synthetic conversations."""
 
     name: str
     unit: str
@@ -377,20 +378,20 @@ class Row:
 
     @property
     def distance(self) -> float | None:
-        """The distance of Kolmogorov and Smirnov; None with fewer than `LEAST` samples."""
+        """The Kolmogorov-Smirnov distance; None with fewer than `LEAST` samples."""
         if min(len(self.recorded), len(self.made)) < LEAST:
             return None
         return kolmogorov_smirnov(self.recorded, self.made)
 
     @property
     def chance(self) -> float | None:
-        """How far apart samples of this size of one distribution are, at most, in 95 % of cases."""
+        """The largest distance in 95 % of cases, if both samples have the same distribution."""
         n, m = len(self.recorded), len(self.made)
         return _KOLMOGOROV * math.sqrt((n + m) / (n * m)) if n and m else None
 
 
 def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
-    """The largest difference between the shares of two samples up to any value."""
+    """Return the Kolmogorov-Smirnov distance of two samples."""
     n, m = len(one), len(other)
     return max(
         abs(bisect_right(one, value) / n - bisect_right(other, value) / m)
@@ -399,7 +400,7 @@ def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def quantiles(samples: Sequence[float]) -> tuple[float, ...] | None:
-    """The samples' `QUANTILES`; None of none."""
+    """Return the `QUANTILES` of samples; None without samples."""
     return tuple(quantile(samples, share) for share in QUANTILES) if samples else None
 
 
@@ -415,7 +416,7 @@ def closeness(recorded: Samples, made: Samples) -> list[Row]:
 
 
 def worst(rows: Sequence[Row]) -> Row | None:
-    """The row whose distance is largest; None if none has any."""
+    """Return the row with the largest distance; None if no row has one."""
     known = [(row.distance, row) for row in rows if row.distance is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
@@ -423,7 +424,7 @@ def worst(rows: Sequence[Row]) -> Row | None:
 def _listed(
     of: Samples, recorded: Samples, made: Samples
 ) -> Iterator[tuple[str, str, Sequence[float]]]:
-    """The samples of one side, under the names that both sides have together."""
+    """List the samples of one side, under names that both sides share."""
     for what in ("user", "text", "answer", "thinking"):
         yield what, "tokens", of.sizes.get(what, [])
     tools = dict.fromkeys([t for t, _ in (recorded.tools + made.tools).most_common()])

@@ -49,6 +49,6 @@ class HighFloor(Story):
             raise ValueError(f"floor must be from 0 to {MOST['tokens']:,} tokens")
 
     def system(self, profile: Profile) -> Mapping[str, int]:
-        """What fills the prompt up to the floor: a quarter instructions, the rest tools."""
+        """The system prompt: a quarter of the floor is instructions, the rest is mostly tools."""
         more = max(0, self.floor - sum(profile.system.values()))
         return {**profile.system, "instructions": more // 4, "tools": more - more // 4}

@@ -1,4 +1,4 @@
-"""Scenarios that are data alone: each is its domain, told by the engine."""
+"""Scenarios that consist of data: each is a domain, written by the engine."""
 
 from __future__ import annotations
 

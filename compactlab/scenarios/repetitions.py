@@ -1,4 +1,4 @@
-"""A synthetic session that says and shows the same things again and again, or nearly the same."""
+"""A synthetic session that repeats the same, or nearly the same, content."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.message import Message
 
-# All guesses: how many files and logs there are, and how often one is as it was when it is looked
-# at again; how often the user asks the same as before, says the last message once more before
-# anything else, pastes a log, and the same one.
+# All guesses: the numbers of files and logs, and how often one is unchanged at the next reading;
+# how often the user repeats a request, repeats the last message first, pastes a log, and pastes the
+# same log.
 _FILES, _LOGS, _UNCHANGED = 5, 2, 0.3
 _SAME, _ONCE_MORE, _PASTES, _SAME_PASTE = 0.5, 0.5, 0.2, 0.6
-_GROWS = 6  # lines by which a log has grown at most
+_GROWS = 6  # most lines that a log grows
 
 
 class _Watch(World):
-    """Few files and logs, which are read again and again and hardly change."""
+    """Few files and logs, which are read repeatedly and hardly change."""
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         super().__init__(domain, draft, open)
-        # Names are drawn apart: words of one text may be used by others.
+        # The names have their own stream, because other texts may use the same words.
         fill = self.writer.fill
         self._files = [fill("src/{n}_{h}.ini") for _ in range(_FILES)]
         self._logs = [fill("logs/{n}-{h}.log") for _ in range(_LOGS)]
@@ -35,15 +35,15 @@ class _Watch(World):
         self._pasted: list[str] = []
 
     def before(self, turn: int) -> None:
-        """The user says the last message once more, word by word; see :meth:`World.before`."""
+        """Let the user repeat the last message verbatim; see :meth:`World.before`."""
         messages = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
-        # One that states a fact might say again what does not hold any more.
+        # A message with a fact might repeat one that is no longer valid.
         if messages and messages[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
             self.draft.again(messages[-1])
             self.draft.say("assistant", [("text", self.prose(self.draft.length("text", 300)))])
 
     def request(self, left: float) -> str:
-        """What the user asks, often in the same words; see :meth:`World.request`."""
+        """Write a request, often in the same words; see :meth:`World.request`."""
         self.writer.refocus()
         if self._asked and self.rng.random() < _SAME:
             text = self.rng.choice(self._asked[-3:])
@@ -61,7 +61,7 @@ class _Watch(World):
         return call.name in ("read", "tail") and not call.failed
 
     def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
-        """Write the line into the file or log, where it stays; see :meth:`World.show`."""
+        """Insert the line into the file or log permanently; see :meth:`World.show`."""
         result, start = self.placed(call.result, line)
         behind = result[start + len(line) + 1 :].split("\n", 1)[0]
         self._texts.insert(self._name(call), fact, line, behind)
@@ -76,7 +76,7 @@ class _Watch(World):
         return self._look(name, left)
 
     def _look(self, tool: str, left: float) -> ToolCall:
-        """Look at a file or log once more; what does not hold any more stands there no more."""
+        """Read a file or log again, without facts that are no longer valid."""
         name = self.rng.choice(self._files if tool == "read" else self._logs)
         if name not in self._texts:
             length = self.draft.length(tool, 4_000)
@@ -88,7 +88,7 @@ class _Watch(World):
         return ToolCall(tool, self._where(tool, name), shown)
 
     def _change(self, tool: str, text: list[str]) -> None:
-        """Change one line of a file; let a log grow."""
+        """Change one line of a file, or append to a log."""
         lines = self.domain.tools[tool].lines
         if tool == "tail":
             text += [self.writer.one(lines) for _ in range(self.rng.randint(1, _GROWS))]

@@ -1,4 +1,4 @@
-"""A synthetic session that goes back: variants are tried, abandoned and taken up again."""
+"""A synthetic session with rewinds: variants are tried, abandoned and resumed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from compactlab.scenarios.engine.domain import Domain, DomainFile
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, World
 
-# Turns in a row on branch 0, and on another one; and the probability that one is taken up again
-# instead of a new one, once the first has been: guesses.
+# Consecutive turns on branch 0 and on another branch; and the probability that an old branch is
+# resumed instead of a new one. All guesses.
 _STRAIGHT, _ASIDE, _TAKEN_UP = (2, 4), (1, 2), 0.4
 
 
 class _Variants(World):
-    """What is asked first on a new branch is a variant."""
+    """The first request on a new branch is a variant."""
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         super().__init__(domain, draft, open)
@@ -58,11 +58,12 @@ class Rewinds(Story):
     world: ClassVar[type[World]] = _Variants
 
     def route(self, rng: random.Random, turns: int) -> Sequence[int]:
-        """On which branch each turn is; see :meth:`Story.route`."""
+        """Return the branch of each turn; see :meth:`Story.route`."""
         route = [0] * rng.randint(1, 2)
         asides: list[int] = []
         while len(route) < turns:
-            # The first branch is soon taken up again, so that short sessions have that, too.
+            # The first branch is resumed early, so that short sessions contain a resumed branch,
+            # too.
             again = len(asides) == 1 or (len(asides) > 1 and rng.random() < _TAKEN_UP)
             asides.append(rng.choice(asides) if again else max(asides, default=0) + 1)
             route += [asides[-1]] * rng.randint(*_ASIDE)

@@ -9,16 +9,16 @@ from compactlab.scenarios.engine.domain import DomainFile
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import ToolCall, World
 
-# The longest result, in characters: above the 120,000 at which OpenClaw's guard cuts a text, its
-# 8,000 of a preview and the 40,000 up to which Gemini CLI never cuts (see offload_outputs.py and
-# mechanisms/history_split.py for sources). How many results come as long as the turn allows, and
-# to how many characters there is one fact, are guesses.
+# The longest result in characters: above OpenClaw's guard (cuts at 120,000), its preview (8,000)
+# and Gemini CLI's threshold (40,000); see offload_outputs.py and mechanisms/history_split.py for
+# sources. The share of results as long as the turn allows, and the characters per fact, are
+# guesses.
 LONGEST, _UNCUT, _APART = 150_000, 0.5, 9_000
 _LINES = 2_000  # room for the lines of facts
 
 
 class _Flood(World):
-    """Results may be as long as the turn allows, and hold several facts then."""
+    """Results may be as long as the turn allows, and then state several facts."""
 
     def result(self, name: str, left: float) -> str:
         uncut = self.domain.tools[name].shows and self.rng.random() < _UNCUT
@@ -31,7 +31,7 @@ class _Flood(World):
         return self.writer.lines(self.domain.tools[name].lines, length)
 
     def room(self, call: ToolCall) -> tuple[int, float]:
-        """All that is due by the end of a long result may stand in it; see :meth:`World.room`."""
+        """A long result may state all facts that are due by its end; see :meth:`World.room`."""
         return 1 + len(call.result) // _APART, len(call.result) / 4
 
 

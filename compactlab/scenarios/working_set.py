@@ -1,4 +1,4 @@
-"""A synthetic session whose files do not fit into the window together, and are all needed."""
+"""A synthetic session whose files are all needed but do not fit into the window together."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from compactlab.scenarios.engine.texts import Texts, beginning
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
 
-# A guess: how many files the working set has, all of the same length.
+# A guess: the number of files in the working set, all of the same length.
 FILES = 12
 
 
 class _Rotation(World):
-    """Files that are read one after the other, and then from the first one again."""
+    """The world of an agent that reads files in rotation."""
 
     def __init__(self, domain: Domain, draft: Draft, open: Open, tokens: int) -> None:
         super().__init__(domain, draft, open)
@@ -30,7 +30,7 @@ class _Rotation(World):
         return call.name == "read" and not call.failed
 
     def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
-        """Write the line into the file, where it stays; see :meth:`World.show`."""
+        """Insert the line into the file permanently; see :meth:`World.show`."""
         result, start = self.placed(call.result, line)
         behind = result[start + len(line) + 1 :].split("\n", 1)[0]
         self._texts.insert(str(call.arguments["path"]), fact, line, behind)
@@ -90,5 +90,5 @@ class WorkingSet(Story):
             raise ValueError(f"working_set must be from {FILES} to {MOST['tokens']:,} tokens")
 
     def told(self, draft: Draft, open: Open) -> World:
-        """The world that it is told in."""
+        """Make the world, with the size of the working set."""
         return _Rotation(self.domain, draft, open, self.working_set)

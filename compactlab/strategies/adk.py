@@ -1,4 +1,4 @@
-"""Google's Agent Development Kit: ranges of events give way to summaries, which may overlap."""
+"""Google's Agent Development Kit: summaries replace ranges of events, which may overlap."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, summary_mess
 from compactlab.strategies.mechanisms.text import arguments_of, transcript
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Which events are summarised, and what is shown afterwards: google-adk 2.13.0, `apps/compaction.py`
-# and `flows/llm_flows/context/_compaction.py`.
+# The choice of events to summarise, and the prompt afterwards: google-adk 2.13.0,
+# `apps/compaction.py` and `flows/llm_flows/context/_compaction.py`.
 #
-# A compaction is an event itself, appended to those that are stored: it has a range of time and a
-# summary of what lies in it. Nothing is deleted; what lies in a range is left out of the prompt.
+# A compaction is itself a stored event, with a range of time and a summary of the events in it.
+# Nothing is deleted; the prompt omits the events in a range.
 
 
 class Event(NamedTuple):
-    """An event of a session, as far as the rule looks at it."""
+    """The data of a session's event that the rule uses."""
 
     time: float
-    invocation: str  # the turn that it belongs to; "" for none
+    invocation: str  # its turn; "" for none
     calls: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
     size: int = 0  # characters of its content as JSON
-    chars: int = 0  # characters of its texts, and of tools the names, arguments and results
+    chars: int = 0  # characters of its texts, and of the names, arguments and results of tools
 
 
 class Range(NamedTuple):
-    """A compaction: what its summary stands for, and the sizes of that as of an event."""
+    """A compaction: the range of its summary, and the summary's sizes as an event."""
 
     start: float
     end: float
@@ -51,23 +51,23 @@ class Range(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What is to be summarised."""
+    """The events to summarise."""
 
     events: tuple[Event, ...]
     start: float
     end: float
-    previous: int | None = None  # the compaction whose summary is carried on
+    previous: int | None = None  # the compaction whose summary is updated
 
 
-# A content of the model without parts, as JSON: what a summary has at least.
+# JSON of a model's content without parts, the smallest summary.
 _EMPTY = len('{"parts":[],"role":"model"}')
 _CHARS_PER_TOKEN = 4
 
 
 def surviving(ranges: Sequence[Range]) -> list[int]:
-    """The ranges that no other contains, by their places; of equal ones the last.
+    """Return the indices of ranges that no other contains; of equal ones, the last.
 
-    As ``_get_compaction_ranges``. Ranges that only overlap stay both.
+    As ``_get_compaction_ranges``. Ranges that only overlap are both kept.
     """
     kept, reach = [], -math.inf
     for n in sorted(range(len(ranges)), key=lambda n: (ranges[n].start, -ranges[n].end, -n)):
@@ -78,7 +78,7 @@ def surviving(ranges: Sequence[Range]) -> list[int]:
 
 
 def effective(events: Sequence[Event], ranges: Sequence[Range]) -> list[Event | Range]:
-    """What a prompt shows: summaries at the ends of their ranges, and events outside of all.
+    """Return the prompt's content: summaries at the ends of their ranges, and events outside.
 
     As ``_process_compaction_events``.
     """
@@ -94,17 +94,17 @@ def effective(events: Sequence[Event], ranges: Sequence[Range]) -> list[Event | 
 
 
 def moment(shown: Event | Range) -> float:
-    """When something stands in a prompt."""
+    """Return the position of an event or summary in time."""
     return shown.end if isinstance(shown, Range) else shown.time
 
 
 def prompt_tokens(
     events: Sequence[Event], ranges: Sequence[Range], reported: int | None
 ) -> int | None:
-    """Tokens of the prompt: what was reported since the last compaction, or an estimate.
+    """Return the tokens of the prompt: the last report since a compaction, or an estimate.
 
-    As ``_latest_prompt_token_count``. The estimate knows no system prompt; None if there is
-    nothing to count.
+    As ``_latest_prompt_token_count``. The estimate excludes the system prompt. The result is None
+    if there is nothing to count.
     """
     if reported is not None:
         return reported
@@ -115,10 +115,10 @@ def prompt_tokens(
 def by_interval(
     events: Sequence[Event], ranges: Sequence[Range], interval: int, overlap: int
 ) -> Chosen | None:
-    """What a sliding window summarises after a turn; None if it is not time.
+    """Return the events that a sliding window summarises after a turn; None if it is not due.
 
-    As ``_run_compaction_for_sliding_window``: when there are so many new turns since the last
-    compaction, these, and so many turns before them.
+    As ``_run_compaction_for_sliding_window``: after ``interval`` new turns since the last
+    compaction, these turns and the ``overlap`` turns before them.
     """
     latest: dict[str, float] = {}
     for event in events:
@@ -136,10 +136,10 @@ def by_interval(
 
 
 def by_tokens(events: Sequence[Event], ranges: Sequence[Range], retention: int) -> Chosen | None:
-    """What is summarised when the prompt has reached a threshold; None if that is nothing.
+    """Return the events to summarise when the prompt reaches the threshold; None for nothing.
 
-    As ``_events_to_compact_for_token_threshold``: all since the last compaction but so many
-    events; the summary before is carried on, and superseded.
+    As ``_events_to_compact_for_token_threshold``: all events since the last compaction except the
+    newest ``retention``. The previous summary is updated and superseded.
     """
     kept = surviving(ranges)
     last = kept[-1] if kept else None
@@ -152,7 +152,7 @@ def by_tokens(events: Sequence[Event], ranges: Sequence[Range], retention: int) 
 
 
 def _split(candidates: Sequence[Event], retention: int) -> int:
-    """Index behind which events are retained, so that none of their results lacks its call."""
+    """Return the index from which events are retained, such that no result loses its call."""
     wanted: set[str] = set()
     for n in range(len(candidates) - 1, -1, -1):
         wanted |= candidates[n].results
@@ -163,10 +163,10 @@ def _split(candidates: Sequence[Event], retention: int) -> int:
 
 
 def self_contained(chosen: Sequence[Event], events: Sequence[Event]) -> Sequence[Event]:
-    """The longest beginning that leaves no call open; as ``_longest_self_contained_prefix``.
+    """Return the longest start without open calls; as ``_longest_self_contained_prefix``.
 
-    A call of an earlier turn that nobody answers is passed over, or nothing after it could ever be
-    summarised; but first what lies before its turn is.
+    A call of an earlier turn that is never answered is ignored; otherwise nothing after it could be
+    summarised. The events before its turn are summarised first.
     """
     safe = _closed(chosen, frozenset())
     if safe == len(chosen) or (safe and chosen[safe - 1].invocation != chosen[safe].invocation):
@@ -179,7 +179,7 @@ def self_contained(chosen: Sequence[Event], events: Sequence[Event]) -> Sequence
 
 
 def _closed(chosen: Sequence[Event], dead: frozenset[str]) -> int:
-    """How many events there are up to the last at which no call is open."""
+    """Return the number of events up to the last one after which no call is open."""
     open, safe = set[str](), 0
     for n, event in enumerate(chosen):
         open -= event.results
@@ -192,9 +192,9 @@ def _closed(chosen: Sequence[Event], dead: frozenset[str]) -> int:
 def _worth(
     events: Sequence[Event], ranges: Sequence[Range], chosen: Sequence[Event], last: int | None
 ) -> Chosen | None:
-    """What was chosen, if leaving it out saves more than the last summary takes.
+    """Return the chosen events if removing them saves more than the size of the last summary.
 
-    As ``_is_range_worth_compacting``: how long the next one will be is not known before it is paid.
+    As ``_is_range_worth_compacting``: the size of the next summary is not known in advance.
     """
     if not chosen:
         return None
@@ -210,14 +210,14 @@ def _worth(
     return Chosen(tuple(chosen), start, chosen[-1].time, last)
 
 
-# An agent's session as events: a message is one, and a turn of a person an invocation.
+# An agent's session as events: each message is an event, each turn of a person an invocation.
 
 
 def events_of(log: Sequence[Message]) -> list[Event]:
-    """A log as events; the time of each is its place, counted from 1.
+    """Convert a log to events; the time of each is its position, from 1.
 
-    What a client says just before a person speaks belongs to that person's turn; what it says
-    before anybody has spoken, to none.
+    Messages of the client just before a person speaks belong to that person's turn; those before
+    the first person speaks belong to none.
     """
     return [
         Event(
@@ -233,12 +233,12 @@ def events_of(log: Sequence[Message]) -> list[Event]:
 
 
 def _ids(message: Message, type: PartType) -> frozenset[str]:
-    """The calls that a message makes or answers; one without an id is nobody's."""
+    """Return the ids of a message's calls or results, without empty ids."""
     return frozenset(p.call_id for p in message.parts if p.type == type and p.call_id)
 
 
 def _turns(log: Sequence[Message]) -> list[int]:
-    """The number of each message's turn, 0 before the first."""
+    """Number the turn of each message, 0 before the first."""
     turns: list[int] = []
     turn = waiting = 0
     for message in log:
@@ -252,9 +252,9 @@ def _turns(log: Sequence[Message]) -> list[int]:
 
 
 def content_of(role: str, parts: Sequence[Part]) -> dict[str, Any]:
-    """What is said, as the original keeps it: a content of Gemini's API.
+    """Convert a message to the original's form: a content of Gemini's API.
 
-    Of an image only its tokens are known: four characters of its data for each.
+    Only the tokens of an image are known: each counts as four characters of data.
     """
     return {"parts": [_shape(p) for p in parts], "role": "model" if role == "assistant" else "user"}
 
@@ -280,15 +280,15 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def size_of(content: Mapping[str, Any]) -> int:
-    """Characters of a content as JSON; as ``_serialized_size``."""
+    """Count the characters of a content as JSON; as ``_serialized_size``."""
     return len(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def chars_of(content: Mapping[str, Any]) -> int:
-    """Characters that an estimate counts; as ``_count_chars_in_content``.
+    """Count the characters for an estimate; as ``_count_chars_in_content``.
 
-    Arguments and results as Python writes JSON, with escapes. What holds nothing but thoughts is in
-    no prompt.
+    Arguments and results are counted as Python writes JSON, with escapes. A content of thoughts
+    alone is in no prompt.
     """
     shown = [part for part in content["parts"] if part.get("text", True) and "thought" not in part]
     return sum(map(_chars_of, content["parts"])) if shown else 0
@@ -377,7 +377,7 @@ class EventRanges(Strategy):
         return math.inf if self.trigger is None else tokens_at(self.trigger, host, math.inf)
 
     def _is_long(self, host: Host) -> bool:
-        """Whether tokens may have reached the threshold; what this costs does not grow."""
+        """Whether the tokens may have reached the threshold; a check in constant time."""
         return self.trigger is not None and (_reported(host) or math.inf) >= self._threshold(host)
 
     def _is_full(self, events: list[Event], ranges: list[Range], host: Host) -> bool:
@@ -387,7 +387,7 @@ class EventRanges(Strategy):
         return tokens is not None and tokens >= self._threshold(host)
 
     def _is_late(self, host: Host) -> bool:
-        """Whether a turn is over and there may have been so many since the last compaction."""
+        """Whether a turn is over and enough turns may have passed since the last compaction."""
         if not self.compaction_interval or host.phase is not Phase.AFTER_TURN:
             return False
         last, turns = host.notes["ranges"][-1]["end"] if host.notes.get("ranges") else "", 0
@@ -395,7 +395,7 @@ class EventRanges(Strategy):
             if message.id == last:
                 break
             turns += message.starts_turn
-        # A turn of which only the beginning was summarised is new, too.
+        # A turn that was summarised only in part is new, too.
         return turns + bool(last) >= self.compaction_interval
 
     def _summarised(self, view: View, host: Host, chosen: Chosen) -> View:
@@ -417,7 +417,7 @@ class EventRanges(Strategy):
         )
         if not summary:
             return view
-        # The original shows its summary without a lead, and keeps it as one text.
+        # The original adds no text to its summary, and keeps it as one text.
         made = summary_message(host, summary, "assistant", lead="")
         content = {"parts": [{"text": "\n".join(p.text for p in summary)}], "role": "model"}
         made = msgspec.structs.replace(made, id=f"range-{len(notes) + 1}")
@@ -434,12 +434,12 @@ class EventRanges(Strategy):
 
 
 def _reported(host: Host) -> int | None:
-    """Tokens of the last prompt as reported; None if nothing was since the last compaction."""
+    """Return the reported tokens of the last prompt; None before the first report."""
     return None if host.reported is None or is_stale(host) else host.reported.prompt
 
 
 def _ranges(view: View, host: Host) -> list[Range]:
-    """The compactions so far; one whose messages are no longer in the log has no place in it."""
+    """Return the compactions so far whose messages are still in the log."""
     place = {message.id: float(n) for n, message in enumerate(host.log, 1)}
     return [
         Range(place[each["start"]], place[each["end"]], each["size"], each["chars"])
@@ -448,7 +448,7 @@ def _ranges(view: View, host: Host) -> list[Range]:
 
 
 def _shown(view: View, host: Host, made: Message) -> Iterator[Message]:
-    """The messages of a view without what compactions have replaced, and with a new summary."""
+    """Return a view's messages without those that compactions replaced, and with a new summary."""
     ranges, notes = _ranges(view, host), host.notes["ranges"]
     place = {message.id: float(n) for n, message in enumerate(host.log, 1)}
     kept = surviving(ranges)

@@ -1,4 +1,4 @@
-"""Microsoft's Agent Framework: groups of messages that are left out or told in a line."""
+"""Microsoft's Agent Framework: groups of messages are removed or reduced to a line."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SUMMARY = "tool_summary"
 
 @dataclass
 class Group:
-    """Messages that stay or go together."""
+    """Messages that are kept or removed together."""
 
-    kind: Kind  # what they are
-    messages: list[Message]  # the messages, in their order; not always next to each other
+    kind: Kind  # the kind of group
+    messages: list[Message]  # in order, but not always adjacent
 
 
 def groups_of(messages: Sequence[Message]) -> list[Group]:
     """Group a history, as ``group_messages`` (agent-framework-core 1.23.0).
 
-    A group is a message; or a call with the thinking around it and the results behind it. A
-    result that comes later joins the group of its call, if there is just one such call.
+    A group is one message, or a call with the thinking around it and the results after it. A later
+    result joins the group of its call, if exactly one call has its id.
     """
-    messages = list(messages)  # each is looked at several times
+    messages = list(messages)  # each is read several times
     spans: list[tuple[Kind, int, int]] = []
     start = 0
     while start < len(messages):
@@ -63,7 +63,7 @@ def _root(root: list[int], number: int) -> int:
 
 
 def _span(messages: Sequence[Message], start: int) -> tuple[Kind, int]:
-    """What begins at an index, and where it ends."""
+    """Return the kind and the end of the group that begins at an index."""
     message = messages[start]
     if message.role == "user":
         return ("system" if message.origin == SYSTEM else "user"), start + 1
@@ -87,7 +87,7 @@ def _past(messages: Sequence[Message], index: int, role: str) -> int:
 
 
 def _thinks(message: Message) -> bool:
-    """Whether an assistant's message is nothing but thinking."""
+    """Whether an assistant message consists of thinking only."""
     parts = message.parts
     return message.role == "assistant" and bool(parts) and all(p.type == "thinking" for p in parts)
 
@@ -97,7 +97,7 @@ def _calls(message: Message) -> bool:
 
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Places of calls and of their results, where there is no doubt."""
+    """Return the indices of calls and of their results, where they are unambiguous."""
     waiting: dict[str, list[int]] = {}
     pairs = []
     for index, message in enumerate(messages):
@@ -113,18 +113,18 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 @remembered
 def serialised(message: Message) -> int:
-    """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
+    """Estimate a message: a quarter of its JSON, rounded down, at least 1."""
     return _serialised(message, objects=False)
 
 
 @remembered
 def serialised_objects(message: Message) -> int:
-    """The same where a call's arguments are an object and no text, as in answers of Anthropic."""
+    """Estimate a message if a call's arguments are an object, as in Anthropic's answers."""
     return _serialised(message, objects=True)
 
 
 def serialises(host: Host) -> Weight:
-    """How messages are counted for a model."""
+    """Return the token counter for a model."""
     return serialised_objects if host.model.name.startswith("claude") else serialised
 
 
@@ -138,7 +138,7 @@ def _serialised(message: Message, *, objects: bool) -> int:
     return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
 
 
-# Whole messages are not written: what stands around their texts is always as long.
+# Messages are not serialised as a whole: the JSON around their texts has a constant length.
 _FRAME = len('{"contents": [], "message_id": , "role": }')
 _TEXT = len('{"additional_properties": {}, "text": , "type": "text"}')
 _AROUND = {
@@ -169,16 +169,16 @@ def _chars(part: Part, *, objects: bool) -> int:
 
 
 def total(groups: Sequence[Group], weight: Weight) -> int:
-    """What groups weigh together."""
+    """Return the total weight of groups."""
     return sum(weight(message) for group in groups for message in group.messages)
 
 
 def calls_tool(message: Message) -> int:
-    """Weigh a message by whether it is part of a tool's use."""
+    """Weigh a message by whether it is part of a tool use."""
     return int(message.role == "tool" or _calls(message))
 
 
-# What Microsoft's Agent Framework does to groups of messages: leave out, or tell in a line.
+# Operations of Microsoft's Agent Framework on groups: remove them, or reduce them to a line.
 
 SUMMARY_ID = "tool_summary_group_"
 PREFIX, SUFFIX, TRUNCATED, MOST = "[Tool results: ", "]", "... [truncated]", 4096
@@ -193,10 +193,10 @@ def truncate(
     preserve_system: bool = True,
     preserve_first_user_group: bool = False,
 ) -> list[Group]:
-    """Leave out the oldest groups, as ``TruncationStrategy``.
+    """Remove the oldest groups, as ``TruncationStrategy``.
 
-    The newest group stays whatever it weighs, and so do the system's. It acts above ``max_n``
-    and goes down to ``compact_to``, by weight.
+    The newest group is always kept, and so are system groups. It acts above ``max_n`` and stops at
+    ``compact_to``, both by weight.
     """
     left = total(groups, weight)
     if left <= max_n:
@@ -218,25 +218,25 @@ def truncate(
 def slide_groups(
     groups: list[Group], keep_last_groups: int, *, preserve_system: bool = True
 ) -> list[Group]:
-    """Keep the newest groups, as ``SlidingWindowStrategy``; those of the system do not count."""
+    """Keep the newest groups, as ``SlidingWindowStrategy``; system groups do not count."""
     newest = {id(g) for g in [g for g in groups if g.kind != "system"][-keep_last_groups:]}
     return [g for g in groups if id(g) in newest or (preserve_system and g.kind == "system")]
 
 
 def old_tool_groups(groups: list[Group], keep: int) -> list[Group]:
-    """The groups of tool calls but for the newest."""
+    """Return all groups of tool calls except the newest."""
     calls = [group for group in groups if group.kind == "tool_call"]
     return calls[: max(len(calls) - keep, 0)]
 
 
 def leave_out_tool_groups(groups: list[Group], keep: int) -> list[Group]:
-    """Leave out old groups of tool calls, as ``SelectiveToolCallCompactionStrategy``."""
+    """Remove old groups of tool calls, as ``SelectiveToolCallCompactionStrategy``."""
     old = set(map(id, old_tool_groups(groups, keep)))
     return [group for group in groups if id(group) not in old]
 
 
 def summarise_tool_groups(groups: list[Group], keep: int) -> list[Group]:
-    """Tell the results of old groups in one message each, as ``ToolResultCompactionStrategy``."""
+    """Reduce the results of old groups to one message each, as ``ToolResultCompactionStrategy``."""
     old = set(map(id, old_tool_groups(groups, keep)))
     return [
         Group("assistant_text", [_tool_summary(group)]) if id(group) in old else group
@@ -253,10 +253,10 @@ def context_window(
     *,
     preserve_first_user_group: bool = False,
 ) -> list[Group]:
-    """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
+    """Reduce old tool groups, then remove groups, as ``ContextWindowCompactionStrategy``.
 
-    ``evict`` and ``cut`` are the tokens beyond which it does the one and the other: shares of the
-    budget, which is the window without the answer.
+    ``evict`` and ``cut`` are the token limits of the two steps: shares of the budget, which is the
+    window without the answer.
     """
     if total(groups, weight) > evict:
         groups = summarise_tool_groups(groups, keep)
@@ -265,9 +265,9 @@ def context_window(
 
 
 def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Message]:
-    """The messages of groups in the order of a history; what tells a group stands where it began.
+    """Return the messages of groups in order; a reduced group is placed at its start.
 
-    A group whose result came late has others between its messages.
+    A group with a late result has other groups' messages between its own.
     """
     place = {message.id: n for n, message in enumerate(messages)}
     place |= {SUMMARY_ID + id: n for id, n in place.items() if SUMMARY_ID + id not in place}
@@ -282,7 +282,7 @@ def _tool_summary(group: Group) -> Message:
 
 
 def _pieces(group: Group) -> Iterator[Part]:
-    """The results, each behind the name of its tool; what is ours between them."""
+    """Return the results with the names of their tools, and separators of our own."""
     calls = [p for m in group.messages for p in m.parts if p.type == "tool_call" and p.call_id]
     names = {part.call_id: part.name for part in calls if part.name}
     results = [
@@ -304,7 +304,7 @@ def _pieces(group: Group) -> Iterator[Part]:
 
 
 def _fitting(pieces: list[Part]) -> Iterator[Part]:
-    """The pieces between brackets, cut off where they are too long."""
+    """Put the pieces in brackets, and cut them to the maximum length."""
     yield plain(PREFIX)
     size = sum(len(piece.text) for piece in pieces)
     room = MOST - len(PREFIX) - len(SUFFIX)
@@ -414,7 +414,7 @@ class ToolGroups(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What is left out may be the last words of the user; what is told may be longer."""
+        """Removal may affect the user's last message; a reduced group may be longer."""
         return MappingProxyType(_BREAKS[self.strategy])
 
     def compact(self, view: View, host: Host) -> View:
@@ -424,7 +424,7 @@ class ToolGroups(Strategy):
         return view.with_messages(in_order(self._made(groups_of(messages), host), messages))
 
     def _is_due(self, messages: Messages, host: Host) -> bool:
-        """Whether there can be anything to do; so that nothing is grouped in vain."""
+        """Whether there can be anything to do, so that groups are only built if needed."""
         if self.strategy == "context_window":
             return messages.total(serialises(host)) > self._evicts(host)
         if self.strategy == "truncation":
@@ -450,7 +450,7 @@ class ToolGroups(Strategy):
         return context_window(groups, evict, cut, keep, weight, preserve_first_user_group=first)
 
     def _evicts(self, host: Host) -> float:
-        """Tokens beyond which old tool groups are told."""
+        """Return the tokens above which old tool groups are reduced."""
         return tokens_at(self.trigger, host, self._budget(host) * self.tool_eviction_threshold)
 
     def _budget(self, host: Host) -> int:

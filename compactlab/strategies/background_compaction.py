@@ -1,4 +1,4 @@
-"""Background compaction: a summary is prepared while the agent works on, and put in later."""
+"""Background compaction: a summary is prepared while the agent works, and inserted later."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Shares of the window at which the Copilot SDK starts and waits (`InfiniteSessionConfig`, its
-# pages of 2026-11), and at which VS Code starts though the cache may be cold (10fe7ff).
+# Shares of the window at which the Copilot SDK starts and waits (`InfiniteSessionConfig`, its pages
+# of 2026-11), and at which VS Code starts even with a cold cache (10fe7ff).
 START, COLD, FULL = 0.80, 0.90, 0.95
-# After so many attempts in a row that brought nothing it gives up.
+# After this many failures in a row it gives up.
 _ATTEMPTS = 3
 _SUMMARY = 4096
 _NOTES = "prepared"
 
 
 class Prepared(NamedTuple):
-    """A summary that waits to be put in."""
+    """A prepared summary that has not been inserted."""
 
     parts: tuple[Part, ...]
-    upto: int  # so many leading messages of the view it stands for
-    calls: int  # made since it was asked for
+    upto: int  # number of leading messages of the view that it summarises
+    calls: int  # calls since the request
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class BackgroundCompaction(Strategy):
         return after if host.count(after) < host.count(view) else view
 
     def _start(self, view: View, host: Host) -> float:
-        """Tokens at which a summary is asked for: more at the first call of a turn."""
+        """Return the tokens at which a summary is requested: more at the first call of a turn."""
         warm = tokens_at(self.trigger, host, host.window * START)
         turn = view.messages[current_turn(view.messages) :]
         if any(message.role == "assistant" for message in turn):
@@ -120,7 +120,7 @@ class BackgroundCompaction(Strategy):
 
 
 def _prepared(view: View, host: Host) -> Prepared | None:
-    """The summary that waits, if what it stands for is still there."""
+    """Return the prepared summary, if the messages it summarises are still there."""
     notes: dict[str, Any] | None = host.notes.get(_NOTES)
     if notes is None:
         return None
@@ -135,10 +135,10 @@ def _prepared(view: View, host: Host) -> Prepared | None:
 
 
 def _prepare(view: View, host: Host, *, waits: bool) -> Prepared | None:
-    """Have a summary made; None if there is nothing to gain, or if none came."""
+    """Request a summary; return None if it would save nothing, or if it failed."""
     upto = unanswered(view.messages)
     if host.phase is Phase.ON_OVERFLOW:
-        upto = len(view.messages)  # what was just said may itself be what is too much
+        upto = len(view.messages)  # the new user message alone may exceed the limit
     old = view.messages[:upto]
     failed = host.notes.get("failed", 0)
     if is_little(host.count(old), host) or failed >= _ATTEMPTS:

@@ -17,7 +17,7 @@ from compactlab.strategies.summarizers.catalogue import forget as forget_summari
 
 EXEC = "exec"
 """The strategy that runs a program: it has no default, and so is not among the others."""
-# Its one argument that everybody gives need not be named.
+# Strategies whose one argument is always given; its name may be left out.
 _COMMAND = re.compile(rf"\A(\s*{EXEC}\()\s*(?=['\"])")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
@@ -31,7 +31,7 @@ STRATEGIES = ClassRegistry(
 
 
 def find_strategy(text: str) -> Strategy:
-    """Build the strategy, or the pipeline, that a text names.
+    """Build the strategy or pipeline of a spec.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def find_strategy(text: str) -> Strategy:
 
 
 def known_strategy(text: str) -> Strategy:
-    """The strategy, or the pipeline, that a text names, without loading code that is not ours.
+    """Build the strategy or pipeline of a spec without loading foreign code.
 
-    Of such code a process of its own says what it is, and others will run it.
+    A separate process describes foreign code, and others run it.
     """
     return _piped(
         with_source(step, _asked) if is_foreign_name(parse_spec(step)[0]) else _built(step)
@@ -66,7 +66,7 @@ def known_strategy(text: str) -> Strategy:
 
 
 def is_foreign_name(name: str) -> bool:
-    """Whether the name of a strategy leads to code that is not ours.
+    """Whether a strategy's name refers to foreign code.
 
     Examples
     --------
@@ -77,9 +77,9 @@ def is_foreign_name(name: str) -> bool:
 
 
 def code_in(text: str) -> str:
-    """What of a spec or a pipeline is code to be started: a program, or a class by its place.
+    """Return the part of a spec or pipeline that runs foreign code: a program or a class.
 
-    Installed packages are not among it: whoever installed them chose them.
+    Installed packages are not included, because the user installed them.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _asked(text: str, source: bytes | None) -> Foreign:
 
 
 def forget() -> None:
-    """Ask code that is not ours again what it is: what it imports may have changed meanwhile."""
+    """Forget descriptions of foreign code, whose imports may have changed."""
     _asked.cache_clear()
     forget_summarizers()
 
@@ -115,12 +115,12 @@ def _built(text: str, source: bytes | None = None) -> Strategy:
 
 
 def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
-    """Find the class of a strategy by its name or its place."""
+    """Find the class of a strategy by its name or location."""
     return Exec if name == EXEC else STRATEGIES.find_class(name, source)
 
 
 def _split(text: str) -> list[str]:
-    """Split at the plus signs that stand outside of parentheses, and of quotes in them."""
+    """Split at plus signs outside of parentheses and of quotes in them."""
     pieces, depth, at = [""], 0, 0
     while at < len(text):
         quoted = _QUOTED.match(text, at) if depth else None

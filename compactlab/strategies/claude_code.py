@@ -1,4 +1,4 @@
-"""Claude Code: near the limit, the whole conversation gives way to a summary."""
+"""Claude Code: near the limit, a summary replaces the whole conversation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from compactlab.strategies.mechanisms.handover import (
 from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# What a log knows of the files that an agent has read and changed.
-#
-# Nothing is ever opened: a file is what the tools' arguments and results said of it.
+# The contents of files that an agent has read and changed, reconstructed from the log. No file is
+# opened: contents come from the arguments and results of tools.
 
-# The tools of Claude Code, pi, OpenCode and Gemini CLI, without case and without "file".
+# The tools of Claude Code, pi, OpenCode and Gemini CLI, in lower case and without "file".
 READS = frozenset({"read", "view", "open"})
 WRITES = frozenset({"write", "create"})
 EDITS = frozenset({"edit", "multiedit", "replace", "strreplace", "update"})
@@ -40,28 +39,28 @@ _OLD = ("old_string", "oldText", "oldString", "old")
 _NEW = ("new_string", "newText", "newString", "new")
 _PIECE = ("offset", "limit", "start_line", "end_line")
 
-# Claude Code numbers the lines of what it reads; an edit's texts have no numbers.
+# Claude Code numbers the lines of a file that it reads; an edit's texts have no numbers.
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 
 
 @dataclass
 class KnownFile:
-    """A file, as far as the log knows it."""
+    """A file, as far as its content is known from the log."""
 
     path: str  # as the agent wrote it
-    # What was last read or written of it, with later edits put in where their old text stands.
+    # The last content read or written, with later edits applied if their old text occurs in it.
     text: str = ""
-    sources: tuple[Source, ...] = ()  # the messages that this comes from
-    # touched, modified: place in the log at which it was last read or changed, and last changed; -1
+    sources: tuple[Source, ...] = ()  # the messages with this content
+    # touched, modified: position in the log of its last read or change, and of its last change; -1
     # for never
     touched: int = -1
     modified: int = -1
-    whole: bool = False  # whether the text was read or written without being a piece
+    whole: bool = False  # whether the text is the whole file
 
 
 @dataclass
 class _Shelf:
-    """All files that are known so far, and the calls whose results are still to come."""
+    """All files known so far, and the calls without a result."""
 
     files: dict[str, KnownFile] = field(default_factory=dict)
     calls: dict[str, tuple[Message, Part, dict[str, Any]]] = field(default_factory=dict)
@@ -94,15 +93,15 @@ class _Shelf:
 
     @staticmethod
     def _learn(known: KnownFile, text: str, sources: tuple[Source, ...], whole: bool) -> None:
-        # A piece says less than the whole file that was read before it.
+        # An excerpt does not replace the whole file that was read before it.
         if text and (whole or not known.whole):
             known.text, known.sources, known.whole = text, sources, whole
 
 
 def known_files(log: Iterable[Message]) -> list[KnownFile]:
-    """The files of a log, the most recently modified first, then those that were only read.
+    """Return the files of a log: the most recently modified first, then those only read.
 
-    A file that was only read in a session was changed before all that were changed in it.
+    A file that was only read in a session was modified before the session.
     """
     shelf = _Shelf()
     for place, message in enumerate(log):
@@ -118,9 +117,9 @@ def known_files(log: Iterable[Message]) -> list[KnownFile]:
 def attached(
     log: Iterable[Message], count: Callable[[str], int], files: int, file_tokens: int
 ) -> list[Part]:
-    """The most recently modified files as a client attaches them anew after a compaction.
+    """Return the most recently modified files, as a client attaches them after a compaction.
 
-    Of one that has more than ``file_tokens`` the path alone is told.
+    Of a file with more than ``file_tokens``, only the path is given.
     """
     parts: list[Part] = []
     for known in [each for each in known_files(log) if each.text][:files]:
@@ -129,13 +128,13 @@ def attached(
 
 
 def in_full(known: KnownFile) -> tuple[Part, Part]:
-    """A file as it is attached, behind a line with its path."""
+    """Attach a file after a line with its path."""
     text = Part("text", known.text, "recovered", known.sources, handle=known.path)
     return frame(f"{known.path} as it is now:\n"), text
 
 
 def by_name(known: KnownFile) -> Part:
-    """What is told of a file that is too large to be attached."""
+    """Name a file that is too large to be attached."""
     notice = f"{known.path} was in use; read it again if need be."
     return Part("text", notice, "stub", known.sources, handle=known.path)
 
@@ -167,11 +166,11 @@ def _arguments(part: Part) -> dict[str, Any]:
 
 
 def _first(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first of some arguments that is a text."""
+    """Return the first of some arguments that is a text."""
     return next((v for v in map(arguments.get, names) if isinstance(v, str) and v), "")
 
 
-# After so many attempts in a row that did not help it gives up for the rest of the session.
+# After this many failures in a row, it gives up for the rest of the session.
 ATTEMPTS = 3
 
 
@@ -237,7 +236,7 @@ class FullSummary(Strategy):
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """What it keeps free by default, where that decides when it is time."""
+        """The tokens that it reserves by default, if the trigger depends on them."""
         return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
     def compact(self, view: View, host: Host) -> View:
@@ -247,7 +246,7 @@ class FullSummary(Strategy):
         if self.clear_first:
             old = older_outputs(view.messages, self.keep_outputs)
             cleared = view.with_messages(with_erased(view.messages, old))
-            # The stubs of tiny outputs are larger than these.
+            # Placeholders are longer than tiny outputs.
             if (tokens := host.count(cleared)) < host.count(view):
                 view = cleared
                 if tokens < self.limit(host):
@@ -260,7 +259,7 @@ class FullSummary(Strategy):
         return after if after is not None and helped else view
 
     def limit(self, host: Host) -> float:
-        """Tokens at which it is time."""
+        """Return the trigger in tokens."""
         output = min(capped(self, "summary_tokens", host), self._output(host))
         reserve = output + capped(self, "buffer_tokens", host)
         return tokens_at(self.trigger, host, host.window - reserve)
@@ -269,7 +268,7 @@ class FullSummary(Strategy):
         return min(self.summary_tokens, host.model.max_output or self.summary_tokens)
 
     def _summarised(self, view: View, host: Host) -> View | None:
-        """What takes the place of everything; None if the summariser says nothing."""
+        """Replace the whole conversation; return None without a summary."""
         asked = fitting(view, host, INSTRUCTIONS)
         summary = host.summarize(asked, live_request(asked.messages, self._output(host)))
         if not summary:

@@ -1,4 +1,4 @@
-"""Cline: a rolling summary in front of the newest messages, and a way to shorten without one."""
+"""Cline: a rolling summary before the newest messages, and a compaction without a model."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 # All figures and rules are those of `@cline/core` 0.0.86 (2026; sources in
 # `sdk/packages/core/src/extensions/context` of cline/cline).
 
-# A token for three characters of JSON; where a model has no limit of the prompt alone, this share
-# of the window is taken for it, and compaction begins at this share of that.
+# Characters of JSON per token; the share of the window taken as prompt limit if the model has none;
+# the share of the limit at which compaction begins.
 CHARS, INPUT, TRIGGER = 3, 0.9, 0.9
-# By how much the last report may show the estimate to be too low.
+# Largest factor by which the last report may correct the estimate.
 MOST_FACTOR = 4.0
-# What is aimed at: a share of the trigger; of the limit, from so many exchanges on; of what there
-# is, after an overflow.
+# Targets: a share of the trigger; a share of the limit from a number of exchanges on; a share of
+# the messages after an overflow.
 TARGET, LONG_TARGET, LONG, OVERFLOWN = 0.7, 0.5, 5, 0.5
 _SUMMARY = 8192
 _RESULT_CHARS = 2000
-# How many of the newest answers are quoted in notices.
+# Number of newest answers quoted in notices.
 ANSWERS = 3
 
 
 @remembered
 def json_tokens(message: Message) -> int:
-    """Estimate a message by the length of its JSON; the result of a tool is the user's there."""
+    """Estimate the tokens of a message by its JSON; tool results have the user role there."""
     role = "assistant" if message.role == "assistant" else "user"
     chars = len('{"role":"","content":[]}') + len(role) + max(len(message.parts) - 1, 0)
     return -(-(chars + sum(map(_chars, message.parts))) // CHARS)
@@ -75,13 +75,13 @@ def _chars(part: Part) -> int:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What there is and what is aimed at, in tokens as Cline estimates them."""
+    """Current sizes and targets, in tokens as Cline estimates them."""
 
     request: int  # system prompt and messages
     messages: int  # messages alone
-    limit: float  # what a prompt may have
+    limit: float  # largest prompt
     trigger: float
-    target: int  # of the messages
+    target: int  # for the messages
 
     @property
     def is_time(self) -> bool:
@@ -92,7 +92,7 @@ class Sizes:
 def sizes_of(view: View, host: Host, trigger: float | None, *, overflown: bool = False) -> Sizes:
     """Estimate a request, and correct the limits by the last report.
 
-    What is more in a report than by the estimate makes the limits smaller, up to a quarter.
+    If the report exceeds the estimate, the limits shrink, to a quarter at most.
     """
     messages = view.messages.total(json_tokens)
     around = sum(-(-utf16_length(part.text) // CHARS) + part.size for part in view.system)
@@ -111,7 +111,7 @@ def sizes_of(view: View, host: Host, trigger: float | None, *, overflown: bool =
 
 
 def exchanges(messages: Messages) -> int:
-    """How often somebody was answered; results of tools are the user's for Cline."""
+    """Count the exchanges; for Cline, tool results are user messages."""
     pairs, waits = 0, False
     for message in messages:
         if message.role != "assistant":
@@ -122,10 +122,10 @@ def exchanges(messages: Messages) -> int:
 
 
 def cut_index(messages: Messages, preserve: int) -> int:
-    """Index of the first message that stays; as ``findCutIndex``.
+    """Return the index of the first message to keep; as ``findCutIndex``.
 
-    So much stays at the end, and the turn that is under way as a whole, unless the conversation
-    begins with it. The rest begins with an answer or with what somebody typed.
+    At least ``preserve`` tokens are kept, and the whole current turn unless the conversation begins
+    with it. The kept part begins with an answer or a typed message.
     """
     first = min(messages.tail_from(json_tokens, preserve - 1) - 1, len(messages) - 1)
     if first <= 0:
@@ -141,15 +141,15 @@ def _is_typed(message: Message) -> bool:
     return message.starts_turn and not is_summary(message)
 
 
-# Without a model: what was typed, the newest messages, the answers at the ends of turns.
+# Without a model: typed messages, the newest messages, and the final answers of turns.
 
 
 def kept_by_rule(messages: Messages, target: int, marked: frozenset[str]) -> dict[int, Message]:
-    """What stays without a summary, by its place; as ``runBasicCompaction``.
+    """Return the messages kept without a summary, by index; as ``runBasicCompaction``.
 
-    Everything that was typed; of the turn that is under way the newest messages that fit the
-    target, from an answer on; of turns before the last answer without a call, the newest first, as
-    long as it fits. What an earlier one has kept stays, too.
+    Kept are all typed messages; the newest messages of the current turn that fit the target, from
+    an answer on; the final answers of earlier turns, newest first, while they fit; and messages
+    that an earlier compaction kept.
     """
     typed = [n for n, message in enumerate(messages) if _is_typed(message)]
     if not typed:
@@ -178,7 +178,7 @@ def kept_by_rule(messages: Messages, target: int, marked: frozenset[str]) -> dic
 
 
 def _paired(messages: Messages, kept: dict[int, Message]) -> dict[int, Message]:
-    """With the results of all calls that are kept, however late they come, and of no others."""
+    """Add the results of all kept calls, even late ones, and remove results of other calls."""
     calls = {p.call_id for m in kept.values() for p in m.parts if p.type == "tool_call"}
     asked = {p.call_id for m in messages for p in m.parts if p.type == "tool_call"}
     whole = {}
@@ -194,7 +194,7 @@ def _paired(messages: Messages, kept: dict[int, Message]) -> dict[int, Message]:
 
 
 def _typed_alone(message: Message, *, newest: bool) -> Message:
-    """What was typed without what was attached, unless it is the newest."""
+    """Remove attachments from a typed message, unless it is the newest."""
     words = tuple(part for part in message.parts if part.type != "image")
     if newest or not words or len(words) == len(message.parts):
         return message
@@ -204,7 +204,7 @@ def _typed_alone(message: Message, *, newest: bool) -> Message:
 def _last_answer(
     messages: Messages, start: int, end: int, stays: set[int]
 ) -> tuple[int, Message | None]:
-    """The last answer of a turn that calls nothing, without its thinking; None without words."""
+    """Return the final answer of a turn without thinking; None if it has no text."""
     for place in range(end - 1, start, -1):
         message = messages[place]
         if place in stays:
@@ -224,7 +224,7 @@ def _words(message: Message) -> Message | None:
 
 
 def told(messages: Messages, kept: dict[int, Message]) -> list[Message]:
-    """What is kept; what was done in between is told behind what was typed before it."""
+    """Return the kept messages; notices in typed messages describe the removed ones."""
     speaking = [n for n, m in enumerate(messages) if m.role == "assistant" and m.text.strip()]
     quoted = set(speaking[-ANSWERS:])
     places = [*kept, len(messages)]
@@ -251,7 +251,7 @@ def _with_notice(message: Message, gap: Sequence[Message], answers: Sequence[Mes
 
 
 NOTHING = Part("text", "", "synthetic", ())
-# Our own words; only their length matters.
+# Our own wording; only its length matters.
 LEAD = "Context summary:\n\n"
 
 
@@ -336,24 +336,24 @@ class AgenticCompaction(Strategy):
         return view.with_messages([summary_message(host, (*summary, *files), lead=LEAD), *rest])
 
 
-# The extension before: repeated reads are said once, then half of the middle goes.
+# The extension before the SDK: repeated reads are removed, then half of the middle.
 
 # `src/core/context/context-management` of cline/cline: ContextManager.ts (01cfde0, a12c565) and
 # context-window-utils.ts (031561e).
 _ALLOWED = {64_000: 37_000, 128_000: 98_000, 200_000: 160_000}
-_ENOUGH = 0.3  # share of the characters that must be saved for nothing to be left out
+_ENOUGH = 0.3  # share of the characters that must be saved to avoid truncation
 # Our own words; only their length matters.
 READ_AGAIN = "[The file was read again later; see there.]"
 LEFT_OUT = "[Some of the conversation before was left out to make room.]"
 
 
 def allowed_tokens(window: int) -> float:
-    """From how many tokens on the extension made room; as ``getContextWindowInfo``."""
+    """Return the trigger of the extension in tokens; as ``getContextWindowInfo``."""
     return _ALLOWED.get(window, max(window - 40_000, window * 0.8))
 
 
 def read_once(messages: Messages) -> Messages:
-    """Of several reads of a file keep the newest; as ``applyContextOptimizations``."""
+    """Keep only the newest of several reads of a file; as ``applyContextOptimizations``."""
     paths = {
         part.call_id: path
         for message in messages
@@ -378,10 +378,10 @@ def read_once(messages: Messages) -> Messages:
 
 
 def without_middle(messages: Messages, *, most: bool) -> Messages:
-    """Leave out half of what follows the first exchange, or three quarters.
+    """Remove half or three quarters of the messages after the first exchange.
 
-    As ``getNextTruncationRange``: messages are counted as they alternate, an even number goes, and
-    what is left begins with what is not an answer. Results go and stay with their calls.
+    As ``getNextTruncationRange``: messages are counted as alternating, an even number is removed,
+    and the rest does not begin with an answer. Results are removed or kept with their calls.
     """
     starts = [
         n

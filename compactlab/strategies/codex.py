@@ -1,4 +1,4 @@
-"""OpenAI's Codex CLI: the user's words are kept, all the rest is summarised or sealed."""
+"""OpenAI's Codex CLI: user messages are kept, a summary or an opaque item replaces the rest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import without_middle
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Codex CLI estimates a token for every four bytes of UTF-8.
+# Codex CLI estimates one token per four bytes of UTF-8.
 _BYTES = 4
 _OPENAI = "openai"
 
@@ -44,13 +44,13 @@ def approx_tokens(text: str) -> int:
 
 
 def user_words(messages: Sequence[Message]) -> list[Message]:
-    """The messages that a person typed: their text alone, in order."""
+    """Return the messages that a person typed, with their text only, in order."""
     typed = [m for m in messages if m.starts_turn and not is_summary(m)]
     return [words for words in map(_text_alone, typed) if words.parts]
 
 
 def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
-    """The newest of some messages up to a budget; the oldest of them loses its middle.
+    """Return the newest messages within a budget; the oldest of them loses its middle.
 
     As ``build_compacted_history`` of codex-rs (0100b10).
     """
@@ -69,10 +69,10 @@ def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
 
 
 def shortened(message: Message, tokens: int) -> Message:
-    """A message whose text has lost its middle: so many tokens of it are left.
+    """Cut the middle of a message, so that a number of tokens remains.
 
-    Cut are bytes of UTF-8, never inside of a character; as ``truncate_text`` of codex-rs. Of
-    several parts the longest is cut.
+    Bytes of UTF-8 are counted, and no character is split; as ``truncate_text`` of codex-rs. The
+    longest of several parts is cut.
     """
     parts = list(message.parts)
     index = max(range(len(parts)), key=lambda n: len(parts[n].text))
@@ -87,7 +87,7 @@ def shortened(message: Message, tokens: int) -> Message:
 
 
 def _fits(text: str, budget: int) -> int:
-    """How many leading characters have no more than so many bytes."""
+    """Return the number of leading characters within a number of bytes."""
     if text.isascii():
         return min(len(text), budget)
     used = count = 0
@@ -110,7 +110,7 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Codex says before the summary whose it is; our own words.
+# Introduces the summary, as in Codex; our own wording.
 LEAD = "Another agent has worked on this and leaves you its notes; go on from there:"
 _MAX_TOKENS = 16_000  # the original sets no limit
 _LIMIT = 0.9
@@ -161,7 +161,7 @@ class UserWords(Strategy):
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """The words of the user, by default."""
+        """The default for user messages, which is capped."""
         return defaults(self, "user_tokens")
 
     def compact(self, view: View, host: Host) -> View:
@@ -171,7 +171,7 @@ class UserWords(Strategy):
         start = unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
         if host.phase is Phase.ON_OVERFLOW:
-            # What was just said may itself be what is too much.
+            # The new user message alone may exceed the limit.
             history, asked = view.messages, view.messages[:0]
         front = _opening(history) if self.reinject else 0
         words = newest_words(user_words(history[front:]), capped(self, "user_tokens", host))
@@ -187,28 +187,28 @@ class UserWords(Strategy):
 
 
 def _limit(trigger: float | None, host: Host, most: int) -> float:
-    """Tokens at which it is time; as ``auto_compact_token_limit``, which never exceeds a limit."""
+    """Return the trigger in tokens; as ``auto_compact_token_limit``, never above its maximum."""
     return min(tokens_at(trigger, host, most), most)
 
 
 def _without_tools(view: View) -> View:
-    """A prompt without tools: these come first, so nothing of it is what another has stored."""
+    """Return a prompt without tools: as tools come first, it shares no cached prefix."""
     return view.with_system(plain("no tools"), *view.system)
 
 
 def _opening(messages: Messages) -> int:
-    """How many messages the client put in front before anybody spoke."""
+    """Count the client's messages before the user first speaks."""
     index = 0
     while index < len(messages) and messages[index].meta and not is_summary(messages[index]):
         index += 1
     return index
 
 
-# Windows that Codex gives OpenAI's models, however large they are: of 258,400 in recordings with
-# GPT-5.5, which is 95 % of it. Smaller ones count as they are (128,000 of gpt-5.3-codex-spark).
+# Codex's windows for OpenAI's models, as upper limits: recordings with GPT-5.5 show 258,400, which
+# is 95 % of it. Smaller windows are used as they are (128,000 of gpt-5.3-codex-spark).
 _OPENAI_WINDOW = 272_000
-# Codex's estimate of a reasoning item by the length of its encrypted text, to the tokens that were
-# billed for it; and tokens that a compaction item takes. Fitted on seven recorded compactions.
+# Ratio of Codex's estimate of a reasoning item, by its encrypted length, to its billed tokens; and
+# tokens of a compaction item. Fitted on seven recorded compactions.
 REASONING, ITEM_TOKENS = 1.25, 2200
 _RETAINED = 64_000
 _WORDS = "user words"
@@ -216,22 +216,22 @@ _WORDS = "user words"
 
 @remembered
 def reasoning_tokens(message: Message) -> int:
-    """Tokens of what a message has of reasoning."""
+    """Return the tokens of a message's reasoning."""
     thinking = (part for part in message.parts if part.type == "thinking")
     return sum(part.size or approx_tokens(part.text) for part in thinking)
 
 
 @remembered
 def item_tokens(message: Message) -> int:
-    """Estimate a message by its bytes; without the JSON around it, which Codex counts, too."""
+    """Estimate a message by its bytes, without the JSON around it, which Codex also counts."""
     return sum(approx_tokens(part.text) + part.size for part in message.parts)
 
 
 def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
-    """Tokens in context as Codex counts them; as ``get_total_token_usage`` (``history.rs``).
+    """Return Codex's count of context tokens; as ``get_total_token_usage`` (``history.rs``).
 
-    The last report, estimates of what came after the last answer, and estimates of the reasoning
-    of earlier turns: the provider drops that from the prompt, and Codex counts it all the same.
+    It is the last report, plus estimates of later messages, plus estimates of earlier turns'
+    reasoning: the provider drops reasoning from the prompt, but Codex counts it.
     """
     earlier = view.messages[: current_turn(view.messages)].total(reasoning_tokens)
     reported, new = reported_tokens(host), view.messages[history_end(view.messages) :]
@@ -318,21 +318,21 @@ class EndpointCompaction(Strategy):
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """The words of the user, which are fewer where Codex compacts by itself."""
+        """The default for user messages, which is lower if Codex compacts locally."""
         if self.others == "remote":
             return {_WORDS: _RETAINED}
         return {f"{_WORDS} under models of OpenAI": _RETAINED,
                 f"{_WORDS} under other models": UserWords.user_tokens}  # fmt: skip
 
     def limit_of(self, host: Host) -> float:
-        """Tokens at which it is time."""
+        """Return the trigger in tokens."""
         window = host.window
         if host.model.provider == _OPENAI:
             window = min(window, _OPENAI_WINDOW)
         return _limit(self.trigger, host, window * 9 // 10)
 
     def _item(self, known: View, host: Host) -> Message | None:
-        """The item, of which the summariser says what it stands for; None if none comes back."""
+        """Make the item, whose sources the summariser provides; None without a summary."""
         asked = fitting(known, host, "")
         if not self.tools:
             asked = _without_tools(asked)
@@ -346,7 +346,7 @@ class EndpointCompaction(Strategy):
 
 
 def _retained(messages: Messages) -> list[Message]:
-    """What a person said, images too."""
+    """Return the messages of a person, with images."""
     return [message for message in messages if message.starts_turn and not is_summary(message)]
 
 

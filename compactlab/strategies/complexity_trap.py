@@ -1,4 +1,4 @@
-"""A checkpoint for every so many turns of an agent: the LLM summary of The Complexity Trap."""
+"""Checkpoints after a number of an agent's turns: the LLM summary of The Complexity Trap."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ class TurnCheckpoints(Strategy):
 
 
 def acts(message: Message) -> int:
-    """Weigh a message by whether it is an answer that calls a tool."""
+    """Weigh a message by whether it is an answer with a tool call."""
     return int(message.role == "assistant" and holds(message, "tool_call"))
 
 
 def _behind_task(messages: Messages) -> int:
-    """Index behind the first message of a person; 0 if nobody has spoken."""
+    """Return the index after the first message of a person; 0 if there is none."""
     first = messages.last_holding(starts_turn, messages.total(starts_turn))
     return 0 if first is None or not messages.total(starts_turn) else first + 1

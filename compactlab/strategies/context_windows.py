@@ -22,12 +22,12 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 # `model_messages.token_budget` of the catalogue that Codex's backend serves, the same for
 # gpt-6-astra and three of gpt-5.6; read on 2026-09-05 (can1357/oh-my-pi pull request 11043).
 REMINDER_TOKENS = 6_144
-# Windows that Codex gives OpenAI's models, and the share at which it compacts.
+# Codex's windows for OpenAI's models, and the share at which it compacts.
 _WINDOW, _LIMIT = 272_000, 0.9
-# What coder/xum puts of its notes into a new window: 8 KiB and so many tokens (ADR 0005, 0d751d7).
+# Limits of coder/xum's notes in a new window: 8 KiB, and these tokens (ADR 0005, 0d751d7).
 _NOTES_TOKENS = 2_000
 
-# Our own words, about as long as the original's; no model reads them.
+# Our own wording, about as long as the original's; no model reads it.
 PROMPT = (
     "<context_window_reminder>\nThis context window is nearly full. Do not go on with the task "
     "in it: the next window will not have this conversation. Write one note now with the goal, "
@@ -115,7 +115,7 @@ class ContextWindows(Strategy):
         return counted_tokens(known, host) >= least
 
     def limit(self, host: Host) -> float:
-        """Tokens at which a window is full."""
+        """Return the tokens at which a window is full."""
         openai = host.model.provider == "openai"
         own = min(host.window, _WINDOW) if openai else host.window
         return tokens_at(self.trigger, host, int(own * _LIMIT))
@@ -125,7 +125,7 @@ class ContextWindows(Strategy):
         return TurnRequest(PROMPT, purpose="notes", max_tokens=most, silent="new_context")
 
     def _remember(self, host: Host, asked: set[str]) -> None:
-        """Put what was said into memory, where it is not there yet: no rewind takes that back."""
+        """Put new messages into memory; a rewind does not remove them."""
         known = {
             source.id for note in host.memory if note.topic == "history" for source in note.sources
         }
@@ -134,9 +134,9 @@ class ContextWindows(Strategy):
             host.memory.append(Remembered("history", text, (source,), host.now))
 
     def _notes(self, host: Host) -> Message:
-        """The message with which a window begins: the newest notes that fit, oldest first.
+        """Return the first message of a window: the newest notes that fit, oldest first.
 
-        A note of a branch that was given up in a rewind stands for nothing that is known.
+        A note of a branch abandoned by a rewind has no known sources.
         """
         known = {message.id for message in host.log}
         room, parts = at_most(self.max_notes_tokens, host), list[Part]()
@@ -155,7 +155,7 @@ class ContextWindows(Strategy):
 
 
 def _unanswered(messages: Messages) -> int:
-    """Index from which on nobody but the user has spoken."""
+    """Return the index after which there are only user messages."""
     index = len(messages)
     while index and messages[index - 1].role == "user" and not _is_window(messages[index - 1]):
         index -= 1
@@ -167,7 +167,7 @@ def _is_window(message: Message) -> bool:
 
 
 def _opening(log: Messages) -> Iterator[Message]:
-    """What the client said before anybody spoke."""
+    """Return the client's messages before the user first speaks."""
     for message in log:
         if not message.meta:
             return

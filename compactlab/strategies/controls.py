@@ -1,4 +1,4 @@
-"""Null strategies and other controls: keep all, keep none, chance, the oracle, as recorded."""
+"""Bounds and other controls: keep all, keep none, random, the oracle, as recorded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RandomKeep(Strategy):
         start = self._tossed(messages, host)
         new = exchanges(messages[start:now])
         if start and any(exchange[0].role == "tool" for exchange in new):
-            start, new = 0, exchanges(messages[:now])  # a late result: its call is further back
+            start, new = 0, exchanges(messages[:now])  # a late result, whose call is earlier
         dropped = {
             message.id
             for exchange in new
@@ -76,14 +76,14 @@ class RandomKeep(Strategy):
         place = now - len(dropped)
         host.notes["tossed"] = [place, left[place - 1].id if place else ""]
         if any(message.role == "tool" for message in messages[now:]):
-            # A result that comes a turn late goes with its call, which may have gone long ago.
+            # A late result is kept or removed with its call, which may be gone.
             late = set(map(id, unasked(left))) & set(map(id, messages[now:]))
             left = [message for message in left if id(message) not in late]
         return view.with_messages(left)
 
     @staticmethod
     def _tossed(messages: Messages, host: Host) -> int:
-        """How many messages in front have been tossed for, and kept: tossing again is the same."""
+        """Count the leading messages that were drawn and kept; another draw gives the same."""
         place, id = host.notes.get("tossed", (0, ""))
         stands = 0 < place <= len(messages) and messages[place - 1].id == id
         return place if stands else 0
@@ -126,7 +126,7 @@ class Oracle(Strategy):
 
 
 def _current(messages: Messages, *, overflow: bool) -> set[int]:
-    """What is kept for its own sake, by identity."""
+    """Return the ids of messages that are always kept."""
     now = current_turn(messages)
     if not overflow:
         return set(map(id, messages[now:]))
@@ -137,7 +137,7 @@ def _current(messages: Messages, *, overflow: bool) -> set[int]:
 
 
 def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
-    """Keep the message of the user before the first one that is kept, if that is none."""
+    """Keep the user message before the first kept message, if that is not the user's."""
     before = None
     for message in messages:
         if id(message) in retained:
@@ -167,7 +167,7 @@ class AsRecorded(Strategy):
 
 
 def _repeat(messages: Messages, recorded: Recorded, log: Messages) -> Messages:
-    """Compact what stood there when the recorded agent did; what came after it stays."""
+    """Compact when the recorded agent did; later messages are kept."""
     later: set[str] = set()
     for message in reversed(log):
         if message.id == recorded.last:

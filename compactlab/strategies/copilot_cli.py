@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: a summary is prepared at four fifths of the window, in the background."""
+"""GitHub Copilot CLI: at four fifths of the window, a summary is prepared in the background."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ class CopilotCli(Agent):
     blocking: Trigger = FULL
 
     def steps(self) -> tuple[Strategy, ...]:
-        """One strategy, which asks for a summary at the first call of a turn as at any other."""
+        """One strategy, which treats the first call of a turn like any other."""
         return (BackgroundCompaction(self.trigger, self.trigger, self.blocking),)

@@ -1,4 +1,4 @@
-"""Old tool uses told in a line each, by rule, and whole stretches: Hermes and Cline."""
+"""Rules describe old tool uses in one line each, and whole gaps in a notice: Hermes and Cline."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ AGAIN = "[the same output as that of a later call]"
 
 
 def described(messages: Messages, boundary: int) -> Messages:
-    """Shorten what tools said, and what they were told, before a boundary.
+    """Shorten tool results and arguments before a boundary.
 
-    Of results that are repeated word for word, the newest stays, on either side of the
-    boundary. A history in which nothing is to be shortened is given back as it is.
+    The newest of several equal results is kept, on either side of the boundary. A history without
+    changes is returned as the same object.
     """
     newest = _newest(messages)
     calls = {p.call_id: p for m in messages for p in m.parts if p.type == "tool_call"}
@@ -38,7 +38,7 @@ def described(messages: Messages, boundary: int) -> Messages:
 
 
 def _newest(messages: Messages) -> dict[str, tuple[int, int]]:
-    """Where each long text of a result stands for the last time: message, and place in it."""
+    """Return the last position of each long result text: message, and index in it."""
     return {
         _text(result): (index, place)
         for index, message in enumerate(messages)
@@ -74,7 +74,7 @@ def _shorter(
 
 
 def describe(result: Part, call: Part | None) -> str | None:
-    """A line on what a call was for and how much came back; None for a short result."""
+    """Describe a call and the size of its result in one line; None for a short result."""
     size = len(result.text)
     if size <= RESULT:
         return None

@@ -1,4 +1,4 @@
-"""Gemini CLI: the older part of the history is summarised, and the summary checked."""
+"""Gemini CLI: the older part of the history is summarised, and the summary is verified."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from compactlab.strategies.mechanisms.text import (
 )
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
-# of them from its beginning, and less where the window has little room, at four to a token;
-# estimates count a quarter of a token for each character, 1.5 for one that is not ASCII, and above
-# so many characters a quarter for any.
+# @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters (a fifth of
+# them from its beginning), and fewer if the window has little room, at four per token. Estimates
+# count a quarter of a token per character, 1.5 if it is not ASCII, and above a maximum length
+# always a quarter.
 KEPT_CHARS = 40_000
 _CHARS_PER_TOKEN = 4
-_MARKER = 200  # what is cut is longer than it may be by the note that stands for the middle
+_MARKER = 200  # a cut text exceeds the limit by the note that replaces the middle
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
@@ -43,23 +43,22 @@ _quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Content(NamedTuple):
-    """What the search for a cut must know of a content."""
+    """The data of a content that the search for a cut needs."""
 
     first: int  # index of its first message
-    model: bool  # whether it is the model's
-    results: bool  # whether it has a tool's results; every tool's message counts as such
+    model: bool  # whether it has the model role
+    results: bool  # whether it has tool results, like every tool message
     calls: bool
     chars: int  # of its JSON, in UTF-16 code units
 
 
 def split_point(contents: Sequence[Content], fraction: float) -> int:
-    """Index of the oldest content to keep; as ``findCompressSplitPoint`` (0.61.0).
+    """Return the index of the oldest content to keep; as ``findCompressSplitPoint`` (0.61.0).
 
-    It is the first content of a user, no function's response among its parts, before which at
-    least that share of all characters stands. Where there is none, everything goes if the last
-    content is the model's and calls no function; else the cut falls on the last such content.
-    ``fraction`` is the share of the characters that may go; the index is the number of contents if
-    everything may.
+    ``fraction`` is the share of characters to remove. The cut is at the first user content without
+    function responses that has at least this share before it. If there is none, everything is
+    removed (the index is the number of contents) when the last content is the model's and calls no
+    function; otherwise the cut is at the last such user content.
     """
     target = sum(content.chars for content in contents) * fraction
     last = before = 0
@@ -75,10 +74,10 @@ def split_point(contents: Sequence[Content], fraction: float) -> int:
 
 
 def history_split(history: Messages, fraction: float) -> int:
-    """Index of the oldest message to keep of a history.
+    """Return the index of the oldest message to keep of a history.
 
-    It has no thoughts, and what comes without an answer between it is one content: a result of a
-    tool and what the user says next, or the results of several calls.
+    The history has no thoughts. Consecutive messages without an answer between them are one
+    content: a tool's result and the user's next message, or the results of several calls.
     """
     contents = curated(history)
     index = split_point(contents, fraction)
@@ -88,7 +87,7 @@ def history_split(history: Messages, fraction: float) -> int:
 
 
 def curated(history: Messages) -> list[Content]:
-    """The contents that the client makes of a history (``getHistory(true)``, 0.61.0)."""
+    """Return the client's contents of a history (``getHistory(true)``, 0.61.0)."""
     contents: list[Content] = []
     for index, message in enumerate(history):
         chars = _spoken_chars(message)
@@ -102,7 +101,7 @@ def curated(history: Messages) -> list[Content]:
             results, calls = results or last.results, calls or last.calls
             contents[-1] = Content(last.first, model, results, calls, last.chars + chars)
         else:
-            # One comma fewer than parts.
+            # One comma less than parts.
             around = AROUND - 1 + quoted("model" if model else "user")
             contents.append(Content(index, model, results, calls, around + chars))
     return contents
@@ -110,12 +109,12 @@ def curated(history: Messages) -> list[Content]:
 
 @remembered
 def _spoken_chars(message: Message) -> int:
-    """Characters of a message's parts without thoughts, each with a comma; 0 for no part."""
+    """Count the characters of a message's parts except thoughts, with a comma each; 0 for none."""
     return sum(part_chars(part) + 1 for part in message.parts if part.type != "thinking")
 
 
 def part_chars(part: Part) -> int:
-    """Characters (UTF-16) of a part as the JSON of Gemini's API."""
+    """Count the characters (UTF-16) of a part as JSON of Gemini's API."""
     id = len('"id":,') + quoted(part.call_id) if part.call_id else 0
     if part.type == "tool_call":
         around = len('{"functionCall":{"name":,"args":}}')
@@ -131,14 +130,14 @@ def part_chars(part: Part) -> int:
 
 
 def quoted(text: str) -> int:
-    """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
+    """Return the length of a text in `JSON.stringify` form: lone surrogates are escaped."""
     written = _quote(text)
     lone = 0 if text.isascii() else len(LONE.findall(text))
     return utf16_length(written) + 5 * lone
 
 
 def estimate_text(text: str) -> float:
-    """Tokens of a text as Gemini CLI estimates them, not rounded."""
+    """Estimate the tokens of a text as Gemini CLI does, without rounding."""
     length = utf16_length(text)
     if text.isascii() or length > _LONG:
         return length * _ASCII
@@ -147,13 +146,13 @@ def estimate_text(text: str) -> float:
 
 
 def estimate(history: Messages) -> int:
-    """Tokens of a history as Gemini CLI estimates them: rounded down, once for all."""
+    """Estimate the tokens of a history as Gemini CLI does: the sum is rounded down."""
     return history.total(_quarters) // 4
 
 
 @remembered
 def _quarters(message: Message) -> int:
-    """Quarters of tokens of a message; the history has no thoughts."""
+    """Return quarters of tokens of a message; the history has no thoughts."""
     quarters = 0
     for part in message.parts:
         if part.type == "image":
@@ -169,9 +168,9 @@ def _quarters(message: Message) -> int:
 
 
 def within_budget(messages: Messages, host: Host, budget: int, most: int = KEPT_CHARS) -> Messages:
-    """Keep the newest tool outputs whole up to a budget; cut the older ones that are long.
+    """Keep the newest tool outputs whole up to a budget; cut older long ones.
 
-    What is cut out stays in a file, by whose path it can be fetched again. As
+    The removed text stays in a file and can be fetched again by its path. As
     ``truncateHistoryToBudget`` (0.61.0); an output of up to ``most`` characters is never cut.
     """
     used, changed = 0, {}
@@ -194,16 +193,16 @@ def within_budget(messages: Messages, host: Host, budget: int, most: int = KEPT_
 
 
 def _written(part: Part) -> str:
-    """A result as the client reads it: what failed has no output, and is JSON in lines."""
+    """Return a result as the client reads it: a failed one is multi-line JSON without output."""
     return f'{{\n  "error": {_quote(part.text)}\n}}' if part.is_error else part.text
 
 
 def _beyond(message: Message, index: int, host: Host, most: int) -> Part:
-    """A result that does not fit: cut if it is long; what failed becomes a plain output.
+    """Handle a result beyond the budget: a long one is cut, a failed one becomes a plain output.
 
-    Where the prompt is larger than the window, ``most`` is below 0. JavaScript's ``slice`` takes
-    both ends for other ones then: nothing is left of most results, and parts of very long ones
-    may be there twice.
+    If the prompt exceeds the window, ``most`` is negative. JavaScript's ``slice`` then counts both
+    ends from the other side: most results become empty, and parts of very long ones may occur
+    twice.
     """
     part = message.parts[index]
     length = len(part.text)
@@ -227,7 +226,7 @@ def _beyond(message: Message, index: int, host: Host, most: int) -> Part:
     return msgspec.structs.replace(shorter, is_error=False, handle=part.handle or path)
 
 
-# Our own words; only their length matters.
+# Our own wording; only its length matters.
 SYSTEM = (
     "You keep the record of an agent's work. You are given what was said so far and answer with a "
     "snapshot of its state: goal, facts that must not be lost, files and what was done to them, "
@@ -237,12 +236,12 @@ VERIFY = (
     "Look at your snapshot again. If a path, a name, a number, a result or a wish of the user is "
     "missing or could be said more exactly, answer with a better one; else with the same."
 )
-# What the original's instructions are longer than ours, in o200k.
+# Tokens (o200k) by which the original's instructions are longer than ours.
 _LONGER = Part("text", "", "opaque", (), name="instructions", size=610)
 ACKNOWLEDGED = "Understood, I go on from there."
 _MAX_TOKENS = 8192  # the original sets no limit
 _TRIGGER = 0.5  # its DEFAULT_COMPRESSION_TOKEN_THRESHOLD
-# What its tool for reading files returns at once; set in its fileUtils.
+# Limits of one read by its file-reading tool, from its fileUtils.
 _READ_LINES, _READ_CHARS = 2_000, 2_000
 
 
@@ -290,9 +289,9 @@ class FractionSplit(Strategy):
     )
 
     def fetch(self, handle: str, host: Host) -> str | None:
-        """What was cut out of a tool's output, as Gemini CLI's ``read_file`` returns it.
+        """Return the removed part of an output, as Gemini CLI's ``read_file`` would.
 
-        That is 2,000 lines of 2,000 characters; its users can go on from there, ours do not.
+        It returns 2,000 lines of 2,000 characters. A real agent can read on; ours does not.
         """
         text = host.files.get(handle)
         if text is None:
@@ -324,7 +323,7 @@ class FractionSplit(Strategy):
         _, rest = parted(short.append(*pending), cut)
         after = Messages([first, model, *rest])
         size = estimate(after[: len(after) - len(pending)])
-        # Failures that became JSON make it larger by a few tokens; the summary is no reason then.
+        # Failures converted to JSON add a few tokens, which is not the summary's fault.
         if size > before or host.count(after) > host.count(Messages([*short, *pending])):
             host.notes["inflated"] = True
             return view
@@ -333,7 +332,7 @@ class FractionSplit(Strategy):
     def _snapshot(
         self, view: View, host: Host, whole: Messages, short: Messages
     ) -> tuple[Part, ...]:
-        """The summary of the older part: of what it was before outputs were cut, if that fits."""
+        """Summarise the older part, with uncut outputs if they fit."""
         old = whole if estimate(whole) < host.window else short
         live = View((plain(SYSTEM), _LONGER), without_thoughts(old))
         most = host.model.max_output or _MAX_TOKENS
@@ -349,7 +348,7 @@ class FractionSplit(Strategy):
 
 
 def _prompt_tokens(view: View, host: Host) -> int:
-    """Tokens of the last prompt; after a compaction, of the history as it is estimated."""
+    """Return the tokens of the last prompt; after a compaction, an estimate of the history."""
     if host.reported is not None and not is_stale(host):
         return host.reported.prompt
     if host.reported is None:
@@ -358,7 +357,7 @@ def _prompt_tokens(view: View, host: Host) -> int:
 
 
 def without_thoughts(messages: Messages) -> Messages:
-    """Messages as they are sent to the summariser; what is nothing but thought is left out."""
+    """Return messages for the summariser; messages of thoughts alone are removed."""
     spoken = (
         with_parts(message, [part for part in message.parts if part.type != "thinking"])
         for message in messages

@@ -1,4 +1,4 @@
-"""Hermes Agent: old uses of tools become a line each, and a summary takes the middle."""
+"""Hermes Agent: old tool uses become one line each, and a summary replaces the middle."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import holds, with_parts
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# All figures and rules are those of hermes-agent 0.19.0, `agent/context_compressor.py` (package
-# of 2026): lengths are code points, four of which are a token.
+# All figures and rules are those of hermes-agent 0.19.0, `agent/context_compressor.py` (package of
+# 2026). Lengths are code points, four of which are one token.
 CHARS = 4
 
-# When it is time.
+# The trigger.
 
-# Below this many tokens a window counts as small, and this many are never too few to compact.
+# Windows below the first size are small; the trigger is at least the second.
 SMALL_WINDOW, LEAST = 512_000, 64_000
 _SMALL_SHARE, _TOP_SHARE = 0.75, 0.85
 
 
 def threshold_tokens(window: int, threshold: float, output: int = 0) -> int:
-    """From how many tokens on Hermes compacts; as ``_compute_threshold_tokens``.
+    """Return the trigger in tokens; as ``_compute_threshold_tokens``.
 
-    A share of the window less what is set aside for the answer, in small windows 75 % at least,
-    and never fewer than 64,000; where that would be all of it, 85 %.
+    It is a share of the window without the reserve for the answer, at least 75 % in small windows,
+    and at least 64,000 tokens. If that exceeds the available window, it is 85 % of it.
 
     Examples
     --------
@@ -52,20 +52,20 @@ def threshold_tokens(window: int, threshold: float, output: int = 0) -> int:
     return tokens if tokens < usable else max(1, min(int(usable * _TOP_SHARE), usable - 1))
 
 
-# Sizes as it estimates them: of a message where tails are measured, and of a whole request.
+# Estimates of sizes: of a message in a tail, and of a whole request.
 
 _AROUND, _IMAGE, _ROUGH_IMAGE = 10, 1600, 1500
 
 
 def _envelope(call: Part) -> str:
-    """A call as Hermes keeps it: its length as Python writes it is what counts."""
+    """Return a call as Hermes keeps it; the length of its Python form is counted."""
     function = {"name": call.name, "arguments": call.text}
     return str({"id": call.call_id, "type": "function", "function": function})
 
 
 @remembered
 def budget_tokens(message: Message) -> int:
-    """Estimate a message; as ``_estimate_msg_budget_tokens``."""
+    """Estimate the tokens of a message; as ``_estimate_msg_budget_tokens``."""
     chars = tokens = 0
     for part in message.parts:
         if part.type == "image":
@@ -82,7 +82,7 @@ def budget_tokens(message: Message) -> int:
 
 @remembered
 def rough_chars(message: Message) -> int:
-    """Characters of a message as Python writes it; as ``estimate_messages_tokens_rough``."""
+    """Count the characters of a message in Python's form; as ``estimate_messages_tokens_rough``."""
     chars = len(str({"role": message.role, "content": ""}))
     for part in message.parts:
         if part.type == "image":
@@ -96,18 +96,18 @@ def rough_chars(message: Message) -> int:
 
 
 def rough_tokens(messages: Messages) -> int:
-    """Estimate a history."""
+    """Estimate the tokens of a history."""
     return -(-messages.total(rough_chars) // CHARS)
 
 
-# Which uses of tools are old.
+# Old tool uses.
 
 
 def prunable_before(messages: Messages, protect: int, budget: int | None) -> int:
-    """Index before which uses of tools count as old.
+    """Return the index before which tool uses are old.
 
-    So many of the newest messages are none, nor are those that fit the budget and the one that
-    does not.
+    The newest ``protect`` messages are not old. Neither are those that fit the budget, and the
+    first that does not fit.
     """
     least = len(messages) - min(protect, len(messages))
     if budget is None or budget <= 0:
@@ -115,17 +115,17 @@ def prunable_before(messages: Messages, protect: int, budget: int | None) -> int
     return max(0, min(messages.tail_from(budget_tokens, budget) - 1, least))
 
 
-# Where head and tail end.
+# The ends of head and tail.
 
 _FLOOR, _MOST_FLOOR, _OVER = 3, 8, 1.5
 
 
 def tail_start(messages: Messages, head: int, budget: int, protect: int) -> int:
-    """Index at which the tail begins; as ``_find_tail_cut_by_tokens``.
+    """Return the index at which the tail begins; as ``_find_tail_cut_by_tokens``.
 
-    It has three to eight messages at least, and up to 1.5 times the budget. What the user said last
-    belongs to it, and the last answer with words; a call stays with its results. At least one
-    message behind the head is left to be summarised.
+    The tail has at least three to eight messages, and up to 1.5 times the budget. It contains the
+    user's last message and the last answer with text. A call stays with its results. At least one
+    message after the head remains for the summary.
     """
     last = len(messages)
     behind = max(0, last - head - 1)
@@ -135,7 +135,7 @@ def tail_start(messages: Messages, head: int, budget: int, protect: int) -> int:
     full = min(messages.tail_from(budget_tokens, soft) - 1, last - least)
     cut = full + 1 if full >= head else min(head, last)
     if cut <= head and 0 < messages[cut:].total(budget_tokens) <= soft:
-        # Everything fits the wider budget: the narrower one says where to cut.
+        # Everything fits the wider budget, so the narrower one sets the cut.
         cut = max(min(messages.tail_from(budget_tokens, budget) - 1, last - least), head)
     cut = min(cut, last - least)
     if cut <= head:
@@ -147,7 +147,7 @@ def tail_start(messages: Messages, head: int, budget: int, protect: int) -> int:
 
 
 def _before_call(messages: Messages, index: int) -> int:
-    """Before the call whose results stand in front of an index."""
+    """Move an index after results to the call of these results."""
     if index <= 0 or index >= len(messages):
         return index
     call = index - 1
@@ -166,7 +166,7 @@ def _with_last_user(messages: Messages, cut: int, head: int) -> int:
         return cut
     if index > head:
         return index
-    # The head ends right before it: what it asked and what was answered are summarised together.
+    # The user's message ends the head, so it is summarised together with its answer.
     end = index + 1
     if end < len(messages) and messages[end].role == "assistant":
         end = after_results(messages, end + 1)
@@ -188,10 +188,10 @@ def _with_last_words(messages: Messages, cut: int, head: int) -> int:
     return max(_before_call(messages, found), head + 1)
 
 
-# What is put together: the head, the summary, the tail.
+# Joining head, summary and tail.
 
 UNCALLED = "(tool call removed)"
-# Our own words; only their length matters.
+# Our own wording; only its length matters.
 LEAD = (
     "What follows is a summary of earlier turns, for reference alone: what it asks for has been "
     "answered. Respond to the message of the user that comes after it."
@@ -205,10 +205,10 @@ GO_ON = "Go on from what was summarised."
 def joined(
     head: Messages, summary: Iterable[Part], tail: Messages, *, id: str, now: float
 ) -> list[Message]:
-    """Head, summary and tail, so that no role follows itself; as ``compress`` does it.
+    """Join head, summary and tail with alternating roles; as ``compress``.
 
-    The summary is the agent's after a message of the user, and the user's otherwise; where either
-    would follow or precede its like, it joins the first message of the tail.
+    The summary has the assistant's role after a user message, otherwise the user's. If its
+    neighbours exclude both roles, it becomes part of the tail's first message.
     """
     before: Role = head[-1].role if head else "user"
     after: Role = tail[0].role if tail else "user"
@@ -224,7 +224,7 @@ def joined(
 
 
 def _merged(message: Message, summary: Iterable[Part], id: str) -> Message:
-    """A message with a summary behind what it says."""
+    """Append a summary to the text of a message."""
     own = placed(message)
     said = tuple(part for part in own if part.type != "tool_call")
     calls = tuple(part for part in own if part.type == "tool_call")
@@ -233,14 +233,14 @@ def _merged(message: Message, summary: Iterable[Part], id: str) -> Message:
 
 
 def summary_of(message: Message) -> tuple[Part, ...]:
-    """The summary in a message, without what the message itself had said."""
+    """Return the summary in a message, without the message's own text."""
     parts = [part for part in message.parts if part.type != "tool_call"]
     behind = [n for n, part in enumerate(parts) if part.text == BEHIND]
     return tuple(part for part in parts[behind[0] if behind else 0 :] if part.sources)
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
-    """Leave out results without their call, and calls without a result."""
+    """Remove results without their call, and calls without a result."""
     messages = list(messages)
     calls = {p.call_id for m in messages for p in m.parts if p.type == "tool_call"}
     results = {p.call_id for m in messages for p in m.parts if p.type == "tool_result"}
@@ -255,7 +255,7 @@ def paired(messages: Iterable[Message]) -> list[Message]:
 
 
 def _saying(message: Message, before: Message) -> Message:
-    """A message that has lost its calls says so, if it says nothing else."""
+    """Add a note to a message that has lost its calls and has no other text."""
     if message is before or any(p.text.strip() for p in message.parts if p.type != "thinking"):
         return message
     gone = Part("text", UNCALLED, "stub", sources_of(before.parts))
@@ -263,9 +263,9 @@ def _saying(message: Message, before: Message) -> Message:
 
 
 def with_user(after: list[Message], before: Messages, now: float) -> list[Message]:
-    """See that somebody has spoken; as ``_ensure_compressed_has_user_turn``.
+    """Ensure that there is a user message; as ``_ensure_compressed_has_user_turn``.
 
-    What a person said last is put in front of an answer to nobody, or at the end.
+    The user's last message is inserted before the first answer without one, or at the end.
     """
     if any(map(_is_person, after)):
         return after
@@ -282,20 +282,20 @@ def _is_person(message: Message) -> bool:
     return message.starts_turn and not is_summary(message) and bool(message.text.strip())
 
 
-# What the summariser is given of a message: characters, and how many of the beginning and the end.
+# Characters of a message in the summariser's input, and the parts kept from its beginning and end.
 _BODY, _BODY_HEAD, _BODY_TAIL, _GIVEN, _GIVEN_HEAD = 6000, 4000, 1500, 1500, 1200
-# How long a summary may be: a fifth of what it is of, within these, and a share of the window.
+# Length of a summary: a fifth of its input, within these limits, at most a share of the window.
 _SHARE, _LEAST_SUMMARY, _MOST_SUMMARY, _WINDOW_SHARE = 0.2, 2000, 10_000, 0.05
-# Seconds for which it waits after an answer that says nothing; how often in vain.
+# Seconds to wait after an empty summary, and the number of failures before it gives up.
 _COOLDOWN, _STRIKES = 60, 2
 _TRIES = 3
-# Tokens, or a share of the trigger, by which a request may grow before its estimate is believed.
+# Growth of a request in tokens, or as a share of the trigger, above which its estimate is trusted.
 _GROWTH, _GROWTH_SHARE = 4096, 0.05
-_TASK = 1400  # characters of the user's last words, where no model summarises
+_TASK = 1400  # characters of the user's last message in a summary by rule
 
 
 def _given(messages: Iterable[Message]) -> str:
-    """What is to be summarised, as text."""
+    """Write the messages to summarise as text."""
     lines = []
     for message in messages:
         for part in message.parts:
@@ -387,12 +387,12 @@ class MiddleSummary(Strategy):
         return view
 
     def tokens_of(self, host: Host) -> float:
-        """Tokens at which it is time."""
+        """Return the trigger in tokens."""
         own = threshold_tokens(host.window, self.threshold, self.max_tokens)
         return tokens_at(self.trigger, host, own)
 
     def _is_time(self, view: View, host: Host, threshold: float) -> bool:
-        """Whether the last report or the estimate of the request has reached the threshold."""
+        """Whether the last report or the estimate of the request has reached the trigger."""
         notes = host.notes
         real = host.reported.prompt if host.reported else 0
         if real:
@@ -424,7 +424,7 @@ class MiddleSummary(Strategy):
         return in_vain >= _STRIKES or host.now < waits
 
     def _compressed(self, view: View, host: Host, threshold: int, attempt: int) -> View:
-        """Shorten, and summarise what is between head and tail."""
+        """Shorten tool uses, and summarise the messages between head and tail."""
         notes, messages = host.notes, view.messages
         head = 0 if notes.get("count") else self.protect_first_n
         if len(messages) <= head + _FLOOR + 1:
@@ -451,7 +451,7 @@ class MiddleSummary(Strategy):
     def _summary(
         self, view: View, host: Host, messages: Messages, middle: tuple[int, int]
     ) -> tuple[Part, ...]:
-        """The summary of what came after the one before, which it carries on."""
+        """Summarise the messages after the previous summary, and update that summary."""
         start, end = middle
         known = [n for n in range(end) if is_summary(messages[n])]
         previous: tuple[Part, ...] = ()
@@ -472,7 +472,7 @@ class MiddleSummary(Strategy):
         )
         summary = host.summarize(view, request)
         if not turns and previous:
-            # Asked to preserve what it is given, where nothing has come to it, a model does.
+            # With nothing new to summarise, a model returns the previous summary.
             return previous
         if not summary:
             host.notes["until"] = host.now + _COOLDOWN
@@ -480,17 +480,17 @@ class MiddleSummary(Strategy):
 
 
 def _ends_with_results(messages: Messages) -> bool:
-    """Whether tools are used: nobody has spoken since."""
+    """Whether the last message is a tool result, so that the agent continues its turn."""
     return bool(messages) and messages[-1].role == "tool"
 
 
 def request_tokens(view: View) -> int:
-    """Estimate a request."""
+    """Estimate the tokens of a request."""
     return estimate_system(view) + rough_tokens(view.messages)
 
 
 def _by_rule(middle: Messages) -> tuple[Part, ...]:
-    """What stands in the middle's place where no model has summarised it."""
+    """Replace the middle by a notice and the user's last message, without a model."""
     said = next((m for m in reversed(middle) if _is_person(m)), None)
     words = said.text[:_TASK] if said else ""
     last = (Part("text", words, "summary", sources_of(said.parts)),) if said else ()

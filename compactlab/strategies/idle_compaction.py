@@ -1,4 +1,4 @@
-"""Idle compaction: a summary shortly before the cache dies, if a long pause is to be expected."""
+"""Idle compaction: a summary shortly before the cache expires, if a long pause is likely."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 
 class Odds(NamedTuple):
-    """How silences end that have lasted until a minute before the cache dies; shares of them."""
+    """Outcomes of silences that have lasted until a minute before the cache expires, as shares."""
 
-    in_time: float  # somebody goes on while the cache lives
-    late: float  # somebody goes on when it is dead
-    never: float  # nobody does: the session was over
+    in_time: float  # the session goes on while the cache is alive
+    late: float  # the session goes on after the cache has expired
+    never: float  # the session has ended
 
 
-# How such silences ended, by the lifetime in seconds: in time, late, never. Counted on every second
-# of 48 recorded sessions, in the order of their paths (40 of Claude Code, 6 of Codex, 2 of pi;
-# 2026-11). In the other 24 they are 23, 119, 24; 2, 22, 24; 0, 12, 24. To go by the pauses of the
-# same session so far as well foretells worse (docs/strategies.md).
+# Outcomes of such silences by lifetime in seconds: in time, late, never. Counted on every second of
+# 48 recorded sessions, in the order of their paths (40 of Claude Code, 6 of Codex, 2 of pi;
+# 2026-11). In the other 24 they are 23, 119, 24; 2, 22, 24; 0, 12, 24. Using the earlier pauses of
+# the same session as well predicts worse (docs/strategies.md).
 _COUNTED = {300.0: Odds(18, 99, 24), 1800.0: Odds(2, 20, 24), 3600.0: Odds(0, 11, 24)}
 # Tokens of a summary: the median of recorded ones is 3,047 of o200k, which are 3,400 to 4,900 of
 # Claude's (2026-11).
@@ -39,7 +39,7 @@ _SUMMARY = 4000
 
 
 def odds_of(lifetime: float) -> Odds:
-    """The odds under the counted lifetime that is nearest, by its ratio.
+    """Return the outcomes for the counted lifetime with the nearest ratio.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def odds_of(lifetime: float) -> Odds:
 
 
 class Sizes(NamedTuple):
-    """What a decision is about, in tokens."""
+    """The sizes in a decision, in tokens."""
 
-    prompt: int  # what stands in the cache
-    front: int  # of it tools and system prompt, which a compaction leaves alone
-    after: int  # the prompt after a compaction, that front included
-    request: int  # what is asked for, behind the prompt
-    summary: int  # what is answered
+    prompt: int  # the cached prompt
+    front: int  # its tools and system prompt, which a compaction does not change
+    after: int  # the prompt after a compaction, including tools and system prompt
+    request: int  # the instructions after the prompt
+    summary: int  # the summary
 
 
 Price = Callable[[int, int, int], float]
@@ -68,10 +68,10 @@ Price = Callable[[int, int, int], float]
 
 
 def expected_saving(odds: Odds, sizes: Sizes, price: Price) -> float:
-    """Dollars that are saved by a compaction now, on average over how the silence may end.
+    """Return the expected saving of a compaction now in dollars, over the outcomes.
 
-    Counted are the summary, and the first request after the silence; that all later ones are
-    smaller comes on top, and so does what is forgotten.
+    It includes the summary, and the first request after the silence. The savings of all later
+    requests, and the cost of forgotten facts, are not included.
 
     Examples
     --------
@@ -89,10 +89,10 @@ def expected_saving(odds: Odds, sizes: Sizes, price: Price) -> float:
 
 
 def price_of(host: Host) -> Price:
-    """What requests cost now; what they miss is billed as it was at the last request.
+    """Return the price of requests now; uncached tokens are billed as in the last request.
 
-    A client writes for an hour or for five minutes, or the provider takes nothing for a write: the
-    last usage says which.
+    A client writes entries for an hour or for five minutes, or a provider charges nothing for
+    writes; the last usage shows which.
     """
     last = host.reported or Usage()
     kinds = ("cache_write_1h", "cache_write_5m", "uncached")
@@ -150,13 +150,13 @@ class IdleCompaction(Strategy):
     )
 
     def silence(self, host: Host) -> float:
-        """What is left of the lifetime, which began with the last request, less the margin."""
+        """Seconds until it acts: the cache's lifetime since the last request, less the margin."""
         return host.cache_lifetime - self.margin - host.idle
 
     def compact(self, view: View, host: Host) -> View:
         messages, called = view.messages, open_call(view.messages)
         if called == len(messages) and (not messages or messages[-1].role != "assistant"):
-            return view  # an answer is being written
+            return view  # an answer is in progress
         tokens = known_tokens(view, host)
         if tokens < tokens_at(self.trigger, host, 0):
             return view

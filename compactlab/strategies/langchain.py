@@ -40,10 +40,10 @@ _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}
 
 
 def trimmed(messages: Messages, rule: TrimMessages, weight: Weight, budget: int) -> Messages:
-    """Keep what fits a budget, as ``trim_messages`` (langchain-core 1.7.2).
+    """Keep the messages that fit a budget, as ``trim_messages`` (langchain-core 1.7.2).
 
-    Nothing guards pairs of calls and results but ``start_on`` and ``end_on``. Where not even one
-    message fits, none is kept.
+    Only ``start_on`` and ``end_on`` keep calls and results together. If not even one message fits,
+    none is kept.
     """
     if rule.strategy == "first":
         return _first(messages, rule, weight, budget)
@@ -57,12 +57,12 @@ def trimmed(messages: Messages, rule: TrimMessages, weight: Weight, budget: int)
 
 
 def type_of(message: Message) -> str:
-    """What LangChain calls a message's type."""
+    """Return LangChain's type of a message."""
     return SYSTEM if message.origin == SYSTEM else _TYPES[message.role]
 
 
 def _back_to(messages: Messages, types: tuple[str, ...]) -> int:
-    """Index behind the last message of some types; the end, if any type will do."""
+    """Return the index after the last message of some types; the end, if there are no types."""
     stop = len(messages)
     while types and stop and type_of(messages[stop - 1]) not in types:
         stop -= 1
@@ -70,7 +70,7 @@ def _back_to(messages: Messages, types: tuple[str, ...]) -> int:
 
 
 def _on_to(messages: Messages, types: tuple[str, ...]) -> int:
-    """Index of the first message of some types; 0, if any type will do."""
+    """Return the index of the first message of some types; 0, if there are no types."""
     start = 0
     while types and start < len(messages) and type_of(messages[start]) not in types:
         start += 1
@@ -102,7 +102,7 @@ def _last(messages: Messages, rule: TrimMessages, weight: Weight, budget: int) -
 
 
 def _most(size: int, fits: Callable[[int], bool]) -> int:
-    """The largest number that fits, as halving finds it."""
+    """Return the largest number that fits, by bisection."""
     left, right = 0, size
     while left < right:
         middle = (left + right + 1) // 2
@@ -113,7 +113,7 @@ def _most(size: int, fits: Callable[[int], bool]) -> int:
 def _piece(
     message: Message, budget: int, weight: Weight, *, end: Literal["first", "last"]
 ) -> Message | None:
-    """As much of a message as fits: whole blocks, else lines of the outermost; None if nothing."""
+    """Return the part of a message that fits: whole blocks, or lines of one; None if none fit."""
     content = [part for part in message.parts if part.type != "tool_call"]
     for count in range(len(content) - 1, 0, -1):
         blocks = content[:count] if end == "first" else content[len(content) - count :]
@@ -147,13 +147,13 @@ def _retold(part: Part, text: str) -> Part:
 
 
 def _cut(part: Part, text: str, message: Message, end: str) -> Part:
-    """The beginning or the end of a part, with the span that it is."""
+    """Return the beginning or end of a part, with its span as source."""
     place = next(n for n, other in enumerate(message.parts) if other is part)
     gone = len(part.text) - len(text)
     span = (0, len(text)) if end == "first" else (gone, -1)
     own = part.kind == "verbatim" and all(source.id == message.id for source in part.sources)
     sources = (Source(message.id, place, *span),) if own else part.sources
-    kind = "truncated" if sources else part.kind  # what stands for nothing goes on to
+    kind = "truncated" if sources else part.kind  # a part without sources stays synthetic
     return msgspec.structs.replace(part, text=text, kind=kind, sources=sources)
 
 
@@ -227,14 +227,14 @@ class TrimMessages(Strategy):
         return view.with_messages(trimmed(view.messages, self, weight, budget))
 
 
-# A rolling summary in front of a tail of messages or tokens: LangChain's middleware.
+# A rolling summary before a tail of messages or tokens: LangChain's middleware.
 
-# Sizes of a context as LangChain's summarising middleware writes them, and what they decide.
+# Sizes of a context in LangChain's summarising middleware, and triggers built from them.
 #
 # A size is a kind and a number: ``("messages", 20)``, ``("tokens", 4000)`` or ``("fraction",
-# 0.8)`` of the window. A trigger is one size, several of which any will do, or among those some
-# that must all be met: ``(("tokens", 5000), (("tokens", 3000), ("messages", 50)))``. As langchain
-# 1.4.7.
+# 0.8)`` of the window. A trigger is one size, or several alternatives. One may be several
+# sizes that must all be reached: ``(("tokens", 5000), (("tokens", 3000), ("messages", 50)))``. As
+# langchain 1.4.7.
 
 Size = tuple[str, float]
 KINDS = ("tokens", "messages", "fraction")
@@ -243,7 +243,7 @@ OWN = ("fraction", 0.85)  # of deepagents (0.7.32)
 
 
 def check_size(field: str, size: Any) -> None:
-    """See that something is a size."""
+    """Check that a value is a size."""
     if not isinstance(size, tuple) or len(size) != 2 or size[0] not in KINDS:
         raise ValueError(f"{field} must be a kind ({', '.join(KINDS)}) and a number, not {size!r}")
     kind, value = size
@@ -256,7 +256,7 @@ def check_size(field: str, size: Any) -> None:
 
 
 def clauses(trigger: Any) -> list[list[Size]]:
-    """A trigger as clauses, one of which must be met, of sizes that must all be reached.
+    """Return a trigger as clauses (alternatives) of sizes that must all be reached.
 
     A number is a size, too: tokens above 1, else a share of the window. None is deepagents' size.
     """
@@ -281,10 +281,10 @@ def clauses(trigger: Any) -> list[list[Size]]:
 def reached(
     wanted: Sequence[Sequence[Size]], *, messages: int, tokens: int, reported: int, window: int
 ) -> bool:
-    """Whether a trigger is met: all sizes of one clause are reached.
+    """Whether all sizes of any clause are reached.
 
-    What the provider reported for the last call, its answer included, counts beside the
-    approximated tokens. Without clauses no trigger is ever met.
+    The provider's report for the last call, including its answer, counts as well as the
+    approximation. Without clauses the result is False.
     """
     known = max(tokens, reported)
     figures = {"messages": messages, "tokens": known, "fraction": known}
@@ -298,10 +298,9 @@ def reached(
 
 
 def cutoff(messages: Messages, keep: Size, *, weight: Weight, tokens: int, window: int) -> int:
-    """Index of the first message to keep; 0 to summarise nothing.
+    """Return the index of the first message to keep; 0 to summarise nothing.
 
-    ``tokens`` are approximated; scaled by what was reported, they may be more than the messages
-    weigh.
+    ``tokens`` are approximated. Scaled by the report, they may exceed the messages' actual size.
     """
     kind, value = keep
     if kind == "messages":
@@ -318,10 +317,7 @@ def cutoff(messages: Messages, keep: Size, *, weight: Weight, tokens: int, windo
 
 
 def with_call(messages: Messages, index: int) -> int:
-    """The index, or that of the call if results stand there; behind them if no call is found.
-
-    As ``_find_safe_cutoff_point``.
-    """
+    """Move an index from results back to their call, or after them if the call is missing."""
     end = index
     while end < len(messages) and messages[end].role == "tool":
         end += 1
@@ -339,22 +335,22 @@ def with_call(messages: Messages, index: int) -> int:
 def last_tokens(
     messages: Messages, max_tokens: int, weight: Weight, scale: float = 1.0
 ) -> list[Message]:
-    """The newest messages that fit, from a user's on; the first may be the end of one.
+    """Return the newest messages that fit, from a user message on; the first may be cut.
 
-    Several messages with an answer among them count ``scale`` times as much: the middleware's
-    counter looks at what the provider reported for the oldest answer among those that it counts,
-    which is nearly always far more than they weigh.
+    If an answer is among several messages, their tokens are multiplied by ``scale``. The
+    middleware's counter uses the report for the oldest of these answers, which nearly always
+    exceeds their size.
 
-    As ``trim_messages`` with what the summarising middleware gives it (langchain-core 1.7.2):
-    strategy last, start on human, partial messages by lines, a system message in front kept. In a
-    long turn of an agent there may be no user's message among the newest, and nothing is left.
+    As ``trim_messages`` with the middleware's arguments (langchain-core 1.7.2): strategy last,
+    start on human, partial messages by lines, a leading system message is kept. In an agent's long
+    turn the newest messages may contain no user message, and then nothing is left.
     """
     system = [messages[0]] if messages and messages[0].origin == "system" else []
     rest = messages[len(system) :]
     budget = max(0, max_tokens - sum(map(weight, system)))
     first = rest.tail_from(weight, budget)
     newest_answer = next((n for n in range(len(rest) - 1, -1, -1) if _is_answer(rest[n])), -1)
-    alone = min(newest_answer + 1, len(rest) - 1)  # from there on nothing is scaled
+    alone = min(newest_answer + 1, len(rest) - 1)  # from here on nothing is scaled
     if first < alone:
         first = min(alone, rest.tail_from(weight, math.floor(budget / scale)))
     newest = list(rest[first:])
@@ -375,7 +371,7 @@ def _is_human(message: Message) -> bool:
 
 
 def _end(message: Message, budget: int, weight: Weight) -> Message | None:
-    """As many of its last lines as fit; None if not even one does."""
+    """Return as many of the last lines as fit; None if not even one does."""
     texts = [index for index, part in enumerate(message.parts) if part.text]
     starts = [
         (index, start)
@@ -395,13 +391,13 @@ def _end(message: Message, budget: int, weight: Weight) -> Message | None:
     return cut(starts[first]) if first < len(starts) else None
 
 
-# What langchain 1.4.7 writes before a summary.
+# The text that langchain 1.4.7 writes before a summary.
 LEAD = "Here is a summary of the conversation to date:\n\n"
-# What stands there when nothing of the old part was left to be summarised; our own words.
+# The summary if trimming left nothing of the old part; our own wording.
 NOTHING_LEFT = "What was said before was too long to be summarised."
 # LangChain sets no limit; a model has its own.
 _MAX_TOKENS = 4096
-# By how much an approximation is raised at most when the provider reports more.
+# Largest factor by which an approximation is raised if the provider reports more.
 _SCALE = 1.25
 
 
@@ -489,12 +485,12 @@ class RollingSummary(Strategy):
 
 
 def weight_of(host: Host) -> Weight:
-    """How LangChain approximates the tokens of a message for a model."""
+    """Return LangChain's token counter for a model."""
     return approximate_claude if host.model.name.startswith("claude") else approximate
 
 
 def _scaled(messages: Messages, weight: Weight, reported: int) -> int:
-    """Approximated tokens, raised towards what was reported for those up to the last answer."""
+    """Approximate tokens, and scale them to the report for the messages up to the last answer."""
     tokens = messages.total(weight)
     if not reported:
         return tokens

@@ -1,7 +1,7 @@
-"""Which strategies are replayed when none is named, and which with ``--all``.
+"""The strategies replayed by default, and those replayed with ``--all``.
 
-A strategy that is added to the package joins ``ALL_STRATEGIES``. The default stays as it is, and so
-do the figures of the README, unless a whole agent is added.
+A strategy that is added to the package joins ``ALL_STRATEGIES``. The default, and so the README's
+figures, only change when a whole agent is added.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AGENTS = (
     "server_compaction",
     "endpoint_compaction",
 )
-# What this project was asked to compare, each in the pipeline that it was written for.
+# The subjects of this project's comparison, each in the pipeline that it was written for.
 REQUESTED = (
     "turn_slice",
     "token_budget",
@@ -41,7 +41,7 @@ REQUESTED = (
 )
 DEFAULT_STRATEGIES = AGENTS + REQUESTED
 
-# Bounds and rules. A rule that follows the acts of others stands behind one that acts.
+# Bounds and rules. A rule that depends on others' changes comes after one of them.
 _OTHERS = (
     "keep_all",
     "as_recorded",
@@ -91,7 +91,7 @@ ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 
 
 def written_out(strategies: Iterable[T | str]) -> list[T | str]:
-    """Strategies, with all of them where ``all`` stands.
+    """Return strategies, with ``all`` replaced by all of them.
 
     Examples
     --------

@@ -22,15 +22,15 @@ from compactlab.strategies.mechanisms.text import spoken
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 OPENS, CLOSES = "<earlier_messages>\n", "\n</earlier_messages>\n\n"
-_TRIGGER = 0.85  # our own; the benchmarks retrieve from the beginning
+_TRIGGER = 0.85  # our own choice; the benchmarks retrieve from the beginning
 _QUERY_CHARS = 4_000
 
 
 def newest(messages: Sequence[Message], turns: int = 1) -> str:
-    """What is searched for: what a person says now, or what was said last in the turn.
+    """Return the search query: the user's new message, or the last messages within a turn.
 
-    Within a turn these are the person's words and the words of the last exchange: of the agent,
-    and with which arguments it called tools, but no results.
+    Within a turn it is the user's message and the last exchange: the agent's text and the arguments
+    of its tool calls, without results.
     """
     prompt = messages[:turns]
     last = exchanges(messages)[-1][:1] if len(messages) > turns else []
@@ -40,7 +40,7 @@ def newest(messages: Sequence[Message], turns: int = 1) -> str:
 
 
 def best(found: Iterable[Passage], tokens: int) -> list[Passage]:
-    """The first passages that fit a budget, where a token is four characters."""
+    """Return the first passages that fit a budget, at four characters per token."""
     taken = []
     for passage in found:
         size = chars4(passage.text)
@@ -112,7 +112,7 @@ class LogRetrieval(Strategy):
         return full or host.phase is Phase.ON_OVERFLOW
 
     def _cut(self, view: View, host: Host) -> View:
-        """The newest messages, and in front of them the user's if these begin within its turn."""
+        """Return the newest messages, with the user message of their turn before them."""
         budget = at_most(self.keep_tokens, host)
         start = view.messages.tail_from(host.weight, budget)
         kept = tail(view.messages, start)
@@ -125,7 +125,7 @@ class LogRetrieval(Strategy):
         return view.with_messages(kept)
 
     def _found(self, view: View, host: Host) -> Part | None:
-        """The best passages of what is not in a view; None if there are none."""
+        """Return the best passages of messages outside of a view; None if there are none."""
         present = {message.id for message in view.messages}
         shown = _brought_back(view.messages)
         gone = [message for message in host.log if message.id not in present]
@@ -144,7 +144,7 @@ class LogRetrieval(Strategy):
 
 
 def _asked(messages: Messages) -> str:
-    """The id of what a person has said and nobody has answered; "" if there is nothing."""
+    """Return the id of the unanswered user message; "" if there is none."""
     turn = messages[current_turn(messages) :]
     waits = turn and turn[0].starts_turn and all(message.role == "user" for message in turn)
     return turn[0].id if waits else ""

@@ -1,4 +1,4 @@
-"""OpenCode: old tool outputs are erased between turns, and summarised when that is not enough."""
+"""OpenCode: old tool outputs are cleared between turns; if that is not enough, it summarises."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
-# Tokens of the tail: a quarter of what is usable, within these (31e22f6).
+# Tokens of the tail: a quarter of the usable tokens, within these limits (31e22f6).
 LEAST, MOST, SHARE = 2000, 15_000, 0.25
 
 
 def tail_budget(usable: int) -> int:
-    """Tokens that the tail may have; as ``preserveRecentBudget``."""
+    """Return the tokens that the tail may have; as ``preserveRecentBudget``."""
     return min(MOST, max(LEAST, int(usable * SHARE)))
 
 
 def turn_tail(messages: Messages, budget: int) -> int:
-    """Index at which the newest turns begin that fit a budget; the length if none does.
+    """Return the index at which the newest turns that fit a budget begin; the length if none fits.
 
-    The turn that does not fit may be cut: as much of its end is kept as does, but no result
-    without its call. Where everything fits nothing is kept: all of it is summarised. As ``select``
-    (31e22f6), with a quarter of the characters for the size of a message.
+    The turn that does not fit may be cut: the end that fits is kept, but no result without its
+    call. If everything fits, nothing is kept and all is summarised. As ``select`` (31e22f6), with a
+    quarter of the characters as the size of a message.
     """
     starts = [n for n, message in enumerate(messages) if message.starts_turn]
     if not starts:
@@ -55,10 +55,10 @@ def turn_tail(messages: Messages, budget: int) -> int:
 
 
 def size(message: Message) -> int:
-    """Tokens of a message as OpenCode estimates them: a quarter of its characters as JSON."""
+    """Estimate the tokens of a message as OpenCode does: a quarter of its characters as JSON."""
     chars = len('{"role":"assistant","content":[]}')
     for part in message.parts:
-        # Quotes and line breaks are escaped; the type, the ids and the names stand there, too.
+        # Quotes and line breaks are escaped; type, ids and names count, too.
         escapes = part.text.count("\n") + part.text.count('"') + part.text.count("\\")
         named = utf16_length(part.name) + utf16_length(part.call_id)
         chars += 30 + utf16_length(part.text) + escapes + named + 4 * part.size
@@ -68,7 +68,7 @@ def size(message: Message) -> int:
 # Our own words; only their length matters.
 QUESTION = "What has been done so far?"
 GO_ON = "Go on if there is a next step, or ask if it is not clear what to do."
-_OUTPUT, _RESERVED = 32_000, 20_000  # what an answer and the buffer have at most
+_OUTPUT, _RESERVED = 32_000, 20_000  # limits of the answer and the buffer
 _SUMMARY = 4096
 _RESULT_CHARS = 2000
 
@@ -131,7 +131,7 @@ class PruneThenSummarize(Strategy):
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """What is kept free for an answer, which is no field of its own."""
+        """The reserve for an answer, which is not a field."""
         return {"room for an answer": _OUTPUT}
 
     def compact(self, view: View, host: Host) -> View:
@@ -165,7 +165,7 @@ class PruneThenSummarize(Strategy):
     def _summarised(
         self, view: View, host: Host, history: Messages, again: Iterable[Message] = ()
     ) -> View:
-        """The view with a summary of a history, its newest turns, and what is said again."""
+        """Return the view with a summary of a history, its newest turns, and repeated messages."""
         again = list(again)
         previous, newer = split_previous(history)
         spoken = Messages(newer)
@@ -197,10 +197,10 @@ class PruneThenSummarize(Strategy):
 
 
 def usable(host: Host) -> int:
-    """Tokens that may be used; as ``usable`` of ``overflow.ts`` (08f74b9).
+    """Return the usable tokens; as ``usable`` of ``overflow.ts`` (08f74b9).
 
-    Where the model has a limit for the prompt alone, that less a buffer; else the window less the
-    longest answer, without a buffer.
+    If the model has a limit for the prompt alone, they are that limit less a buffer; otherwise the
+    window less the longest answer, without a buffer.
     """
     answer = min(host.model.max_output or _OUTPUT, at_most(_OUTPUT, host))
     prompt = _prompt_limit(host)
@@ -208,9 +208,9 @@ def usable(host: Host) -> int:
 
 
 def _prompt_limit(host: Host) -> int:
-    """The limit of a prompt alone; 0 where there is none.
+    """Return the limit of a prompt alone; 0 if there is none.
 
-    OpenAI's models leave room for their longest answer. A window that a run has narrowed does not.
+    OpenAI's models leave room for their longest answer. A narrowed window has no such limit.
     """
     model = host.model
     separate = model.provider == "openai" and 2 * model.max_output <= host.window
@@ -218,7 +218,7 @@ def _prompt_limit(host: Host) -> int:
 
 
 def _client_message(id: str, text: str, host: Host) -> Message:
-    """A message that the client writes on its own."""
+    """Make a message of the client."""
     return Message(id, "user", (plain(text),), host.now, meta=True, origin=SUMMARY)
 
 

@@ -1,4 +1,4 @@
-"""OpenHands: recent events, amortised forgetting, and masked observations, also SWE-agent's."""
+"""OpenHands: recent events, amortised forgetting, and masked observations (also SWE-agent's)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 
-# OpenHands: a pinned head with recent events, and amortised forgetting of the middle.
+# OpenHands: the first and the newest events, and amortised forgetting of the middle.
 
 
 def recent(
     messages: Messages, keep_first: int, max_events: int, *, mended: bool = False
 ) -> Messages:
-    """The first messages and the newest, as ``RecentEventsCondenser`` (openhands-ai 0.62.0).
+    """Return the first and the newest messages, as ``RecentEventsCondenser`` (openhands-ai 0.62.0).
 
-    Unless it is mended, head and tail are put together without a look at whether they overlap: a
-    history that fits has its head twice, and where the head fills the window the tail is all.
+    Unless ``mended``, head and tail may overlap: a history that fits has its head twice. If the
+    head alone fills the limit, the tail is the whole history.
     """
     head = messages[:keep_first]
     length = max(0, max_events - len(head))
@@ -45,10 +45,10 @@ def recent(
 
 
 def forgotten(length: int, keep_first: int, max_size: int) -> range:
-    """Which messages go, as ``AmortizedForgettingCondenser`` (openhands-ai 0.62.0).
+    """Return what ``AmortizedForgettingCondenser`` (openhands-ai 0.62.0) forgets, as a range.
 
-    None until there are more than ``max_size``; then all but the first and the newest, so that
-    half of that is left.
+    It is empty up to ``max_size`` messages. Above that, half of ``max_size`` is kept: the first and
+    the newest messages.
     """
     if length <= max_size:
         return range(0)
@@ -103,7 +103,7 @@ class RecentEvents(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What the original does to a history, with or without its fault."""
+        """The effects on a history, with or without the original's fault."""
         return MappingProxyType(_PARTS if self.mended else _PARTS | _TWICE)
 
     def compact(self, view: View, host: Host) -> View:
@@ -152,7 +152,7 @@ class AmortizedForgetting(Strategy):
         return view.with_messages(messages.branch(gone.start, messages[gone.stop :]))
 
 
-# Masking what tools said a while ago: SWE-agent's last observations, OpenHands' window.
+# Masking of old tool results: SWE-agent's last observations, OpenHands' window.
 
 OBSERVATION = "observation"
 """The origin of a user message in which an agent's environment speaks."""
@@ -166,17 +166,17 @@ def observes(message: Message) -> int:
 
 
 def is_open(message: Message) -> bool:
-    """Whether a message is an observation that is not masked yet."""
+    """Whether a message is an observation that is not yet masked."""
     if message.role == "tool":
         return unstubbed(message) > 0
     return message.origin == OBSERVATION and message.parts[0].kind != "stub"
 
 
 def mask_last_n(messages: Messages, rule: ObservationMasking, task: int = 0) -> Messages:
-    """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
+    """Mask all observations except the first and the newest, as SWE-agent's ``LastNObservations``.
 
-    ``task`` is 1 if the first observation, which is never masked, is not among those that
-    :func:`observes` finds: SWE-agent tells the task as an observation.
+    The first observation is never masked. ``task`` is 1 if :func:`observes` does not count it:
+    SWE-agent presents the task as an observation.
     """
     seen = messages.total(observes) + task
     last = max(0, seen // rule.polling * rule.polling - rule.n)
@@ -197,11 +197,11 @@ def mask_window(messages: Messages, window: int) -> Messages:
 
 
 def told_as_user(masked: Messages) -> Messages:
-    """What OpenHands' conversation memory sends of masked observations.
+    """Convert masked observations to the messages that OpenHands' memory sends.
 
-    A masked observation has lost the id of its call (openhands-ai 0.62.0): it becomes a message
-    of the user. The agent's message whose call nothing answers any more is left out, with all
-    that it says, and so are results without a call.
+    A masked observation has lost its call id (openhands-ai 0.62.0), so it becomes a user message.
+    Agent messages whose call has no result are removed with all their text, and so are results
+    without a call.
     """
     unanswered: set[str] = set()
     sent: list[Message] = []
@@ -227,7 +227,7 @@ def _answers(message: Message) -> set[str]:
 
 
 def _after(messages: Messages, count: int, total: int) -> int:
-    """Index right behind the so-manieth observation."""
+    """Return the index after the n-th observation."""
     if count <= 0:
         return 0
     following = messages.last_holding(observes, total - count + 1)
@@ -235,7 +235,7 @@ def _after(messages: Messages, count: int, total: int) -> int:
 
 
 def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
-    """Indices of the messages from an index on that weigh something."""
+    """Yield the indices of messages with a positive weight, from an index on."""
     rest = messages[start:]
     left = rest.total(weight)
     first = rest.last_holding(weight, left) if left else None
@@ -257,13 +257,13 @@ def _mask(message: Message) -> Message:
 
 
 def _with_text(message: Message, text: str) -> Message:
-    """An observation that is told as a user's message, with another text."""
+    """Convert an observation to a user message with another text."""
     part = Part("text", text, "stub", sources_of(message.parts))
     return msgspec.structs.replace(message, parts=(part,))
 
 
 def omitted(result: Result) -> str:
-    """What SWE-agent says in the place of an observation: how many lines it had, and images."""
+    """Return SWE-agent's replacement of an observation: its numbers of lines and images."""
     lines = sum(len(part.text.splitlines()) for part in result)
     images = sum(part.type == "image" for part in result)
     text = f"Old environment output: ({lines} lines omitted)"
@@ -342,5 +342,5 @@ class ObservationMasking(Strategy):
         return int(is_open(message) and not self.tags(message).isdisjoint(self.remove_tools))
 
     def tags(self, message: Message) -> set[str]:
-        """The names of the tools whose results a message holds; SWE-agent's have any tags."""
+        """Return the names of the tools whose results a message has; SWE-agent allows any tags."""
         return {result[0].name for result in results_of(message)}

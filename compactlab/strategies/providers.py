@@ -1,4 +1,4 @@
-"""What providers do within a request: Anthropic's context editing, and compaction blocks."""
+"""Compaction by providers within a request: Anthropic's context editing, and compaction blocks."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ _Edit = Callable[[Message, int, str], Message]
 
 @dataclass(frozen=True, eq=False)
 class Clearable:
-    """Weighs a message by how many of its results can be cleared, as far as it tells itself."""
+    """Weighs a message by the number of its results that can be cleared."""
 
     rule: ClearToolResults
-    # Counts the tokens of a part; with it, a result that is no larger than the place-holder stays.
-    # LangChain makes no such difference.
+    # Counts the tokens of a part; if given, results no larger than the placeholder are kept.
+    # LangChain makes no such exception.
     count: Callable[[Part], int] | None = None
 
     def __call__(self, message: Message) -> int:
-        """How many can be."""
+        """Count the results that can be cleared."""
         if message.role != "tool":
             return 0
         return sum([self.is_met_by(*result) for result in results_of(message)])
 
     def is_met_by(self, first: Part, *_: Part) -> bool:
-        """Whether a result can be cleared: it still says something, and no rule keeps it."""
+        """Whether a result can be cleared: it is not a stub, and no rule protects it."""
         if first.kind == "stub" or (first.name and first.name in self.rule.exclude_tools):
             return False
         return self.count is None or self.count(first) > self._least
 
     @cached_property
     def _least(self) -> int:
-        """Tokens of the place-holder."""
+        """Tokens of the placeholder."""
         assert self.count is not None
         return self.count(Part("tool_result", self.rule.placeholder, "synthetic", ()))
 
 
 class _Use(NamedTuple):
-    """A tool use that can be cleared: where its result and its call stand."""
+    """A tool use that can be cleared: the positions of its result and its call."""
 
     message: int
     result: int
@@ -71,18 +71,18 @@ class _Use(NamedTuple):
 
 @dataclass
 class Past:
-    """What was made of a history, and how far that is final: the next is often a longer one."""
+    """The last history with its result, and the part that is final, for an extended history."""
 
-    # source, result: the history, and what was made of it
+    # source, result: the history before and after clearing
     source: Messages = field(default_factory=Messages)
     result: Messages = field(default_factory=Messages)
-    final: int = 0  # index up to which the result stays what it is, however the history goes on
-    saved: int = 0  # tokens that were saved before that
+    final: int = 0  # index up to which the result stays final when the history grows
+    saved: int = 0  # tokens saved before that index
     enough: bool = False  # whether clearing stopped because enough was cleared
-    edits: Edits = field(default_factory=Edits)  # messages that have been edited before
+    edits: Edits = field(default_factory=Edits)  # cache of edited messages
 
     def follow(self, messages: Messages) -> None:
-        """Begin anew, unless a history goes on from the last one."""
+        """Start over, unless a history extends the last one."""
         if self.source.shared(messages) < len(self.source):
             self.source = self.result = Messages()
             self.final, self.saved, self.enough = 0, 0, False
@@ -91,12 +91,12 @@ class Past:
 def clear_tool_uses(
     messages: Messages, clearable: Clearable, weight: Weight, excess: int, past: Past
 ) -> Messages:
-    """Put place-holders in the place of old tool results, oldest first.
+    """Replace old tool results by placeholders, oldest first.
 
-    A result counts for ``keep`` whether it can be cleared or not. It can only be cleared if its
-    call is in the assistant message before it. ``excess`` is by how much the prompt is above
-    the trigger. ``past``, what was made of the last history above it, is kept up to date for
-    LangChain's gate; the API's is given histories that are cleared already.
+    All results count for ``keep``, whether they can be cleared or not. A result can only be cleared
+    if its call is in the assistant message before it. ``excess`` is the excess of the prompt over
+    the trigger. ``past`` is the result for the last history above the trigger, and is updated for
+    LangChain's gate; with the API's gate, histories are already cleared.
     """
     rule = clearable.rule
     stop = _older(messages, rule.keep)
@@ -109,7 +109,7 @@ def clear_tool_uses(
         return past.result
     first = _first(messages, clearable, stop, past.final)
     if rule.gate == "api" and messages[first : stop[0] + 1].total(weight) < rule.clear_at_least:
-        return messages  # not even all of that would be enough
+        return messages  # clearing all of them would not be enough
     changes = _Changes(messages, past.edits)
     final, saved, settled = _settled(messages, stop[0]), past.saved, past.saved
     for use in _uses(messages, clearable, stop, first):
@@ -126,7 +126,7 @@ def clear_tool_uses(
 
 
 def _settled(messages: Messages, stop: int) -> int:
-    """Index of the call whose results are the first of which some may still be too new."""
+    """Return the index of the first call whose results may still be too new."""
     return next((n for n in range(stop, -1, -1) if _assistant(messages[n : n + 1])), 0)
 
 
@@ -136,14 +136,14 @@ def _assistant(messages: Messages) -> bool:
 
 @dataclass
 class _Changes:
-    """A history, and what is put in the place of some of its messages."""
+    """A history, with replacements of some of its messages."""
 
     messages: Messages
     edits: Edits
     changed: dict[int, Message] = field(default_factory=dict)
 
     def clear(self, use: _Use, rule: ClearToolResults, weight: Weight) -> int:
-        """Clear a use; the tokens that this saves, where they matter."""
+        """Clear a use; return the tokens saved, if they are needed."""
         saved = 0
         for index, place, edit in _edits(use, rule):
             before = self.changed.get(index, self.messages[index])
@@ -155,7 +155,7 @@ class _Changes:
         return saved
 
     def behind(self, base: Messages, final: int = 0) -> Messages:
-        """The history so changed; its first so many messages are those of another."""
+        """Return the changed history; its first ``final`` messages are those of ``base``."""
         rest = self.messages if not final else base.branch(final, self.messages[final:])
         return rest.replace(self.changed)
 
@@ -165,7 +165,7 @@ def _results(message: Message) -> int:
 
 
 def _older(messages: Messages, keep: int) -> tuple[int, int]:
-    """Before which message, and before which of its results, a result is not one of the newest."""
+    """Return the message index and result index before which results are not among the newest."""
     if not keep:
         return len(messages), 0
     index = messages.last_holding(_results, keep)
@@ -175,7 +175,7 @@ def _older(messages: Messages, keep: int) -> tuple[int, int]:
 
 
 def _first(messages: Messages, clearable: Clearable, stop: tuple[int, int], start: int) -> int:
-    """Index of the call whose result is the first, from a message on, that can be cleared."""
+    """Return the index of the call with the first clearable result, from a message on."""
     prefix = messages[: stop[0] + 1]
     first = max(start, prefix.last_holding(clearable, prefix.total(clearable)) or 0)
     return next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), first)
@@ -184,7 +184,7 @@ def _first(messages: Messages, clearable: Clearable, stop: tuple[int, int], star
 def _uses(
     messages: Messages, clearable: Clearable, stop: tuple[int, int], first: int
 ) -> Iterator[_Use]:
-    """The uses that can be cleared from a message on, oldest first."""
+    """Yield the uses that can be cleared from a message on, oldest first."""
     caller: int | None = None
     for index, message in enumerate(messages[first : stop[0] + 1], first):
         if message.role == "assistant":
@@ -303,7 +303,7 @@ class ClearToolResults(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """LangChain's place-holder may be longer than what it stands for."""
+        """LangChain's placeholder may be longer than the result."""
         return _LARGER if self.gate == "langchain" else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
@@ -316,7 +316,7 @@ class ClearToolResults(Strategy):
         return view.with_messages(cleared)
 
     def _most(self, host: Host) -> int:
-        """The largest size at which nothing is cleared."""
+        """Return the largest size at which nothing is cleared."""
         if self.trigger_type == "tool_uses":
             return int(self.trigger or 0)
         return int(tokens_at(self.trigger, host, _CLEARS)) if self.trigger != 0 else 0
@@ -340,7 +340,7 @@ _COMPACTS = 150_000  # input tokens, by the documentation
 _PASS = Limit(
     f"at least {LEAST} tokens, or a share of the window", lambda value: not 1 < value < LEAST
 )
-_MAX_TOKENS = 16_000  # how long a block may get is not documented
+_MAX_TOKENS = 16_000  # the maximum length of a block is not documented
 
 
 @dataclass(frozen=True)
@@ -393,6 +393,6 @@ class ServerCompaction(Strategy):
 
 
 def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
-    """A summary whose text nobody sees: what it weighs, and what it stands for."""
+    """Make an opaque summary: its size and its sources are known, its text is not."""
     tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
     return Part("text", "", "opaque", sources_of(summary), name="compaction", size=round(tokens))

@@ -1,4 +1,4 @@
-"""Qwen Code: old outputs are cleared after pauses, and everything gives way to a summary."""
+"""Qwen Code: old outputs are cleared after pauses, and a summary replaces the whole history."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from compactlab.strategies.mechanisms.text import holds
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 # All figures and rules are those of `@qwen-code/qwen-code` 0.24.4 (2026;
-# `packages/core/src/services` of QwenLM/qwen-code), if no other version is named.
+# `packages/core/src/services` of QwenLM/qwen-code), unless another version is named.
 
-# Old outputs: cleared after a pause, or when they are too many together.
+# Old outputs: cleared after a pause, or when their total size is too large.
 
 CLEARED = "[Old tool result content cleared]"
 MINUTES, KEEP, TOTAL_CHARS = 60, 5, 500_000
@@ -33,7 +33,7 @@ MINUTES, KEEP, TOTAL_CHARS = 60, 5, 500_000
 
 @remembered
 def output_chars(message: Message) -> int:
-    """Characters (UTF-16) of a message's outputs that can be cleared."""
+    """Count the characters (UTF-16) of a message's clearable outputs."""
     if message.role != "tool":
         return 0
     results = (result[0] for result in results_of(message) if not is_stub(result))
@@ -43,11 +43,11 @@ def output_chars(message: Message) -> int:
 def cleared(
     messages: Messages, keep: int, *, until: int = 0, pending: int | None = None
 ) -> Messages:
-    """Clear outputs, oldest first, all but the newest; as ``microcompactHistory``.
+    """Clear outputs, oldest first, except the newest; as ``microcompactHistory``.
 
-    Clearing stops when no more than ``until`` characters of outputs are left. What stands from the
-    index ``pending`` on is about to be sent: it counts, and is neither cleared nor among the newest
-    that stay. Failures and what is cleared already are passed over.
+    Clearing stops when at most ``until`` characters of outputs remain. Messages from the index
+    ``pending`` on are about to be sent: they count, but are neither cleared nor among the newest.
+    Failed and already cleared outputs are skipped.
     """
     end = len(messages) if pending is None else pending
     full = [
@@ -116,20 +116,20 @@ class MicroCompaction(Strategy):
         return view.with_messages(cleared(messages, self.keep, until=half, pending=pending))
 
 
-# Everything is summarised.
+# Summarising the whole history.
 
 _CHARS, _IMAGE = 4, 1600
 SHARE, RESERVE, BUFFER, HARD = 0.85, 20_000, 13_000, 3_000
 ATTEMPTS = 3
 FILES, FILE_TOKENS, FILES_TOKENS = 5, 5_000, 50_000
-_DIRECTIVE = 1000  # tokens of the request behind the live prompt
+_DIRECTIVE = 1000  # tokens of the request after the live prompt
 _MARGIN = 1024
 
 
 def auto_threshold(window: int, share: float = SHARE) -> float:
-    """From how many tokens on it compacts by itself; as ``computeThresholds``.
+    """Return the trigger in tokens; as ``computeThresholds``.
 
-    A share of the window, and no more than leaves room for a summary and a buffer.
+    It is a share of the window, limited so that a summary and a buffer fit.
 
     Examples
     --------
@@ -141,14 +141,14 @@ def auto_threshold(window: int, share: float = SHARE) -> float:
 
 
 def hard_threshold(window: int, share: float = SHARE) -> float:
-    """From how many tokens on it compacts although that has failed before."""
+    """Return the tokens above which it compacts despite earlier failures."""
     edge = max(0, window - RESERVE) - HARD
     return min(window, max(edge, auto_threshold(window, share) + HARD))
 
 
 @remembered
 def content_chars(message: Message) -> int:
-    """Characters of a message; as ``estimateContentChars``."""
+    """Count the characters of a message; as ``estimateContentChars``."""
     chars = 0
     for part in message.parts:
         if part.type == "image":
@@ -162,7 +162,7 @@ def content_chars(message: Message) -> int:
 
 
 def content_tokens(messages: Messages) -> int:
-    """Estimate messages."""
+    """Estimate the tokens of messages."""
     return -(-messages.total(content_chars) // _CHARS)
 
 
@@ -239,7 +239,7 @@ class HistorySummary(Strategy):
         return view.with_messages([*front, *(m for m in rest if id(m) not in late)])
 
     def _summary(self, view: View, host: Host, asked: Messages) -> tuple[Part, ...]:
-        """The summary, over the live prompt if its answer fits there, too."""
+        """Request the summary, over the live prompt if the answer fits."""
         live = View(view.system, asked)
         fits = host.count(live) + _DIRECTIVE + RESERVE <= host.window
         if fits and (summary := host.summarize(live, live_request(asked, RESERVE))):
@@ -249,7 +249,7 @@ class HistorySummary(Strategy):
         return host.summarize(own, live_request(asked, max(1, min(RESERVE, room))))
 
     def _files(self, history: Messages, host: Host) -> list[Part]:
-        """Files that were touched last in the history: with what is in them, if it is little."""
+        """Return messages with the last used files, with contents if they are short."""
         touched = sorted(known_files(history), key=lambda each: each.touched, reverse=True)
         known = {each.path: each for each in known_files(host.log)}
         named: list[Part] = []
@@ -268,19 +268,19 @@ class HistorySummary(Strategy):
 
 
 def _put(first: Message, name: str, role: Role, parts: Sequence[Part]) -> Message:
-    """A message that the client puts behind a summary."""
+    """Make a message of the client after a summary."""
     return Message(f"{first.id}/{name}", role, tuple(parts), first.time, meta=True)
 
 
 def prompt_tokens(view: View, host: Host, end: int) -> int:
-    """Tokens of the prompt to come; as ``estimatePromptTokens``."""
+    """Return the tokens of the next prompt; as ``estimatePromptTokens``."""
     if host.reported is None or is_stale(host):
         return content_tokens(view.messages)
     last = host.reported.prompt + host.reported.output
     return last + content_tokens(view.messages[end:])
 
 
-# Before that it was a copy of Gemini CLI's, with numbers of its own.
+# Earlier versions copied Gemini CLI's rule with other numbers.
 _FORMER_SHARE, _FORMER_KEPT = 0.7, 0.3
 
 
@@ -316,7 +316,7 @@ class QwenCode(Agent):
     total_chars: Annotated[int, at_least(-1)] = TOTAL_CHARS
 
     def steps(self) -> tuple[Strategy, ...]:
-        """Clearing and summary; of version 0.0 the split."""
+        """The clearing and the summary; for version 0.0, the split."""
         if self.version == "0.0":
             at = _FORMER_SHARE if self.trigger is None else self.trigger
             return (FractionSplit(at, _FORMER_KEPT, output_budget=_NONE, verify=False),)

@@ -1,4 +1,4 @@
-"""A summary behind what does not change, so that this stays in the cache."""
+"""A summary after the unchanged part of the prompt, so that this part stays cached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FRONT = "front"
 
 
 def whole_front(messages: Sequence[Message], stop: int) -> int:
-    """So many leading messages, at most, that no result behind them answers a call among them."""
+    """Count the leading messages, up to ``stop``, whose calls have no result after it."""
     behind = {part.call_id for m in messages[stop:] if m.role == "tool" for part in m.parts}
     for index, message in enumerate(messages[:stop]):
         if any(part.type == "tool_call" and part.call_id in behind for part in message.parts):
@@ -93,7 +93,7 @@ class SummaryBehind(Strategy):
             return view
         previous, spoken = split_previous(view.messages)
         messages = Messages(spoken)
-        # A result may have come late, of a call that was taken into the front before.
+        # A late result may belong to a call in the front.
         front = host.notes[_FRONT] = whole_front(messages, front)
         newest = messages.tail_from(host.weight, at_most(self.tail_tokens, host))
         old, tail = parted(messages, max(front, min(newest, len(messages))))
@@ -108,7 +108,7 @@ class SummaryBehind(Strategy):
         return after if host.count(after) < host.count(view) else view
 
     def _front(self, view: View, host: Host) -> int:
-        """How many messages the front has; 0 as long as nothing lies behind it."""
+        """Return the number of messages in the front; 0 while nothing follows it."""
         if front := host.notes.get(_FRONT, 0):
             return int(front)
         messages, budget = view.messages, at_most(self.front_tokens, host)

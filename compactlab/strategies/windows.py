@@ -47,26 +47,25 @@ class SlidingWindow(Strategy):
         return view.with_messages(tail(messages, len(messages) - self.keep))
 
 
-# What stays of a tool's text at either end, in characters (code points).
+# Characters (code points) kept at both ends of a tool's text.
 PRESERVED = 200
 TRUNCATED = "... [truncated:"
 
 
 def pinned_first(messages: Messages, count: int) -> frozenset[str]:
-    """Ids of the first messages, which are pinned when the history is first cut."""
+    """Return the ids of the first messages, which are pinned at the first cut."""
     return frozenset(message.id for message in messages[: max(count, 0)])
 
 
 def slide(
     messages: Messages, window_size: int, pins: Container[str] = frozenset(), *, force: bool = False
 ) -> Messages | None:
-    """Cut the front off, as Strands' ``reduce_context``.
+    """Remove the oldest messages, as Strands' ``reduce_context``.
 
-    The cut falls on the next message of a user that is no tool's result; where there is none,
-    on the next call whose result follows. Pinned messages stay, and so does the other half of a
-    pinned call or result. A window of 0 leaves only what is pinned; by force at least two
-    messages go, even where the history is no longer than the window. None if nothing can be cut
-    off.
+    The cut is at the next user message without a tool result; if there is none, at the next call
+    followed by a result. Pinned messages are kept, and so are results of pinned calls and calls of
+    pinned results. With a window of 0, only pinned messages are kept. ``force`` removes at least
+    two messages, even if the history fits the window. The result is None if nothing can be removed.
     """
     size = len(messages)
     if size <= window_size and not force:
@@ -86,10 +85,10 @@ def slide(
 
 
 def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> Messages | None:
-    """Shorten the results in the oldest message that holds any, to 200 characters at either end.
+    """Cut the results in the oldest message with results to 200 characters at both ends.
 
-    None if there is none, or if nothing in it is longer than that: a message that is not
-    shortened keeps the next ones from being so.
+    Return None if no message has results, or if these are short already; results in later messages
+    are not cut then.
     """
     for index, message in enumerate(messages):
         if holds(message, "tool_result") and not _pinned(messages, index, pins):
@@ -106,9 +105,9 @@ def reduce(
     *,
     should_truncate_results: bool = True,
 ) -> Messages | None:
-    """Make a history that did not fit smaller by one step; None if that cannot be done.
+    """Shrink a history that did not fit by one step; None if that is impossible.
 
-    First the oldest results are shortened; once they are, the front is cut off.
+    First the oldest results are cut; if they are short already, the oldest messages are removed.
     """
     if should_truncate_results and window_size:
         shorter = truncate_oldest(messages, pins)
@@ -118,12 +117,12 @@ def reduce(
 
 
 def _is_users(message: Message) -> bool:
-    """Whether a message is what Strands calls a user's: its tools' results are told by the user."""
+    """Whether a message has the user role in Strands, as tool results do."""
     return message.role != "assistant"
 
 
 def _plain_user(messages: Messages, start: int) -> int | None:
-    """The next message of a user's that is no result, and no call without one."""
+    """Return the next user message without a result, and without a call that lacks its result."""
     for index in range(start, len(messages)):
         message = messages[index]
         if not _is_users(message) or holds(message, "tool_result"):
@@ -135,7 +134,7 @@ def _plain_user(messages: Messages, start: int) -> int | None:
 
 
 def _pair(messages: Messages, start: int) -> int | None:
-    """The next message that calls a tool and is followed by a result."""
+    """Return the index of the next message with a call that is followed by a result."""
     for index in range(start, len(messages) - 1):
         after = messages[index + 1]
         if holds(messages[index], "tool_call") and _is_users(after) and holds(after, "tool_result"):
@@ -144,7 +143,7 @@ def _pair(messages: Messages, start: int) -> int | None:
 
 
 def _pinned(messages: Messages, index: int, pins: Container[str]) -> bool:
-    """Whether a message, or the other half of one of its calls or results beside it, is pinned."""
+    """Whether a message is pinned, or an adjacent one with the same call id is."""
     if messages[index].id in pins:
         return True
     mine = _call_ids(messages[index])
@@ -166,7 +165,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     if message.role == "assistant":
         return part
     if part.type == "image":
-        # Its bytes are not kept; the original says 0 of an image without any.
+        # The image's bytes are not kept; the original writes 0 for an image without bytes.
         text = f"[image: {part.name or 'unknown'}, 0 bytes]"
         return Part("tool_result", text, changed_to("stub", part), part.sources)
     size = len(part.text)
@@ -182,7 +181,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
 
 
 def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
-    """The two spans that stay; of a part that is no longer the log's own, all that it stood for."""
+    """Return the two kept spans; for a part that is not verbatim, all its sources."""
     if part.kind != "verbatim" or any(source.id != message.id for source in part.sources):
         return part.sources
     end = len(part.text) - PRESERVED
@@ -276,7 +275,7 @@ class PairSafeWindow(Strategy):
         return view
 
     def _pins(self, messages: Messages, host: Host) -> frozenset[str]:
-        """The pinned messages: those that stood first when the history was first cut."""
+        """Return the pinned messages: the first ones when the history was first cut."""
         if not self.pin_first:
             return frozenset()
         if "pins" not in host.notes:

@@ -1,27 +1,26 @@
 """The engine of synthetic conversations: plan the facts, then write the messages.
 
-How a conversation comes about:
+How a conversation is made:
 
-1. The **plan** (``plan.py``, ``branches.py``) is drawn first, from streams of its own: which facts
-   there are, who states each in which turn, which replaces or takes back which, which are decoys.
-   How many of each is the :class:`~compactlab.scenarios.engine.domain.Mix`.
-2. The **phrases** (``phrases.toml``) say in which words a fact is stated, in two families of
-   which one is held out. Values have at least forty random bits.
-3. The **profile** (``profile.py`` and ``profiles/*.toml``) says how long texts get, how long people
-   and tools take, how uneven turns are: data with sources, or guesses that say so.
-4. The **world** (``world.py``) says everything that is no fact: what is asked, done, returned and
-   thought, in the words of a **domain** (``domain.py`` and ``domains/*.toml``).
-5. The **generator** (``generator.py``) goes through the turns, puts facts where they belong and
-   lets the agent use them when they are needed. The **draft** (``world.py``) keeps messages and
-   clock.
+1. The **plan** (``plan.py``, ``branches.py``) is drawn first, from its own random streams: which
+   facts there are, who states each in which turn, which facts replace or withdraw others, and which
+   are decoys. :class:`~compactlab.scenarios.engine.domain.Mix` sets the number of each.
+2. The **phrases** (``phrases.toml``) are the words in which facts are stated, in two families, one
+   of them held out. Values have at least forty random bits.
+3. The **profile** (``profile.py`` and ``profiles/*.toml``) sets the lengths of texts, the times of
+   people and tools, and the variation of turns: data with sources, or declared guesses.
+4. The **world** (``world.py``) writes everything that is not a fact (requests, calls, results,
+   thoughts) in the words of a **domain** (``domain.py`` and ``domains/*.toml``).
+5. The **generator** (``generator.py``) goes through the turns, inserts the facts and lets the
+   agent use them when they are needed. The **draft** (``world.py``) keeps messages and clock.
 
 Writing a scenario
 ------------------
 
-A scenario is a domain, which is data, and a frozen dataclass beside this folder that subclasses
-:class:`~compactlab.scenarios.engine.story.Story`. For most, nothing else is needed;
-``ResearchAssistant`` (``plain.py``) and ``domains/research_assistant.toml`` are one to copy. The
-keys of a domain are the fields of :class:`~compactlab.scenarios.engine.domain.Domain`. ::
+A scenario is a domain, which is data, and a frozen dataclass in this folder's parent, a subclass
+of :class:`~compactlab.scenarios.engine.story.Story`. Most scenarios need nothing else. A model to
+copy is ``ResearchAssistant`` (``plain.py``) with ``domains/research_assistant.toml``. The keys of a
+domain are the fields of :class:`~compactlab.scenarios.engine.domain.Domain`. ::
 
     areas = "northern southern ..."                # sixteen at least
     requests = ["How is {stop} reached from {stop2}?"]
@@ -56,54 +55,54 @@ and in ``tram_dispatcher.py``::
         profile: str = "chat"
         domain = DomainFile("tram_dispatcher")
 
-A domain may as well be built in Python: ``domain: ClassVar[Domain] = Domain(...)``.
+A domain can also be built in Python: ``domain: ClassVar[Domain] = Domain(...)``.
 
-Then add it to ``_SCENARIOS`` in ``catalogue.py``: by that alone the tests
-(``tests/scenarios/test_scenarios_*.py``) hold it to everything that is asked of a scenario.
+Then add the class to ``_SCENARIOS`` in ``catalogue.py``. The tests
+(``tests/scenarios/test_scenarios_*.py``) then check all requirements for scenarios.
 
-What to mind:
+Rules:
 
 * A fact's key is an area and a thing, ``northern fare zone``. The name of a thing belongs to one
-  type, and no name is the end of another. No name holds a word that rules look for
+  type, and no name is the end of another. No name contains a word that rules search for
   (``compactlab/strategies/summarizers/units.py``).
-* The template of a value has ``{code}``, ``{hex}`` or ``{chain}`` in it; ``{word}`` may stand
-  beside it. What has a blank in it (a command) has no dependents.
-* A use holds the value and not the key, or it would state the fact once more. What is not in
-  ``uses`` is said, as in ``phrases.toml``.
-* ``voices`` says who states the facts of a type. ``tool_detail`` is a tool's: it stands in a result
-  and nowhere else, and has that result as its handle. Facts of the agent's voice may be stated in
-  any of its texts; without tools it only answers.
-* Sizes come from the profile under the tool's name. A scenario with a texture of its own brings a
-  profile: put it beside the others and name it in ``BUILT_IN``.
-* How many turns there are follows from ``Domain.turn``, tokens to a turn, unless it is said.
-* Tools return 40 to 85 % of the tokens. Where people only talk, say so: ``results = (0.0, 0.2)``.
-  With ``answers``, the agent often talks instead of working.
-* Other shares of facts, chains of revisions and what counts as the last turns are the ``mix``; when
-  facts are needed are the ``lags``. The tests hold a scenario to what it says there.
+* The template of a value contains ``{code}``, ``{hex}`` or ``{chain}``; ``{word}`` may be added. No
+  fact depends on a value that contains a blank, such as a command.
+* A use contains the value but not the key, so that it does not state the fact again. Facts of types
+  not in ``uses`` are used in texts, as in ``phrases.toml``.
+* ``voices`` sets who states the facts of a type. Only a tool states a ``tool_detail``: in one
+  result, which is also its handle. The agent may state its facts in any of its texts; without tools
+  it only answers.
+* The profile sets the size of a result, under the tool's name. A scenario with special sizes has
+  its own profile: add it to the others and name it in ``BUILT_IN``.
+* By default, the number of turns follows from ``Domain.turn``, the tokens per turn.
+* Tools return 40 to 85 % of the tokens. If people only talk, set ``results = (0.0, 0.2)``. With
+  ``answers``, the agent often talks instead of working.
+* ``mix`` sets the shares of facts, the chains of revisions and the number of last turns; ``lags``
+  sets when facts are needed. The tests check a scenario against both.
 * With ``focus=1``, a turn is about one name of each pool, so that questions, calls, results and
-  answers are about the same.
-* Where what is stated reads badly in the usual phrases, ``states`` has others, in both families.
-  ``together`` lets options be offered at once, and ``resumes`` lets the user come back to a fact
-  in words that do not say it ("the second one"): it is needed then. ``HalfThoughts`` has all.
+  answers are about the same thing.
+* ``states`` replaces the usual phrases for facts, in both families. ``together`` offers options at
+  once. ``resumes`` lets the user refer back to a fact without stating it ("the second one"), after
+  which it is needed. ``HalfThoughts`` has all three.
 
-What is peculiar goes into a subclass of :class:`~compactlab.scenarios.engine.world.World`, named in
+Special behaviour needs a subclass of :class:`~compactlab.scenarios.engine.world.World`, named in
 ``world``; ``repetitions.py`` has one. It may override
 
-* ``before(turn)``: do something before the user speaks, say something again with
-  ``self.draft.again(message)`` (it is then stated twice), or go back with
+* ``before(turn)``: do something before the user speaks, repeat a message with
+  ``self.draft.again(message)`` (a fact in it is then stated twice), or go back with
   ``self.draft.rewind(id)`` after small talk, made with ``self.draft.say`` and
-  ``self.draft.call``. Where there is more than small talk on a branch, override
-  ``Story.route`` instead, and the plan (``branches.py``) follows it;
-* ``request``, ``prose``: what is asked, said and thought;
-* ``act(left)``: the next calls of tools. ``[]`` is an answer, as long as what is left of the turn;
+  ``self.draft.call``. For branches with more than small talk, override ``Story.route``
+  instead, and the plan (``branches.py``) follows it;
+* ``request``, ``prose``: the user's requests, the agent's texts and thoughts;
+* ``act(left)``: the next tool calls. ``[]`` is an answer, as long as the rest of the turn;
 * ``use(fact, left)`` and ``say(fact)``: how a fact is used, by a call or in words;
-* ``shows(call, kind)``, ``placed(result, line)``: in which results facts may stand, and where;
-  ``display(left)`` has to return a call that shows any fact. ``room(call)`` lets a result show
-  several, ``show(call, fact, line)`` keeps what is shown; a line that stands in a later result
-  while its fact holds states it again.
+* ``shows(call, kind)``, ``placed(result, line)``: which results may state facts, and where;
+  ``display(left)`` must return a call that can state any fact. ``room(call)`` lets a result state
+  several facts, ``show(call, fact, line)`` inserts a line; a line that occurs again in a later
+  result, while its fact is valid, states it again.
 
-What the user says again in other words is ``Mix.restated``. What is wrong on purpose is named in
-``Story.faults``, and the tests allow that and nothing else. Unusual ids: ``Story.draft``.
+``Mix.restated`` is the share of facts that the user states again in other words. Intended defects
+are named in ``Story.faults``; the tests allow no others. Unusual ids: ``Story.draft``.
 
 Draw from ``self.rng`` and ``self.writer`` only, so that the same seed makes the same bytes.
 """

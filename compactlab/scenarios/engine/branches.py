@@ -1,8 +1,8 @@
-"""The plan of a conversation with branches: what is stated on one that will be abandoned.
+"""Plan a conversation with branches: which facts are stated on a branch that is abandoned later.
 
-Facts that replace, follow from and take back each other are all planned on branch 0, as if there
-were no other: no plan can span two branches. Then some that stand alone are moved to
-other branches, and there some of branch 0 are replaced, until the user goes back.
+All facts that replace, depend on or withdraw each other are first planned on branch 0, because a
+plan cannot span two branches. Then some independent facts are moved to other branches, and some
+facts of branch 0 are replaced there until the user goes back.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from compactlab.scenarios.engine.domain import WORDS, Domain, value
 from compactlab.scenarios.engine.phrases import POLARITY
 from compactlab.scenarios.engine.plan import CLOSED, PlannedFact, Planner
 
-# Of the facts that are stated on an abandoned branch, how many replace one of branch 0: a guess.
+# Share of the facts on an abandoned branch that replace a fact of branch 0: a guess.
 _TRIED = 0.4
 
 
 def planned(
     rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float, route: Sequence[int]
 ) -> tuple[Planner, list[PlannedFact]]:
-    """Draw a plan: the planner, and the facts in the order of their places."""
+    """Draw a plan: return the planner and the facts, ordered by position."""
     if not any(route):
         planner = Planner(rng, domain, starts, tokens)
         return planner, planner.facts()
     ends = [*starts[1:], tokens]
     trunk = Trunk([turn for turn, branch in enumerate(route) if not branch], starts, ends)
-    own = tokens - _TRIED * (tokens - trunk.tokens)  # the others are not of branch 0
+    own = tokens - _TRIED * (tokens - trunk.tokens)  # all other facts are on other branches
     dense = replace(domain.mix, density=domain.mix.density * own / trunk.tokens)
     planner = Planner(rng, replace(domain, mix=dense), trunk.starts, trunk.tokens)
     facts = planner.facts()
@@ -42,7 +42,7 @@ def planned(
 
 
 class Trunk:
-    """The turns of branch 0, as if they followed each other: where they begin, and their tokens."""
+    """The turns of branch 0 as if they were consecutive: their starts and their tokens."""
 
     def __init__(self, turns: Sequence[int], starts: Sequence[float], ends: Sequence[float]):
         self._turns, self._begins = turns, starts
@@ -50,7 +50,7 @@ class Trunk:
         self.starts, self.tokens = [0.0, *sums[:-1]], sums[-1]
 
     def stretch(self, facts: Sequence[PlannedFact]) -> None:
-        """Put what was planned for the branch where its turns really are."""
+        """Move the facts planned for the branch to the real positions of its turns."""
         for each in facts:
             each.place, each.ends = self._real(each.place), self._real(each.ends)
             each.turn = self._turns[each.turn]
@@ -64,7 +64,7 @@ class Trunk:
 
 
 class _Sides:
-    """What is stated on the other branches."""
+    """Plans the facts of the other branches."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class _Sides:
         self._starts, self._ends = starts, ends
 
     def fill(self, branch: int, turns: Sequence[int]) -> None:
-        """State facts in the turns of a branch, as many as go with their tokens."""
+        """State facts in the turns of a branch, in proportion to its tokens."""
         whole = sum(self._ends[turn] - self._starts[turn] for turn in turns)
         count = max(1, round(self._domain.mix.density * whole / 1000))
         tried = sum(self._rng.random() < _TRIED for _ in range(count))
@@ -91,7 +91,7 @@ class _Sides:
         return self._rng.sample(facts, min(count, len(facts)))
 
     def _loose(self) -> list[PlannedFact]:
-        """What no other fact has to do with, and nobody takes back."""
+        """Return the facts that no other fact depends on and that nobody withdraws."""
         parents = {each.parent for each in self._facts}
         return [
             each
@@ -103,7 +103,7 @@ class _Sides:
         ]
 
     def _standing(self, turns: Sequence[int]) -> list[PlannedFact]:
-        """What a person has said before these turns that holds beyond them; no rules."""
+        """Return the user's earlier facts that stay valid beyond these turns, except rules."""
         return [
             each
             for each in self._facts
@@ -123,7 +123,7 @@ class _Sides:
             fact.place += (self._ends[fact.turn] - start) * self._rng.random()
 
     def _try(self, old: PlannedFact, branch: int, turns: Sequence[int]) -> PlannedFact:
-        """Replace a fact of branch 0 by one that only holds on this branch."""
+        """Replace a fact of branch 0 by one that is valid on this branch only."""
         template = self._domain.things[old.kind][old.thing]
         text = value(template, self._rng, self._rng.choice(WORDS))
         newer = PlannedFact(old.kind, old.key, old.thing, text, "user", 0, 0, 0, old=old)

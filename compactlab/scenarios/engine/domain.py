@@ -1,6 +1,6 @@
-"""What a scenario is about: its words, its things, its tools, and how its templates are filled.
+"""The domain of a scenario: its words, things and tools, and how templates are filled.
 
-All of it is data: ``domains/*.toml``, where the fields of :class:`Domain` are the keys.
+All of it is data: the keys of ``domains/*.toml`` are the fields of :class:`Domain`.
 """
 
 from __future__ import annotations
@@ -25,46 +25,45 @@ _VOICES: Mapping[FactType, Voice] = {
 }  # fmt: skip
 
 _DOMAINS = Path(__file__).parent.with_name("domains")
-FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
+FOCUS, OFTEN = 4, 0.7  # number of names in use at a time, and their share of all uses: guesses
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many facts there are, and of what fate; see the notes on metrics, section 10."""
+    """How many facts there are, and of which kinds; see the notes on metrics, section 10."""
 
-    density: float = 0.36  # facts that are stated, for every thousand tokens. Decoys come on top.
-    decoys: float = 0.25  # for every stated fact; a quarter makes a fifth of all facts
-    # Shares of the stated facts: replaced by a newer one, taken back, following from one that is
-    # then replaced.
+    density: float = 0.36  # stated facts per thousand tokens, without decoys
+    decoys: float = 0.25  # per stated fact; a quarter makes a fifth of all facts
+    # Shares of the stated facts: replaced by a newer one, withdrawn, and dependent on one that is
+    # replaced later.
     superseded: float = 0.15
     deleted: float = 0.05
     dependent: float = 0.05
-    # Shares stated in the first tenth of the tokens, and in the last turns (in the last quarter of
-    # them, where there are few), of facts that neither replace nor follow from others; the rest is
-    # stated between, and the others wherever there is room for them.
+    # Shares of the independent facts (those that neither replace nor follow from others) stated in
+    # the first tenth of the tokens and in the last turns (at most the last quarter of the tokens).
+    # The rest is stated between, and dependent facts wherever there is room.
     first: float = 0.3
     last: float = 0.2
-    # Share of facts that have a near-duplicate: a key with one other word, a value of the same
-    # make. At least; others come by themselves.
+    # Smallest share of facts with a near-duplicate: a key with one other word and a similar value.
+    # More arise by chance.
     twins: float = 0.2
-    # How often at least and at most what replaces is itself replaced, the first time counted.
-    # Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
-    # may be taken back like all else.
+    # Minimum and maximum length of a chain of replacements, the first one included. Demands and
+    # prohibitions are replaced once, so that they stay balanced. The end of a chain may be
+    # withdrawn like any other fact.
     chain: tuple[int, int] = (1, 1)
-    late: int = 5  # how many turns are the last ones
-    # Share of the facts of the user's voice that are said again in later turns, once or twice.
+    late: int = 5  # number of turns that count as the last ones
+    # Share of the user's facts that are stated again in later turns, once or twice.
     restated: float = 0.0
-    # Share of the open loops that end in a fact of type ``done``, which supersedes them; the user
-    # closes the others.
+    # Share of the open loops that a fact of type ``done`` supersedes; the user closes the others.
     finished: float = 0.0
 
 
 @dataclass(frozen=True)
 class Lags:
-    """After how many tokens a fact is needed: log-uniform, cut to the time for which it holds.
+    """After how many tokens a fact is needed: log-uniform, cut at the end of its validity.
 
-    It is as likely after 500 to 1,000 as after 5,000 to 10,000. Not measured: it is so that facts
-    of all ages are needed.
+    A distance of 500 to 1,000 tokens is as likely as one of 5,000 to 10,000. This is not measured.
+    It ensures that facts of all ages are needed.
 
     Examples
     --------
@@ -76,12 +75,12 @@ class Lags:
 
     shortest: int | float = 500.0  # tokens
     longest: int | float = 200_000.0
-    # Share of the needs that come before so many tokens; the others come after it.
+    # Share of the needs at a distance below ``border``; the others are at larger distances.
     near: float = 0.0
     border: int | float = 500.0
 
     def at(self, share: float, most: float) -> float:
-        """So many tokens after which a share of needs has come, of at most so many."""
+        """Return this quantile of the distances, which are at most ``most`` tokens."""
         if share < self.near:
             low, high, share = self.shortest, self.border, share / self.near
         else:
@@ -92,20 +91,20 @@ class Lags:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: how it is called, and what it returns."""
+    """A tool: its arguments and its results."""
 
-    # Templates of its arguments, by name.
+    # Templates of the arguments, by name.
     arguments: Mapping[str, str] = field(default_factory=dict)
-    # Templates of lines, of which its result is made until that is long enough; the size comes from
-    # the profile, under the tool's name.
+    # Templates of the lines of a result, repeated until it is long enough. The profile gives the
+    # size under the tool's name.
     lines: tuple[str, ...] = ()
-    head: str = ""  # template of the first line; "" for none
-    share: float = 1.0  # its share of all calls; where the profile has one, that counts
-    shows: bool = True  # whether facts may stand in its results
+    head: str = ""  # template of the first line; "" if there is none
+    share: float = 1.0  # its share of all calls; the profile's share takes precedence
+    shows: bool = True  # whether its results may state facts
 
 
-# How the agent uses a fact: it says something, or it calls a tool with these arguments. The value
-# stands in it and the key does not, so that a use is no second statement of the fact.
+# How the agent uses a fact: by a text, or by a tool call with these arguments. Either contains the
+# value but not the key, so that a use does not state the fact again.
 Use = str | tuple[str, Mapping[str, str]]
 
 
@@ -113,53 +112,53 @@ Use = str | tuple[str, Mapping[str, str]]
 class Domain:
     """The words, things and tools of a scenario.
 
-    In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number, ``{h}``
-    eight hexadecimal digits; within one template a name stands for the same word.
+    In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number and ``{h}``
+    eight hexadecimal digits. A name has the same value throughout one template.
     """
 
-    # Lists of words, by the name under which templates ask for them.
+    # Lists of words, by the name that templates use for them.
     words: Mapping[str, tuple[str, ...]]
-    # Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
+    # Words that distinguish things of the same name, at least sixteen: "billing", "freight".
     areas: tuple[str, ...]
-    # By type of fact, what facts are about: the name of a thing, and the template of its value (see
-    # value). Area and thing make the key.
+    # What facts are about, by type of fact: the name of a thing and the template of its value (see
+    # `value`). The key consists of area and thing.
     things: Mapping[FactType, Mapping[str, str]]
-    # Weights of the types of facts. Those of demands and prohibitions are evened out.
+    # Weights of the types of facts. Demands and prohibitions are balanced.
     kinds: Mapping[FactType, float]
-    requests: tuple[str, ...] = ()  # templates of what the user asks
-    sentences: tuple[str, ...] = ()  # templates of what the agent says and thinks
-    tools: Mapping[str, Tool] = field(default_factory=dict)  # by name; none, where people only talk
-    # Names that come back, as in real sessions: by name, a template and how many of them a
-    # conversation has. Most uses within a turn are of the same few.
+    requests: tuple[str, ...] = ()  # templates of the user's requests
+    sentences: tuple[str, ...] = ()  # templates of the agent's texts
+    tools: Mapping[str, Tool] = field(default_factory=dict)  # by name; may be empty
+    # Recurring names, as in real sessions: by name, a template and the number of different names
+    # per conversation. Most uses within a turn are of the same few names.
     pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    # How many names of a pool a turn is about, and the share of uses that are of them. With one
-    # name, calls, results and what is said are of the same.
+    # Number of names of a pool that a turn is about, and their share of the uses. With one name,
+    # the calls, results and texts of a turn are all about it.
     focus: int = FOCUS
     often: float = OFTEN
-    # By type of fact, how the agent uses it; what is not in it is said, as in ``phrases.toml``.
+    # How the agent uses facts, by type; by default in texts, as in ``phrases.toml``.
     uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
-    # Who states facts of a type; the user, where nothing is said.
+    # Who states the facts of a type; by default the user.
     voices: Mapping[FactType, Voice] = field(default_factory=dict)
-    # Templates of what a tool returns that fails.
+    # Templates of the result of a failed call.
     errors: tuple[str, ...] = ("error: {h} timed out",)
-    mix: Mix = Mix()  # how many facts there are, and of what fate
-    turn: float = 6_000  # tokens of a turn, from which their number is computed
-    answers: float = 0.0  # probability, each time, that the agent answers instead of calling a tool
-    lags: Lags = Lags()  # when facts are needed, and when those of some types are
-    at_once: int = 2  # how many facts a message uses at most, but for the last one of a branch
+    mix: Mix = Mix()  # number and kinds of facts
+    turn: float = 6_000  # tokens per turn, from which the number of turns is computed
+    answers: float = 0.0  # probability that the agent answers instead of calling a tool
+    lags: Lags = Lags()  # distances of needs, in general and for some types
+    at_once: int = 2  # most facts that a message uses, except the last message of a branch
     lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
-    # By family of phrases and type of fact, how it is stated, where it is not as usual.
+    # Special phrases that state facts, by family of phrases and type of fact.
     states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
-    # By type of fact, things that are stated together, of one area: options of one choice.
+    # Things that are stated together, by type of fact, in one area: options of one choice.
     together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
-    # By type of fact, how the user comes back to it, whereupon the agent needs it. May have
-    # ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one. Of
-    # other types, facts are needed without it.
+    # How the user refers back to a fact, by type, after which the agent needs it. Templates may
+    # have ``{key}``, its ``{area}``, its ``{thing}`` and the thing's first word: the ``{nth}`` one.
+    # Facts of other types are needed without a reference.
     resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
-    # Types of what the user would say before the last turns that stands in an instruction file
-    # instead, which the client puts in front; ``texts`` has its first lines under ``file``.
+    # Types of facts that the instruction file states, which the client puts first, instead of the
+    # user before the last turns. The file's first lines are under ``file`` in ``texts``.
     instructions: tuple[FactType, ...] = ()
-    # Whatever else its world says, by name.
+    # Other texts of the scenario's world, by name.
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -171,26 +170,26 @@ class Domain:
                     raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
 
     def instructs(self, kind: FactType, voice: Voice) -> bool:
-        """Whether facts of a type stand in an instruction file, but for those of the last turns."""
+        """Whether the instruction file states facts of a type, except in the last turns."""
         return voice == "user" and kind in self.instructions
 
     def family(self, phrasing: Phrasing) -> Family:
-        """In which words facts are stated."""
+        """Return the phrases that state facts."""
         family = phrases().family(phrasing)
         states = {**family.states, **self.states.get(phrasing, {})}
         return msgspec.structs.replace(family, states=states)
 
     def uses_of(self, kind: FactType) -> tuple[Use, ...]:
-        """How the agent may use a fact of a type."""
+        """Return the ways in which the agent may use a fact of a type."""
         return self.uses.get(kind) or phrases().says[kind]
 
     def voice_of(self, kind: FactType) -> Voice:
-        """Who states a fact of a type."""
+        """Return who states facts of a type."""
         return self.voices.get(kind, _VOICES.get(kind, "user"))
 
 
 class DomainFile:
-    """The domain of a scenario: a file of the folder ``domains``, read when it is first needed."""
+    """The domain of a scenario, read from a file in ``domains`` when it is first needed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -201,13 +200,13 @@ class DomainFile:
 
 @cache
 def find_domain(name: str) -> Domain:
-    """The domain that stands in the file of a name."""
+    """Load the domain file of this name."""
     file = _DOMAINS / f"{name}.toml"
     return domain_of(Section(read_toml(file, "domain"), file.name))
 
 
 def domain_of(whole: Section) -> Domain:
-    """Build a domain of what its file says; a list of words may be one text with blanks between."""
+    """Build a domain from the contents of its file; a list of words may be one text with blanks."""
     known = {form: [each.name for each in fields(form)] for form in (Domain, Mix, Lags, Tool)}
     whole.only(known[Domain])
     whole.section("mix").only(known[Mix])
@@ -228,12 +227,12 @@ def _split(value: object) -> object:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text."""
+    """Split a text into words."""
     return tuple(text.split())
 
 
-# Values that nobody guesses: at least forty random bits, and never a bare number.
-# Two hundred and fifty-six words, so that five of them have forty bits.
+# Values that cannot be guessed: at least forty random bits, and never a bare number. There are 256
+# words, so that five of them have forty bits.
 _LIST = """\
 acorn agate alder almond amber anchor anvil apron arbor arrow aspen atlas autumn badge baker
 bamboo banjo barley basil basin basket beacon beech bell berry birch bishop bison blossom bobbin
@@ -276,7 +275,7 @@ def value(template: str, rng: random.Random, word: str) -> str:
 
 
 def unguessable(template: str) -> bool:
-    """Whether what a template makes has at least forty random bits.
+    """Whether the values of a template have at least forty random bits.
 
     Examples
     --------
@@ -287,7 +286,7 @@ def unguessable(template: str) -> bool:
 
 
 class Writer:
-    """Writes texts from templates; at a time, a few names of each pool are in use.
+    """Writes texts from templates; a few names of each pool are in use at a time.
 
     Examples
     --------
@@ -312,12 +311,12 @@ class Writer:
         self.refocus()
 
     def refocus(self) -> None:
-        """Turn to other names of the pools."""
+        """Select other names of the pools."""
         for name, pool in self._pools.items():
             self._focus[name] = self.rng.sample(pool, min(self._few, len(pool)))
 
     def word(self, name: str) -> str:
-        """Draw what stands for a name in a template."""
+        """Draw a word for a name in a template."""
         rng = self.rng
         if name == "k":
             return str(rng.randint(100, 9_999))
@@ -338,9 +337,9 @@ class Writer:
         return self.fill(templates[int(self.rng.random() * len(templates))])
 
     def prose(self, templates: Sequence[str], characters: int) -> str:
-        """Write sentences until there are that many characters, one at least.
+        """Write sentences until the text has ``characters``, at least one sentence.
 
-        None is of a template that was used before, as long as there are others.
+        No template is used twice as long as there are unused ones.
         """
         deck: list[str] = []
 
@@ -352,24 +351,24 @@ class Writer:
         return " ".join(until(characters, sentence))
 
     def lines(self, templates: Sequence[str], characters: int) -> str:
-        """Write lines until there are that many characters, one at least."""
+        """Write lines until the text has ``characters``, at least one line."""
         return "\n".join(until(characters, lambda: self.one(templates)))
 
 
 class _Drawn(dict[str, str]):
-    """The words of one template: drawn where they are asked for, and then the same."""
+    """The words of one template: each is drawn at its first use and then stays the same."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
     def __missing__(self, name: str) -> str:
-        # What ends in a digit is another one of the same list.
+        # A name that ends in a digit is another word of the same list.
         word = self[name] = self._writer.word(name.rstrip("0123456789"))
         return word
 
 
 def until(characters: int, write: Callable[[], str]) -> list[str]:
-    """Write texts until together they have that many characters, one at least."""
+    """Write texts until together they have ``characters``, at least one text."""
     texts = [write()]
     characters -= len(texts[0])
     while characters > 0:

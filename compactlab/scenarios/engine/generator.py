@@ -15,24 +15,24 @@ from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, Utter
 from compactlab.sim.core.conversation import Need
 from compactlab.sim.core.message import Source
 
-# A fact is needed once, and with this probability each time again, up to so many times.
+# A fact is needed once, then again with this probability each time, up to this many times.
 AGAIN, MOST_NEEDS = 0.4, 4
-# Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
+# Largest share of all tokens in one text of the agent, so that short sessions keep their size.
 _LARGEST_TEXT = 0.02
 
-Line = tuple[str, PlannedFact | None]  # a sentence, and the fact that it states, if it does
-Spans = list[tuple[PlannedFact, int, int]]  # facts, and where in a text they are stated
-Waiting = tuple[float, int, PlannedFact]  # a need: after how many tokens, its number, the fact
+Line = tuple[str, PlannedFact | None]  # a sentence, and the fact that it states, if any
+Spans = list[tuple[PlannedFact, int, int]]  # facts and their positions in a text
+Waiting = tuple[float, int, PlannedFact]  # a need: its position in tokens, its number, the fact
 
 _WORD = re.compile(r"\w+")
-# A word that is whole wherever its line stands, whatever stands around the line.
+# A word that stays whole in any text around its line.
 _INNER_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
 
 
 class ShownLines:
-    """Lines that state facts, found again in a text by their words.
+    """Finds the lines that state facts in a text, by their words.
 
-    The time depends on the text and not on how many lines there are.
+    The time depends on the length of the text, not on the number of lines.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class ShownLines:
         self._without_word: list[PlannedFact] = []
 
     def add(self, lines: Mapping[PlannedFact, str]) -> None:
-        """Add lines; one of a fact that has one already replaces it."""
+        """Add lines; a new line of a fact replaces its old one."""
         for fact, line in lines.items():
             self._lines[fact] = line
             self._numbers.setdefault(fact, len(self._numbers))
@@ -54,7 +54,7 @@ class ShownLines:
                 self._without_word.append(fact)
 
     def again(self, text: str) -> Iterator[tuple[PlannedFact, str]]:
-        """The facts whose line stands in a text, in the order in which they were added first."""
+        """Yield the facts whose line is in a text, in the order in which they were first added."""
         if not self._lines:
             return
         facts = {*self._without_word}
@@ -66,7 +66,7 @@ class ShownLines:
 
 
 class Generator:
-    """Writes a planned conversation: its facts, in the words of a family, amid those of a world."""
+    """Writes a planned conversation: its facts in the phrases of a family, the rest by a world."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Generator:
         self._agents = [each for each in facts if each.voice == "assistant"]
         self._tools = [each for each in facts if each.voice == "tool"]
         self._needs: list[Waiting] = []
-        self._resumed: list[Waiting] = []  # of these needs, which wait until the user comes back
+        self._resumed: list[Waiting] = []  # needs that wait until the user refers back to the fact
         self._stated = self._drawn = 0
         self._over = False
         self._most = math.inf
@@ -94,7 +94,7 @@ class Generator:
         self._shown = ShownLines()
 
     def run(self, starts: Sequence[float], tokens: float) -> None:
-        """Write all of it, in turns that begin after so many tokens."""
+        """Write the whole conversation; ``starts`` are the positions of its turns in tokens."""
         self._most = max(50.0, _LARGEST_TEXT * tokens)
         for turn, until in enumerate((*starts[1:], tokens)):
             self._go(turn)
@@ -106,7 +106,7 @@ class Generator:
             self._work(until, last)
 
     def _instruct(self) -> None:
-        """Let the client put an instruction file in front, if there is one."""
+        """Let the client put an instruction file first, if there is one."""
         domain = self._world.domain
         rules = [
             fact
@@ -120,18 +120,18 @@ class Generator:
             self._state(self._draft.say("user", [("text", text)], meta=True), spans)
 
     def _ask(self, turn: int, until: float, last: bool) -> None:
-        """Let the user say what has changed and what is new, and ask for something."""
+        """Let the user state changes and new facts, and make a request."""
         lines: list[Line] = []
         self._over = last
         for fact in self._facts:
-            # What a tool states may be late, and is taken back as soon as it is known.
+            # A tool may state a fact late; it is then withdrawn as soon as it is known.
             if 0 <= fact.dropped <= turn and fact.stated and not fact.withdrawn_at:
                 family = self._family
                 phrases = family.closes if fact.kind in CLOSED else family.deletes
                 lines.append((self._phrase(phrases, fact), None))
                 fact.withdrawn_at, fact.withdrawn = self._draft.next_id, True
         lines += self._come_back(last)
-        # What stands in an instruction file has been stated.
+        # The instruction file has already stated these facts.
         news = [
             each
             for each in self._facts
@@ -146,7 +146,7 @@ class Generator:
         self._state(self._draft.say("user", [("text", text)]), spans)
 
     def _work(self, until: float, last: bool) -> None:
-        """Let the agent call tools until the turn is long enough, and answer."""
+        """Let the agent call tools until the turn is long enough, then answer."""
         draft = self._draft
         while (left := until - draft.tokens) > 0 or (last and self._here(self._tools)):
             if not self._step(max(50.0, left), rush=left <= 0):
@@ -155,7 +155,7 @@ class Generator:
         else:
             length = max(1, draft.length("answer", self._most))
         used = self._uses(math.inf if last else draft.tokens, math.inf if last else self._at_once)
-        if last:  # what is replaced in the last message is not used there
+        if last:  # the last message does not use facts that it replaces
             used = [fact for fact in used if fact.newer not in self._agents]
         utterances, spans = self._spoken(
             length, [(fact, self._world.say(fact)) for fact in used], last
@@ -165,7 +165,7 @@ class Generator:
         draft.needs += [Need(fact.id, id, "said") for fact in used]
 
     def _step(self, left: float, rush: bool) -> bool:
-        """Let the agent call tools once; False, if it would rather answer."""
+        """Let the agent call tools once; return False if it answers instead."""
         draft, world = self._draft, self._world
         facts = self._uses(draft.tokens, self._at_once)
         uses = [(fact, world.use(fact, left / self._at_once)) for fact in facts]
@@ -189,7 +189,7 @@ class Generator:
     def _spoken(
         self, length: int, uses: Sequence[tuple[PlannedFact, Used]], rush: bool
     ) -> tuple[list[Utterance], Spans]:
-        """What the agent thinks and says; where there is a text, it comes last."""
+        """Return the agent's thoughts and text; the text comes last."""
         world, utterances = self._world, list[Utterance]()
         if self._rng.random() < world.shares["thinking"]:
             thought = world.prose(self._draft.length("thinking", self._most))
@@ -197,7 +197,7 @@ class Generator:
         lines: list[Line] = [(use.text, None) for _, use in uses if use.text]
         used = [fact for fact, _ in uses]
         for fact in self._ready(self._agents, rush):
-            if fact.old not in used:  # or the old value would stand there with its key
+            if fact.old not in used:  # else the text would contain the old value with its key
                 lines.append((self._statement(fact), fact))
                 self._agents.remove(fact)
         if length:
@@ -206,14 +206,14 @@ class Generator:
         return ([*utterances, ("text", text)] if text else utterances), spans
 
     def _give(self, call: ToolCall, call_id: str, rush: bool) -> None:
-        """Give what a tool returns; facts that are due may stand in it, or stand there again."""
+        """Return a tool's result; it may state facts that are due, or state facts again."""
         world, new = self._world, dict[PlannedFact, str]()
         room, ahead = world.room(call)
         for fact in self._ready(self._tools, rush, ahead)[:room]:
             if world.shows(call, fact.kind):
                 new[fact] = self._statement(fact)
                 call = call._replace(result=world.show(call, fact, new[fact]))
-                # Who starts an agent again has another one.
+                # An agent that is started again gets a new handle.
                 fact.handle = "" if fact.kind == "handle" else self._draft.next_id
                 self._tools.remove(fact)
         result = call.result
@@ -226,17 +226,17 @@ class Generator:
     def _ready(
         self, facts: Sequence[PlannedFact], rush: bool, ahead: float = 0
     ) -> list[PlannedFact]:
-        """The facts whose place is reached; one that replaces another comes after that."""
+        """Return the facts that are due; a replacement is due after the fact that it replaces."""
         here = math.inf if rush else self._draft.tokens + ahead
         due = [fact for fact in self._here(facts) if fact.place <= here]
         return [fact for fact in due if fact.old is None or fact.old.stated]
 
     def _here(self, facts: Sequence[PlannedFact]) -> list[PlannedFact]:
-        """Those that are stated on the branch on which the conversation is."""
+        """Return the facts of the current branch."""
         return [fact for fact in facts if fact.branch == self._branch]
 
     def _go(self, turn: int) -> None:
-        """Go to the branch of a turn: a new one begins here, another one goes on where it was."""
+        """Go to the branch of a turn: begin a new one here, or continue another at its end."""
         branch = self._route[turn]
         self._parted = any(each != branch for each in self._route[turn + 1 :])
         if branch != self._branch:
@@ -248,7 +248,7 @@ class Generator:
                 for fact in self._facts:
                     fact.go_to(path)
                 for fact in replaced:
-                    if fact.holds:  # again, which had better not be forgotten
+                    if fact.holds:  # the fact is valid again and must be remembered
                         self._need(self._later(fact), fact)
         self._branch = self._draft.branch = branch
 
@@ -260,7 +260,7 @@ class Generator:
             fact.origin.append(source)
             if len(fact.origin) > 1:
                 continue
-            # In the last turn nobody comes back to anything.
+            # In the last turn, the user does not refer back to facts.
             resumed = fact.kind in domain.resumes and not self._over
             self._stated += 1
             fact.id = f"f{self._stated}"
@@ -271,14 +271,14 @@ class Generator:
                 self._need(self._later(fact), fact, resumed)
 
     def _later(self, fact: PlannedFact) -> float:
-        """After how many tokens a fact is needed that is stated or holds again now."""
+        """Draw the position at which a fact is needed that is stated or valid again now."""
         here = self._draft.tokens
         domain = self._world.domain
         lags = domain.lags_by.get(fact.kind, domain.lags)
         return here + lags.at(self._lags.random(), max(0.0, fact.ends - here))
 
     def _come_back(self, last: bool) -> list[Line]:
-        """Let the user come back to facts, which the agent needs then."""
+        """Let the user refer back to facts, which the agent then needs."""
         here = math.inf if last else self._draft.tokens
         facts = self._taken(self._resumed, here, math.inf if last else self._at_once)
         for fact in facts:
@@ -294,17 +294,17 @@ class Generator:
         return self._taken(self._needs, until, most)
 
     def _taken(self, waiting: list[Waiting], until: float, most: float) -> list[PlannedFact]:
-        """Take the facts that are needed by now; what does not hold any more is not."""
+        """Return the facts that are needed by now and still valid."""
         taken: list[PlannedFact] = []
         later: list[Waiting] = []
         while waiting and waiting[0][0] <= until and len(taken) < most:
             need = heapq.heappop(waiting)
             fact = need[2]
-            # At the end of a branch all is taken that is its own.
+            # At the end of a branch, all needs of its own facts are met.
             if fact.holds and (until < math.inf or fact.branch == self._branch):
                 taken += [fact] if fact not in taken else []
             elif self._parted:
-                later.append(need)  # it may hold again on another branch
+                later.append(need)  # it may be valid again on another branch
         for need in later:
             heapq.heappush(waiting, need)
         return taken
@@ -323,7 +323,7 @@ class Generator:
 
 
 def repeat(facts: Sequence[PlannedFact], copies: Sequence[tuple[str, str]]) -> None:
-    """State again what the copies of messages repeat: (message, its copy)."""
+    """Add origins for repeated messages, given as pairs of message id and copy id."""
     for fact in facts:
         for of, copy in copies:
             fact.origin += [
@@ -334,7 +334,7 @@ def repeat(facts: Sequence[PlannedFact], copies: Sequence[tuple[str, str]]) -> N
 
 
 def _joined(lines: Sequence[Line]) -> tuple[str, Spans]:
-    """Put lines together, and say where in them facts are stated."""
+    """Join lines, and return the positions of facts in the text."""
     spans, start = Spans(), 0
     for text, fact in lines:
         if fact is not None:

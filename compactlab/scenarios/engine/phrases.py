@@ -1,10 +1,9 @@
-"""In which words facts are stated, revised, taken back and closed.
+"""The phrases in which facts are stated, revised, withdrawn and closed.
 
-There are two families, of which one is held out: whoever makes rules for finding facts may look at
-the public one, and is tested on the other. Key and value stand literally in what states a fact;
-with a demand or a prohibition there is a word that carries it. No sentence holds a word that a
-strategy or summariser of this package looks for. Nobody says `I`, so that a sentence may be a
-person's as well as the agent's.
+There are two families, one of them held out: rules for finding facts may be written with the public
+one and are tested on the other. A statement contains key and value literally. A demand or
+prohibition contains a word that marks it. No sentence contains a word that a strategy or summariser
+of this package searches for. No sentence says `I`, so that both a person and the agent can say it.
 """
 
 from __future__ import annotations
@@ -21,40 +20,40 @@ from compactlab.sim.core.conversation import FactType
 Phrasing = Literal["public", "held_out"]
 Polarity = Literal["is", "must", "must_not", "asks"]
 
-# Of rules, which come in as many demands as prohibitions.
+# Types of rules, with as many demands as prohibitions.
 POLARITY: Mapping[FactType, Polarity] = {"constraint": "must", "prohibition": "must_not"}
 
 
 def polarity_of(kind: FactType) -> Polarity:
-    """Whether facts of a type state, demand, forbid or ask something."""
+    """Return whether facts of a type state, demand, forbid or ask something."""
     return "asks" if kind == "proposal" else POLARITY.get(kind, "is")
 
 
 class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Templates with ``{key}``, ``{value}`` and ``{old}``, the value that was."""
+    """Templates with ``{key}``, ``{value}`` and ``{old}``, the previous value."""
 
-    states: Mapping[FactType, tuple[str, ...]]  # how a person or the agent states it
-    shows: tuple[str, ...]  # how it stands in a tool's result
-    revises: Mapping[Polarity, tuple[str, ...]]  # some say the order; what asks is not revised
-    # How a fact is taken back, and how an open loop ends. The value is not said.
+    states: Mapping[FactType, tuple[str, ...]]  # a person or the agent states a fact
+    shows: tuple[str, ...]  # a tool's result states a fact
+    revises: Mapping[Polarity, tuple[str, ...]]  # questions are not revised
+    # Phrases that withdraw a fact or close an open loop, without its value.
     deletes: tuple[str, ...]
     closes: tuple[str, ...]
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of ``phrases.toml``."""
+    """The contents of ``phrases.toml``."""
 
-    says: Mapping[FactType, tuple[str, ...]]  # how the agent uses one: its value, without its key
+    says: Mapping[FactType, tuple[str, ...]]  # the agent uses a fact: its value without its key
     public: Family
     held_out: Family
 
     def family(self, phrasing: Phrasing) -> Family:
-        """The family of a name."""
+        """Return the family of this name."""
         return self.held_out if phrasing == "held_out" else self.public
 
 
 @cache
 def phrases() -> Phrases:
-    """All phrases, read once."""
+    """Return all phrases, read once."""
     data = Path(__file__).with_suffix(".toml").read_bytes()
     return msgspec.toml.decode(data, type=Phrases)

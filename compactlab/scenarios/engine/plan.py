@@ -1,6 +1,6 @@
-"""The plan of the facts of a conversation: what is stated where, what becomes of it.
+"""The plan of the facts of a conversation: where each is stated and what happens to it.
 
-It is drawn before a word is written, so that it is the same in both families of phrases.
+The plan is drawn before any text is written, so that it is the same in both families of phrases.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from compactlab.sim.core.message import Source
 
 @dataclass(eq=False)
 class PlannedFact:
-    """A fact in the making: when it is to be stated, and what becomes of it."""
+    """A planned fact: when it is stated, and what happens to it later."""
 
     kind: FactType
     key: str
     thing: str
     value: str
     voice: Voice  # who states it
-    turn: int  # of a user's: from 0
-    place: float  # tokens after which it is stated; of a user's, where its turn begins
-    ends: float  # tokens after which it does not hold any more
+    turn: int  # of a fact of the user: from 0
+    place: float  # tokens before its statement; for a fact of the user, before its turn
+    ends: float  # tokens after which it is no longer valid
     old: PlannedFact | None = None  # the fact that it replaces
-    parent: PlannedFact | None = None  # that it follows from
+    parent: PlannedFact | None = None  # the fact that it depends on
     newer: PlannedFact | None = None  # the fact that replaces it
-    dropped: int = -1  # turn in which it is taken back or closed; -1 for none
+    dropped: int = -1  # turn in which it is withdrawn or closed; -1 for none
     id: str = ""
     origin: list[Source] = field(default_factory=list)
     handle: str = ""
     withdrawn_at: str = ""
-    restated: tuple[int, ...] = ()  # turns in which the user says it again, if it holds
-    branch: int = 0  # on which it is stated; 0 is never abandoned
-    tried: list[PlannedFact] = field(default_factory=list)  # what replaces it on other branches
-    # Whether it has been stated, and taken back, on the way to where the conversation is now.
+    restated: tuple[int, ...] = ()  # turns in which the user states it again, if it is valid
+    branch: int = 0  # branch on which it is stated; branch 0 is never abandoned
+    tried: list[PlannedFact] = field(default_factory=list)  # its replacements on other branches
+    # Whether it was stated, and withdrawn, on the current path.
     stated: bool = False
     withdrawn: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether it has been stated, and neither replaced nor taken back, on the way to here."""
+        """Whether it was stated on the current path, and neither replaced nor withdrawn."""
         replaced = self.newer is not None and self.newer.stated
         return self.stated and not (
             replaced or self.withdrawn or any(each.stated for each in self.tried)
         )
 
     def go_to(self, path: Collection[str]) -> None:
-        """Go to where other messages have been sent."""
+        """Move to the path of these messages."""
         self.stated = any(source.id in path for source in self.origin)
         self.withdrawn = self.withdrawn_at in path
 
     def fact(self) -> Fact:
-        """The fact that has become of it."""
+        """Return the final fact."""
         closed = self.withdrawn_at if self.kind in CLOSED else ""
         return Fact(
             self.id,
@@ -77,15 +77,14 @@ class PlannedFact:
 
 FIRST = 0.1  # the first stratum: a tenth of the tokens
 _SLACK = 3  # turns
-# Types that hold until the user closes them: an answer has come, an agent is back, a question is
-# decided.
+# Types that are valid until the user closes them: a task, an agent's job, an open question.
 CLOSED: tuple[FactType, ...] = ("open_loop", "handle", "proposal")
-# Types that follow from nothing else.
+# Types that never depend on another fact.
 _ALONE = (*POLARITY, *CLOSED, "tool_detail")
 
 
 class Planner:
-    """Draws a plan; turns begin after so many tokens (``starts``), of ``tokens`` in all."""
+    """Draws a plan for turns that begin at ``starts`` (in tokens), of ``tokens`` in all."""
 
     def __init__(
         self, rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float
@@ -93,7 +92,7 @@ class Planner:
         self._rng, self._domain, self._mix = rng, domain, domain.mix
         self._starts, self._tokens = starts, tokens
         self._keys: set[str] = set()
-        self._followed: set[str] = set()  # values from which others follow, and those
+        self._followed: set[str] = set()  # values that others depend on, and the dependent ones
         self._kinds = dict(domain.kinds)
         rules = [kind for kind in POLARITY if kind in self._kinds]
         for kind in rules:
@@ -101,7 +100,7 @@ class Planner:
         self._late = max(len(starts) - self._mix.late, len(starts) * 3 // 4)
 
     def facts(self) -> list[PlannedFact]:
-        """Draw what is stated, in the order of its places."""
+        """Draw the stated facts, ordered by position."""
         mix, rng = self._mix, self._rng
         stated = max(1, round(mix.density * self._tokens / 1000))
         replaced = self._rounded(mix.superseded * stated)
@@ -126,7 +125,7 @@ class Planner:
         return sorted([*first, *newer, *following, *finished], key=lambda each: each.place)
 
     def decoys(self, stated: int) -> list[Fact]:
-        """Draw facts that nobody will state, of the same making."""
+        """Draw facts of the same form that nobody states."""
         count = -int(-self._mix.decoys * stated // 1)
         kinds = self._apportioned(count)
         made = (self._thing(kind, self._rng.choice(WORDS)) for kind in kinds)
@@ -136,12 +135,12 @@ class Planner:
         ]
 
     def _ended(self) -> float:
-        """How many facts that a task is finished there are for each that is stated first."""
+        """Return the number of facts about finished tasks per fact that is stated first."""
         whole = fsum(self._kinds.values())
         return self._mix.finished * self._kinds.get("open_loop", 0.0) / whole
 
     def _close(self, facts: Sequence[PlannedFact]) -> list[PlannedFact]:
-        """Let what is open be closed by the user; some tasks end in a fact of their own."""
+        """Let the user close open loops; some tasks end in a fact of their own."""
         finished = []
         for each in facts:
             share = self._mix.finished if each.kind == "open_loop" and self._later(each) else 0.0
@@ -152,7 +151,7 @@ class Planner:
         return finished
 
     def _finish(self, task: PlannedFact) -> PlannedFact:
-        """A task is finished: the agent says so, and what came of it."""
+        """Finish a task: the agent states that it is done, and its result."""
         turn = self._turn_after(task)
         place = self._starts[turn]
         place += (self._tokens - place) * self._rng.random() ** 2
@@ -178,7 +177,7 @@ class Planner:
             thing = "" if model is None else made[model].thing
             key, text, thing = self._thing(kind, words[-1], thing)
             voice = self._domain.voice_of(kind)
-            # An open loop is closed by the user, for which there has to be another turn.
+            # The user closes an open loop, which needs another turn.
             early = "middle" if stratum == "last" and kind in CLOSED else stratum
             instructs = stratum != "last" and self._domain.instructs(kind, voice)
             turn, place = (0, 0.0) if instructs else self._placed(voice, early)
@@ -186,7 +185,7 @@ class Planner:
         return made
 
     def _gather(self, facts: list[PlannedFact]) -> None:
-        """Let options of one choice be stated together: of one area, at one place."""
+        """Let the options of one choice be stated together: same area, same position."""
         rng = self._rng
         for kind, things in self._domain.together.items():
             alike = [each for each in facts if each.kind == kind]
@@ -203,7 +202,7 @@ class Planner:
                     self._keys.add(option.key)
 
     def _revised(self, free: list[PlannedFact], count: int) -> list[PlannedFact]:
-        """Replace so many facts, in chains of what is itself replaced."""
+        """Replace this many facts, in chains of replacements."""
         low, high = self._mix.chain
         newer: list[PlannedFact] = []
         for first in self._replaceable(free, count):
@@ -217,17 +216,17 @@ class Planner:
         return newer
 
     def _replaceable(self, free: list[PlannedFact], count: int) -> list[PlannedFact]:
-        """Choose what is to be replaced: as many demands as prohibitions, to keep the balance."""
+        """Choose facts to replace: as many demands as prohibitions, to keep the balance."""
         rules = [[each for each in free if each.kind == kind] for kind in POLARITY]
         share = sum(map(len, rules)) / max(1, len(free))
         pairs = min(self._rounded(count * share / 2), count // 2, *map(len, rules))
         rest = [each for each in free if each.kind not in POLARITY]
-        # A fact can only follow from what a person said before, and in one word.
+        # A fact can only depend on an earlier one of a person, whose value is one word.
         rest.sort(key=lambda each: each.voice != "user" or " " in each.value)
         return [*(each for rule in rules for each in rule[:pairs]), *rest][:count]
 
     def _models(self, kinds: list[FactType]) -> dict[int, int]:
-        """Choose of which facts others are near-duplicates; of what is not said in a rule."""
+        """Choose facts, except those of rules, that get near-duplicates."""
         free = [number for number, kind in enumerate(kinds) if kind not in POLARITY]
         models: dict[int, int] = {}
         for _ in range(max(1, self._rounded(self._mix.twins * len(kinds) / 2))):
@@ -239,7 +238,7 @@ class Planner:
         return models
 
     def _thing(self, kind: FactType, word: str, thing: str = "") -> tuple[str, str, str]:
-        """Draw what a fact is about and its value: key, value, and the name of the thing."""
+        """Draw the key and value of a fact, and the name of its thing."""
         rng, things = self._rng, self._domain.things[kind]
         thing = thing or rng.choice(list(things))
         key = f"{rng.choice(self._domain.areas)} {thing}"
@@ -249,7 +248,7 @@ class Planner:
         return key, value(things[thing], rng, word), thing
 
     def _apportioned(self, count: int) -> list[FactType]:
-        """So many types in proportion to their weights, from a random start."""
+        """Draw this many types in proportion to their weights, from a random start."""
         whole, at = fsum(self._kinds.values()), self._rng.random()
         bounds, kinds = [0.0], list(self._kinds)
         for weight in self._kinds.values():
@@ -265,7 +264,7 @@ class Planner:
         return strata[:count]
 
     def _placed(self, voice: Voice, stratum: str) -> tuple[int, float]:
-        """Draw a place in a stratum: the turn, and after how many tokens."""
+        """Draw a position in a stratum: the turn, and the tokens before it."""
         starts, whole = self._starts, self._tokens
         early = FIRST * whole
         late = max(starts[self._late], early)
@@ -287,7 +286,7 @@ class Planner:
         return bisect_right(self._starts, place) - 1
 
     def _later(self, fact: PlannedFact) -> bool:
-        """Whether the user speaks again after it."""
+        """Whether the user has a later turn."""
         return fact.turn + 1 < len(self._starts)
 
     def _turn_after(self, fact: PlannedFact, more: int = 0) -> int:
@@ -308,7 +307,7 @@ class Planner:
         return newer
 
     def _follow(self, parent: PlannedFact) -> PlannedFact:
-        """A fact whose value is made of another's, said before that is replaced."""
+        """Plan a fact whose value contains that of another fact, which is replaced later."""
         assert parent.newer is not None
         self._followed.add(parent.value)
         kinds = [kind for kind in self._kinds if kind not in (*_ALONE, *self._domain.together)]
@@ -325,13 +324,13 @@ class Planner:
     def _drop(self, fact: PlannedFact) -> None:
         if self._later(fact):
             turn = self._turn_after(fact)
-            # What is no user's may be stated a turn late, and then nobody is left to take it back.
+            # A tool or the agent may state it one turn late: too late for another turn.
             on_time = fact.voice == "user" or fact.kind == "open_loop"
             if on_time or fact.turn + _SLACK < len(self._starts):
                 fact.dropped, fact.ends = turn, self._starts[turn]
 
     def _restate(self, fact: PlannedFact) -> None:
-        """Let the user say a fact again while it holds; what is open is only closed."""
+        """Let the user state a fact again while it is valid; open loops are only closed."""
         ends = fact.dropped if fact.dropped >= 0 else len(self._starts)
         turns = range(fact.turn + 1, fact.newer.turn if fact.newer else ends)
         by_user = fact.voice == "user" and fact.kind not in CLOSED
@@ -340,5 +339,5 @@ class Planner:
             fact.restated = tuple(self._rng.sample(turns, times))
 
     def _rounded(self, number: float) -> int:
-        """Round up or down at random, so that the mean is the number."""
+        """Round up or down at random, so that the mean equals the number."""
         return int(number + self._rng.random())

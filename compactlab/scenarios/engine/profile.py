@@ -1,7 +1,7 @@
-"""The texture of a kind of session: how long texts get, how long people and tools take.
+"""The profile of a kind of session: lengths of texts, and times that people and tools take.
 
-A profile is data. The built-in ones stand in ``profiles/*.toml`` beside this file, each figure
-with its source; a scenario takes any other file of that form: ``profile="mine.toml"``.
+A profile is data. The built-in ones are in ``profiles/*.toml`` beside this file, with a source for
+each figure. A scenario accepts any other file of that form: ``profile="mine.toml"``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from compactlab.sim.core.toml import (
 
 BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "hostile", "repeats", "research", "rewinds",
             "rotation")  # fmt: skip
-# Speakers whose messages take time; shares of calls that come with text, with thinking, with a
-# second call beside the first; the share of results that are errors.
+# Roles whose messages take time; shares of calls with text, with thinking, with a second parallel
+# call; the share of results that are errors.
 SPEAKERS = ("assistant", "tool", "user")
 SHARES = ("text", "thinking", "pair", "error")
-ANY_RESULT = "result"  # the size of a tool's result where the tool has none of its own
+ANY_RESULT = "result"  # size of a result of a tool without a size of its own
 
 _PROFILES = Path(__file__).with_name("profiles")
 _DAY = 86_400.0
@@ -62,56 +62,56 @@ class Spread:
 
 @dataclass(frozen=True)
 class Breaks:
-    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them."""
+    """Long pauses of the user (meals, nights), which no short-lived cache survives."""
 
-    share: float = 0.0  # of all pauses of the user
-    # Seconds; Pareto-distributed from the shortest on, with exponent 1, and cut.
+    share: float = 0.0  # share of all pauses of the user
+    # Seconds: Pareto-distributed from the shortest break, with exponent 1, and cut.
     shortest: float = 1_800.0
     longest: float = 57_600.0
-    # Seconds from midnight (UTC) on in which the user says nothing; half a day at most.
+    # Seconds after midnight (UTC) in which the user says nothing; at most half a day.
     night: float = 0.0
 
     def draw(self, rng: random.Random) -> float:
-        """Draw the length of one, in seconds."""
+        """Draw the length of a break, in seconds."""
         return min(self.shortest * rng.paretovariate(1), self.longest)
 
     def waking(self, clock: float) -> float:
-        """When something is said that would be said at a time, in seconds since 1970."""
+        """Move a time (seconds since 1970) out of the hours of sleep."""
         return clock + self.night if clock % _DAY < self.night else clock
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How long things get and take in one kind of session."""
+    """Lengths and times in one kind of session."""
 
-    name: str  # what kind of session it is of
-    # Where its figures are from: what was measured, how much of it and when, and what is a guess.
+    name: str  # the kind of session
+    # Sources of its figures: what was measured, how much of it, when, and what is a guess.
     source: str
-    # Tokens (o200k) of texts: ``text`` and ``thinking`` of the agent beside a call, ``answer`` at
-    # the end of a turn, ``user``, and by tool of what it returns, or of what it is given to write;
+    # Tokens (o200k) of texts: the agent's ``text`` and ``thinking`` with a call, its ``answer`` at
+    # the end of a turn, ``user``, and by tool the results (or the text that a tool writes);
     # ``result`` for all other tools.
     sizes: Mapping[str, Spread]
-    # Seconds until the ``assistant`` has answered, a ``tool`` is done, the ``user`` speaks again.
+    # Seconds until the ``assistant`` answers, a ``tool`` returns, the ``user`` speaks again.
     waits: Mapping[str, Spread]
-    # Calls per turn. Scenarios are told how many turns and tokens there are, and take from it how
-    # unevenly long turns are.
+    # Calls per turn. A scenario sets the numbers of turns and tokens; from this it only takes the
+    # variation of turns.
     calls: Spread
-    # Shares from 0 to 1: of calls with ``text``, with ``thinking``, with a second call beside the
-    # first (``pair``), and of results that are an ``error``.
+    # Shares from 0 to 1: of calls with ``text``, with ``thinking``, with a second parallel call
+    # (``pair``), and of results that are an ``error``.
     shares: Mapping[str, float]
     tools: Mapping[str, float]  # shares of calls by tool
     breaks: Breaks  # the longest pauses of the user
     system: Mapping[str, int]  # tokens of the parts of the system prompt, whose texts are not known
 
     def size(self, what: str) -> Spread:
-        """How many tokens something gets; a result of any tool, if nothing else is said of it."""
+        """Return the distribution of a size in tokens; by default that of a tool's result."""
         spread = self.sizes.get(what) or self.sizes.get(ANY_RESULT)
         if spread is None:
             raise UsageError(f"profile {self.name!r}: {unknown('size', what, self.sizes)}")
         return spread
 
     def toml(self) -> str:
-        """The profile as a file; reading it gives an equal one."""
+        """Write the profile as TOML; reading it gives an equal profile."""
         lines = [f"name = {_text(self.name)}", f"source = {_text(self.source)}"]
         lines += ["", f"calls = {_spread(self.calls)}"]
         figures = (f"{key} = {value!r}" for key, value in asdict(self.breaks).items())
@@ -126,7 +126,7 @@ class Profile:
 
 
 def find_profile(name: str) -> Profile:
-    """Give a profile by its name, or by its file.
+    """Load a profile by its name or its file.
 
     Examples
     --------
@@ -142,12 +142,12 @@ def find_profile(name: str) -> Profile:
 
 
 def file_of(name: str) -> Path:
-    """The file of a profile, be it there or not."""
+    """Return the path of a profile's file, which may not exist."""
     return Path(name) if name.endswith(".toml") else _PROFILES / f"{name}.toml"
 
 
 def profile_of(whole: Section) -> Profile:
-    """Build a profile of what its file says."""
+    """Build a profile from the contents of its file."""
     whole.only([field.name for field in fields(Profile)])
     breaks = whole.section("breaks").only([field.name for field in fields(Breaks)])
     plain = Breaks()
@@ -188,13 +188,13 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})
 
 
 def _text(text: str) -> str:
-    """A text as TOML writes it: as JSON does, and one control character more escaped."""
+    """Write a text as TOML: as JSON, with one more control character escaped."""
     return "".join(map(_escaped, json.dumps(text, ensure_ascii=False)))
 
 
 def _escaped(sign: str) -> str:
-    """A character as it stands in a string of TOML: what is not seen is escaped."""
+    """Escape a character in a TOML string if it is not visible."""
     kind = unicodedata.category(sign)
-    if kind == "Cs":  # half of a character, which TOML cannot name
+    if kind == "Cs":  # half of a surrogate pair, which TOML cannot express
         return "\\ufffd"
     return f"\\U{ord(sign):08x}" if kind in _UNSEEN else sign

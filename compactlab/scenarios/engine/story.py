@@ -20,9 +20,9 @@ from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.sources import Scenario
 
-_FEWEST = 8  # turns, where their number is computed: the plan needs some room
-# The largest session that is made: some minutes' work and some gigabytes, and a hundred times more
-# than any that was recorded.
+_FEWEST = 8  # turns, where their number is computed; a plan needs at least this many
+# Largest session that can be made: it takes some minutes and some gigabytes, and is a hundred times
+# larger than any recorded one.
 MOST = {"turns": 100_000, "calls": 1_000_000, "tokens": 100_000_000}
 
 
@@ -60,11 +60,11 @@ class Story(Scenario):
     domain: ClassVar[Domain]
     world: ClassVar[type[World]] = World
     draft: ClassVar[type[Draft]] = Draft
-    # The share of tokens that tools return, to which the tests hold a scenario. One that has
-    # other shares, because people only talk in it, says so here.
+    # Share of tokens that tools return; the tests check it. A scenario with other shares, such as
+    # pure dialogue, overrides it.
     results: ClassVar[tuple[float, float]] = (0.40, 0.85)
-    # What is wrong with it on purpose, of which the tests allow nothing else: an "orphaned result",
-    # an "unanswered call", a call "answered twice", an "empty text".
+    # Intended defects of the scenario; the tests allow no others: an "orphaned result", an
+    # "unanswered call", a call "answered twice", an "empty text".
     faults: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Story(Scenario):
         )
 
     def told(self, draft: Draft, open: Open) -> World:
-        """The world that it is told in; one that has parameters of the scenario is made here."""
+        """Make the world that writes the texts; override it to pass parameters of the scenario."""
         return self.world(self.domain, draft, open)
 
     def system(self, profile: Profile) -> Mapping[str, int]:
@@ -117,15 +117,15 @@ class Story(Scenario):
         return profile.system
 
     def route(self, rng: random.Random, turns: int) -> Sequence[int]:
-        """On which branch each turn is; by itself, all are on one.
+        """Return the branch of each turn; by default, all turns are on branch 0.
 
-        The first and the last turn are on branch 0, which is never abandoned. Any other begins
-        where the turn before has ended, and is left by a rewind.
+        The first and the last turn are on branch 0, which is never abandoned. Any other branch
+        begins at the end of the turn before, and is left by a rewind.
         """
         return [0] * turns
 
     def _starts(self, rng: random.Random, sigma: float) -> list[float]:
-        """After how many tokens each turn begins."""
+        """Return the positions of the turns, in tokens."""
         turns = self.turns or max(_FEWEST, round(self.tokens / self.domain.turn))
         ends = list(accumulate(rng.lognormvariate(0, sigma) for _ in range(turns)))
         return [0.0, *(self.tokens * end / ends[-1] for end in ends[:-1])]

@@ -1,4 +1,4 @@
-"""Texts that are looked at again and again, and the facts that stand in them."""
+"""Texts that are read repeatedly, and the facts in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from compactlab.scenarios.engine.plan import PlannedFact
 
 
 class Texts:
-    """Texts by name, line by line; a line that states a fact stays in a text while that holds."""
+    """Texts by name, as lines; a line that states a fact stays in while the fact is valid."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
@@ -16,7 +16,7 @@ class Texts:
         return name in self._lines
 
     def __getitem__(self, name: str) -> list[str]:
-        """The lines of a text, which may be changed; what does not hold any more is gone."""
+        """Return the lines of a text for editing, without facts that are no longer valid."""
         text, facts = self._lines[name], self._facts
         text[:] = [line for line in text if line not in facts or facts[line].holds]
         return text
@@ -29,14 +29,14 @@ class Texts:
         return line in self._facts
 
     def insert(self, name: str, fact: PlannedFact, line: str, behind: str) -> None:
-        """Write a line that states a fact before another one, or at the end."""
+        """Insert a line that states a fact before the line ``behind``, or at the end."""
         text = self._lines[name]
         text.insert(text.index(behind) if behind in text else len(text), line)
         self._facts[line] = fact
 
 
 def beginning(text: list[str], characters: int) -> str:
-    r"""The first lines of a text, one at least, until there are so many characters.
+    r"""Return the first lines of a text, as few as have this many characters.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def beginning(text: list[str], characters: int) -> str:
 
 
 def end(text: list[str], characters: int) -> str:
-    """The last lines of a text, one at least, until there are so many characters.
+    """Return the last lines of a text, as few as have this many characters.
 
     Examples
     --------

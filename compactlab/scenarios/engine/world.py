@@ -1,4 +1,4 @@
-"""The conversation in the making, and what people, an agent and its tools say in it."""
+"""The draft of a conversation, and the world: the texts of people, an agent and its tools."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from compactlab.sim.core.tokens import Tokenizer
 _START = 1_767_603_600.0  # Monday, 2026-01-05, 9:00 UTC
 
 _COUNT = Tokenizer()
-_USUAL, _TRUST = 3.7, 200  # characters to a token, before so many have been written
-_SETTLED = 10  # calls after which what was seen outweighs what was thought of their sizes
+_USUAL, _TRUST = 3.7, 200  # characters per token, before enough text was written to measure it
+_SETTLED = 10  # number of calls after which measured sizes outweigh assumed ones
 _TIGHTEST, _WIDEST = 0.1, 100.0
 
-Open = Callable[[str], random.Random]  # opens the stream of random numbers for a purpose
+Open = Callable[[str], random.Random]  # returns the stream of random numbers for a purpose
 Utterance = tuple[Literal["text", "thinking"], str]
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool, and what it returns."""
+    """A call of a tool, and its result."""
 
     name: str
     arguments: Mapping[str, str | int]
@@ -37,10 +37,10 @@ class ToolCall(NamedTuple):
 
 
 class Draft:
-    """What was said so far, and when.
+    """The messages so far, with their times.
 
-    With ``calls``, whatever is drawn from the profile is stretched alike, so that after so many
-    calls of the agent there are about so many ``tokens``; with 0, calls are as many as it comes.
+    With ``calls``, all sizes drawn from the profile are scaled by one factor, so that this many
+    calls of the agent have about ``tokens`` in all. With 0, the number of calls is not controlled.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Draft:
     ) -> None:
         self.events: list[Event] = []
         self.needs: list[Need] = []
-        self.copies: list[tuple[str, str]] = []  # messages that were said again, by id
+        self.copies: list[tuple[str, str]] = []  # repeated messages, by id
         self.profile = profile
         self.tokens = self.returned = 0
         self._sizes = stream(seed, name, "sizes")
@@ -65,36 +65,36 @@ class Draft:
 
     @property
     def next_id(self) -> str:
-        """Id of the next message."""
+        """Return the id of the next message."""
         return self.message_id(self._messages + 1)
 
     def message_id(self, number: int) -> str:
-        """How a message is named, from 1."""
+        """Return the id of a message by its number, from 1."""
         return f"m{number}"
 
     def call_id(self, number: int) -> str:
-        """How a call of a tool is named, from 1."""
+        """Return the id of a tool call by its number, from 1."""
         return f"call_{number}"
 
     def characters(self, tokens: float, what: str = "text") -> int:
-        """How many characters so many tokens have, by what has been written of that kind."""
+        """Convert tokens to characters, by the ratio in earlier texts of that kind."""
         length, weight = self._weights.get(what, (0, 0))
         return int(tokens * (length + _USUAL * _TRUST) / (weight + _TRUST))
 
     def length(self, what: str, most: float) -> int:
-        """Draw how many characters something gets, of at most so many tokens."""
+        """Draw a length in characters, of at most ``most`` tokens."""
         drawn = self.profile.size(what).draw(self._sizes) * self._stretch
         return self.characters(min(drawn, most), what)
 
     def say(self, role: Role, utterances: Sequence[Utterance], meta: bool = False) -> str:
-        """Let somebody say something, and give the message's id."""
+        """Add a message, and return its id."""
         id = self.next_id
         return self._add(role, [verbatim(id, kind, text) for kind, text in utterances], meta)
 
     def call(
         self, utterances: Sequence[Utterance], tools: Sequence[ToolCall]
     ) -> tuple[str, list[str]]:
-        """Let the agent call tools, of which the results still have to be given."""
+        """Add a message with tool calls; their results must be added next."""
         id = self.next_id
         call_ids = [self.call_id(self._calls + number) for number in range(1, len(tools) + 1)]
         self._calls += len(tools)
@@ -105,7 +105,7 @@ class Draft:
         return self._add("assistant", parts), call_ids
 
     def result(self, tool: ToolCall, call_id: str) -> str:
-        """Give what a tool returns, and the message's id."""
+        """Add a tool's result, and return the message's id."""
         part = verbatim(
             self.next_id, "tool_result", tool.result,
             name=tool.name, call_id=call_id, is_error=tool.failed,
@@ -113,7 +113,7 @@ class Draft:
         return self._add("tool", [part])
 
     def again(self, message: Message) -> str:
-        """Say a message again, word by word, and give the copy's id; calls are not repeated."""
+        """Repeat a message verbatim, and return the copy's id; calls are not repeated."""
         id = self.next_id
         parts = [verbatim(id, part.type, part.text) for part in message.parts]
         self.copies.append((message.id, self._add(message.role, parts, message.meta)))
@@ -121,16 +121,16 @@ class Draft:
 
     @property
     def tip(self) -> str:
-        """Id of the message that the next one follows; "" at the start."""
+        """Return the id of the message that the next one follows; "" at the start."""
         return self._tip
 
     def rewind(self, to: str) -> None:
-        """Let the user go back to a message, or over to one of another branch."""
+        """Let the user go back to a message, or to one of another branch."""
         self.events.append(Rewind(to))
         self._tip = to
 
     def path(self) -> set[str]:
-        """Ids of the messages on the way to here."""
+        """Return the ids of the messages on the current path."""
         ids, id = set[str](), self._tip
         while id:
             ids.add(id)
@@ -157,7 +157,7 @@ class Draft:
         return id
 
     def _pace(self) -> None:
-        """Stretch what comes, so that with the calls that are left the tokens are reached."""
+        """Scale the next sizes, so that the remaining calls reach the total of tokens."""
         calls, tokens = self._goal
         self._answers += 1
         self._stretched += self._stretch
@@ -178,16 +178,16 @@ class Draft:
 
 
 class Used(NamedTuple):
-    """How the agent uses a fact: what it says, or the tool that it calls."""
+    """How the agent uses a fact: by a text or a tool call."""
 
     text: str = ""
     call: ToolCall | None = None
 
 
 class World:
-    """Says what is said, and does what is done, of the size that it is told.
+    """Writes all texts, calls and results, with given sizes.
 
-    A scenario with something peculiar about it subclasses this and overrides what is peculiar.
+    A scenario with special behaviour subclasses this and overrides the methods concerned.
     """
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
@@ -200,13 +200,13 @@ class World:
         self._showing = [name for name, tool in domain.tools.items() if tool.shows]
 
     def before(self, turn: int) -> None:
-        """Do something peculiar before the user speaks in a turn, from 0; by itself, nothing.
+        """Do something before the user speaks in a turn, numbered from 0; by default, nothing.
 
-        It may add messages and rewinds to the draft, and leave it where the user can speak.
+        It may add messages and rewinds to the draft. Afterwards the user must be able to speak.
         """
 
     def request(self, left: float) -> str:
-        """What the user asks, in a turn of about so many tokens."""
+        """Write the user's request, in a turn of about this many tokens."""
         self.writer.refocus()
         if "user" in self.draft.profile.sizes:
             length = self.draft.length("user", left / 2)
@@ -214,13 +214,13 @@ class World:
         return self.writer.one(self.domain.requests)
 
     def prose(self, characters: int) -> str:
-        """What the agent says or thinks."""
+        """Write a text or thought of the agent."""
         return self.writer.prose(self.domain.sentences, characters)
 
     def act(self, left: float) -> list[ToolCall]:
-        """What the agent does, with so many tokens left; nothing, if it answers.
+        """Return the agent's next tool calls, with ``left`` tokens of the turn; none if it answers.
 
-        An answer instead of an act takes all that is left of the turn.
+        An answer takes all remaining tokens of the turn.
         """
         talks = self.domain.answers > 0 and self.rng.random() < self.domain.answers
         if talks or not self._weights:
@@ -230,22 +230,22 @@ class World:
         return [self._call(name, left / len(names)) for name in names]
 
     def display(self, left: float) -> ToolCall:
-        """A call whose result shows any fact, at the end, where one still has to be shown."""
+        """Return a call whose result can state any fact that is still due at the end."""
         return self._call(self.rng.choice(self._showing), left, fails=False)
 
     def resume(self, fact: PlannedFact) -> str:
-        """How the user comes back to a fact, which is not said once more."""
+        """Write how the user refers back to a fact without stating it."""
         area, nth = fact.key.removesuffix(f" {fact.thing}"), fact.thing.split(" ")[0]
         template = self.rng.choice(self.domain.resumes[fact.kind])
         return template.format(key=fact.key, area=area, thing=fact.thing, nth=nth)
 
     def say(self, fact: PlannedFact) -> Used:
-        """What the agent says to use a fact, where it calls no tool."""
+        """Write a text in which the agent uses a fact without a tool."""
         texts = [use for use in self.domain.uses_of(fact.kind) if isinstance(use, str)]
         return Used(self._filled(self.rng.choice(texts or phrases().says[fact.kind]), fact))
 
     def use(self, fact: PlannedFact, left: float) -> Used:
-        """How the agent uses a fact: its value stands in what it says, or in an argument."""
+        """Return how the agent uses a fact: its value is in a text or an argument."""
         use = self.rng.choice(self.domain.uses_of(fact.kind))
         if isinstance(use, str):
             return Used(self._filled(use, fact))
@@ -257,19 +257,19 @@ class World:
         return self.writer.fill(template.replace("{value}", "\0")).replace("\0", fact.value)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """Whether a fact of a type may stand in what a call returns."""
+        """Whether a call's result may state a fact of a type."""
         return not call.failed and self.domain.tools[call.name].shows
 
     def room(self, call: ToolCall) -> tuple[int, float]:
-        """How many facts have room in a result, and how many tokens ahead they may be due."""
+        """Return how many facts fit into a result, and how many tokens ahead they may be due."""
         return 1, 0.0
 
     def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
-        """The result of a call with the line that states a fact in it."""
+        """Insert the line that states a fact into the result of a call."""
         return self.placed(call.result, line)[0]
 
     def placed(self, result: str, line: str) -> tuple[str, int]:
-        """Put a line somewhere into a result, and say where it begins there."""
+        """Insert a line into a result at a random position; return the text and the position."""
         lines = result.split("\n")
         at = self.rng.randint(0, len(lines))
         start = sum(len(each) + 1 for each in lines[:at])
@@ -283,7 +283,7 @@ class World:
         return ToolCall(name, arguments, self.result(name, left))
 
     def result(self, name: str, left: float) -> str:
-        """What a tool returns."""
+        """Write a tool's result."""
         tool = self.domain.tools[name]
         head = [self.writer.fill(tool.head)] if tool.head else []
         length = self.draft.length(name, left) - sum(map(len, head))

@@ -1,4 +1,4 @@
-"""aider's history: the Markdown that it writes beside the code (``.aider.chat.history.md``)."""
+"""aider's history, a Markdown file beside the code (``.aider.chat.history.md``)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _SENT = re.compile(
 )
 _COST = re.compile(r"^Cost: \$[\d.,]+ message")
 _MODEL = re.compile(r"^(?:Main model|Model): (\S+) with ")
-_FORGETTING = ("/clear", "/reset")  # commands that empty the history
-_ASKING = ("/architect", "/ask", "/code", "/context", "/help")  # those that ask the model
+_FORGETTING = ("/clear", "/reset")  # commands that clear the history
+_ASKING = ("/architect", "/ask", "/code", "/context", "/help")  # commands that call the model
 _UNITS = {"k": 1_000, "M": 1_000_000}
 
 
@@ -40,7 +40,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield a conversation of each chat in a history that says something."""
+    """Read the chats of a history that are not empty, one conversation each."""
     made = 0
     for chat in _chats(jsonl.text(lines.path).splitlines()):
         if not chat.script.events:
@@ -69,7 +69,7 @@ def _chats(rows: list[str]) -> Iterator[_Chat]:
 
 
 class _Chat:
-    """A chat that is being read: what was typed, what was answered, what aider noted."""
+    """A chat being read: the user's texts, the answers, and aider's notes."""
 
     def __init__(self, time: float) -> None:
         self.script = Script()
@@ -78,7 +78,7 @@ class _Chat:
         self._typed: list[str] = []
         self._answer: list[str] = []
         self._notes: list[str] = []
-        self._last: Draft | None = None  # the newest answer, whose tokens are still to come
+        self._last: Draft | None = None  # the newest answer; its token counts follow
         self._fenced = False
 
     def take(self, row: str) -> None:
@@ -105,14 +105,14 @@ class _Chat:
         self._ask()
 
     def _ask(self) -> None:
-        """End what was typed."""
+        """End the user's text."""
         text, self._typed = "\n".join(self._typed).strip(), []
         if not text:
             return
         self._notes, self._last = [], None
         if text.startswith(_FORGETTING) and self.script.last:
             self.script.rewind(None)
-        # A command is for aider, but for those that ask the model.
+        # Commands are for aider, except those that call the model.
         meta = text.startswith("/") and not text.startswith(_ASKING)
         self.script.say("user", text, None, self._time, meta=meta)
 
@@ -123,7 +123,7 @@ class _Chat:
             return
         notes, self._notes = "\n".join(self._notes).strip(), []
         if self._last and notes:
-            # Nobody typed anything in between: aider asked again, with what it had noted.
+            # The user typed nothing in between: aider sent its notes to the model again.
             self.script.say("user", notes, None, self._time, meta=True, origin=NAME)
         self._last = self.script.draft("assistant", None, self._time)
         self._last.parts = [verbatim(self._last.id, "text", text)]
@@ -141,15 +141,15 @@ class _Chat:
 
 
 def _usage(sent: re.Match[str]) -> Usage:
-    """The usage that a note tells, rounded as aider rounds it."""
+    """Parse the usage in a note, in aider's rounded numbers."""
     keys = ("sent", "received", "read", "written")
     prompt, output, read, written = (_number(sent[key] or "0") for key in keys)
-    # aider adds what is written to what is sent; LiteLLM's prompt holds it already, or does not.
+    # aider adds cache writes to the sent tokens; LiteLLM's prompt may already include them.
     return contained(prompt, output, read, written)
 
 
 def _number(text: str) -> int:
-    """A count of tokens as aider writes it.
+    """Parse a count of tokens in aider's notation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Threads of Amp: their messages, the usage of each, and the ledger that is kept beside them."""
+"""Threads of Amp: their messages, the usage of each, and the ledger beside them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from compactlab.sim.core.message import Call, Usage
 
 NAME = "amp"
 
-# Fields of a message that are read here, or that say nothing to the model.
+# Fields of a message that are read here, or that the model does not see.
 _READ = ("usage", "state", "meta", "userState", "fileMentions", "discoveredGuidanceFiles")
 _THREAD = ("messages", "toolStatus", "nextMessageId", "usageLedger", "env", "meta")
-# Of an entry of the ledger and of a message's usage, the same counts have other names.
+# The ledger and the messages use different names for the same counts.
 _LEDGER = ("input", "output", "cacheReadInputTokens", "cacheCreationInputTokens")
 _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a thread."""
+    """Read the conversation of a thread."""
     yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
@@ -75,7 +75,7 @@ def _take(
     time: float,
     lines: jsonl.Lines,
 ) -> float:
-    """Take a message, with its entry of the ledger; return when it was, as far as that tells."""
+    """Add a message, with its entry of the ledger; return its time, if known."""
     told = dict_of(message.get("usage"))
     usage, call = _usage(told, _MESSAGE), Call(str(told.get("model") or ""))
     if message.get("role") == "assistant":
@@ -98,7 +98,7 @@ def _take(
 def _entry(
     message: dict[str, Any], usage: Usage | None, ledger: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """The entry of the ledger for an answer: by its message, else by its counts."""
+    """Return the ledger's entry for an answer, found by its message or its counts."""
     id = message.get("messageId")
     named = (each for each in ledger if id is not None and each.get("toMessageId") == id)
     same = (
@@ -108,12 +108,12 @@ def _entry(
 
 
 def _usage(told: dict[str, Any], keys: tuple[str, ...]) -> Usage | None:
-    """The usage of an answer: its input leaves out what was cached."""
+    """Return the usage of an answer, whose input excludes cached tokens."""
     return beside(*counted(told, keys)) if told else None
 
 
 def _block(block: Any) -> Any:
-    """A block as Anthropic's interface has it: Amp keeps how a tool ran."""
+    """Convert a block to Anthropic's form; Amp also stores the state of a tool's run."""
     if not isinstance(block, dict) or block.get("type") != "tool_result":
         return block
     run = block.get("run")

@@ -1,4 +1,4 @@
-"""Anthropic's API: the usage of a request, what it is priced by and else cost; its threads."""
+"""Anthropic's API: usage, price modifiers and other costs of requests, and threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Written(msgspec.Struct):
 
 
 class _Counted(msgspec.Struct):
-    """Tokens of a request, or of one of several that were made for it."""
+    """Tokens of a request, or of one of its parts."""
 
     input_tokens: Tokens | None = None
     output_tokens: Tokens | None = None
@@ -32,14 +32,14 @@ class _Counted(msgspec.Struct):
 
 
 class Iteration(_Counted):
-    """One of the requests to a model that an answer took."""
+    """One of the model requests behind an answer."""
 
     type: str | None = None
     model: str | None = None
 
 
 class ServerTools(msgspec.Struct):
-    """What the provider's own tools did."""
+    """The use of the provider's own tools."""
 
     web_search_requests: Tokens | None = None
 
@@ -55,42 +55,42 @@ class Counts(_Counted):
 
     @property
     def searches(self) -> int:
-        """Web searches, which are billed by the piece."""
+        """Web searches, which are billed per search."""
         return (self.server_tool_use or ServerTools()).web_search_requests or 0
 
 
-# The speed and the tier at which a request is billed at the list price; what others are billed at.
+# The speed and the tier with list prices; the prices of others:
 _USUAL_SPEED = "standard"
 _USUAL_TIER = "standard"
-_PRICED_TIERS = ("batch",)  # at a published share of the list price; what others cost is agreed
-_PRICED_PLACES = ("us",)  # where inference costs more; elsewhere it costs the list price
+_PRICED_TIERS = ("batch",)  # a published share of the list price; other tiers are negotiated
+_PRICED_PLACES = ("us",)  # regions with a surcharge; elsewhere the list price applies
 _USUAL_PLACES = ("", "global", "not_available")
-# Requests that are billed and that the counts at the top leave out, with what they were for. The
-# others (``message``, ``fallback_message``) are in those counts, or were refused and not billed.
+# Requests that are billed but missing in the main counts, with their purposes. The others
+# (``message``, ``fallback_message``) are in those counts, or were refused and not billed.
 _BESIDE = {"advisor_message": "advisor", "compaction": "compaction"}
 WEB_SEARCH = "web_search"
-SESSION = "session"  # what only the totals of a session have
+SESSION = "session"  # purpose of requests that only the totals of a session contain
 
 
 def usage_of(counts: _Counted) -> Usage:
-    """The tokens of a request by billing class."""
+    """Return the tokens of a request by billing class."""
     written = counts.cache_creation or Written()
     hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
-    # Old versions give the total alone; then the lifetime was five minutes.
+    # Old versions report only the total; their lifetime was five minutes.
     rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)
     cache_misses, read = counts.input_tokens or 0, counts.cache_read_input_tokens or 0
     return Usage(cache_misses, read, minutes + rest, hour, counts.output_tokens or 0)
 
 
 def ttl_of(usage: Usage) -> Literal["", "5m", "1h"]:
-    """The lifetime of the cache entries that a request wrote."""
+    """Return the lifetime of the cache entries that a request wrote."""
     if usage.cache_write_1h:
         return "1h"
     return "5m" if usage.cache_write_5m else ""
 
 
 def largest(one: Usage, other: Usage) -> Usage:
-    """Of each count the larger one: those of an unfinished answer still grow.
+    """Return the larger one of each count, because the counts of an unfinished answer grow.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def largest(one: Usage, other: Usage) -> Usage:
 
 
 def priced(model: str, counts: Counts) -> str:
-    """The name of a model with what multiplies its price: ``NAME+fast``, ``NAME+us``.
+    """Return a model's name with its price modifiers: ``NAME+fast``, ``NAME+us``.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def priced(model: str, counts: Counts) -> str:
 
 
 def tier_of(counts: Counts) -> str:
-    """What else the price depends on, where it is not the usual one; "" where it is."""
+    """Return another price modifier (the tier) if it is unusual, else ""."""
     tier = counts.service_tier or ""
     place = counts.inference_geo or ""
     known = place in (*_USUAL_PLACES, *_PRICED_PLACES)
@@ -128,7 +128,7 @@ def tier_of(counts: Counts) -> str:
 
 
 def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
-    """What an answer cost that is not in its tokens: other requests, and web searches."""
+    """Return the costs of an answer beyond its tokens: other requests, and web searches."""
     for number, each in enumerate(counts.iterations or (), 1):
         if purpose := _BESIDE.get(each.type or ""):
             yield SideRequest(purpose, _of(call, each.model, usage_of(each), str(number)), time)
@@ -137,13 +137,13 @@ def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
 
 
 def _of(call: Call, model: str | None, usage: Usage, mark: str) -> Call:
-    """A request that was made for another one."""
+    """Make a request that belongs to another one."""
     id = f"{call.id}:{mark}" if call.id else ""
     return Call(model or call.model, usage, ttl_of(usage), id=id, inherited=call.inherited)
 
 
 class Total(msgspec.Struct, rename="camel"):
-    """What a client counted for a model, over all requests of a process or a session."""
+    """A client's total for a model, over all requests of a process or a session."""
 
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
@@ -153,20 +153,20 @@ class Total(msgspec.Struct, rename="camel"):
 
     @property
     def prompt(self) -> tuple[int, int, int]:
-        """The counts of the prompts."""
+        """The prompt's counts."""
         return self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens
 
     @classmethod
     def of(cls, usage: Usage, searches: int = 0) -> Total:
-        """The tokens of a request."""
+        """Make a total of one request's tokens."""
         return cls(usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches)
 
     def covers(self, other: Total) -> bool:
-        """Whether no count of another one is larger."""
+        """Whether no count of the other total is larger."""
         return other.less(self) == Total()
 
     def less(self, other: Total) -> Total:
-        """What this has beyond another one."""
+        """Subtract another total."""
         mine, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return Total(*(max(0, a - b) for a, b in zip(mine, others, strict=True)))
 
@@ -176,7 +176,7 @@ class Total(msgspec.Struct, rename="camel"):
 
 
 def plain_name(model: str) -> str:
-    """The name of a model without what multiplies its price or widens its window.
+    """Return a model's name without modifiers of price or window.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def plain_name(model: str) -> str:
 
 
 def totals_of(requests: Iterable[Call | SideRequest]) -> dict[str, Total]:
-    """The tokens and web searches of requests, by model."""
+    """Return the tokens and web searches of requests, by model."""
     totals: dict[str, Total] = {}
     for request in requests:
         searches = request.searches if isinstance(request, SideRequest) else 0
@@ -197,7 +197,7 @@ def totals_of(requests: Iterable[Call | SideRequest]) -> dict[str, Total]:
 
 
 def by_plain_name(totals: Mapping[str, Total]) -> dict[str, Total]:
-    """Totals by the plain names of models."""
+    """Sum totals by the plain names of models."""
     plain: dict[str, Total] = {}
     for model, total in totals.items():
         plain[plain_name(model)] = plain.get(plain_name(model), Total()) + total
@@ -207,7 +207,7 @@ def by_plain_name(totals: Mapping[str, Total]) -> dict[str, Total]:
 def rest_of(
     totals: Mapping[str, Total], requests: Iterable[Call | SideRequest], id: str, time: float
 ) -> Iterator[SideRequest]:
-    """What the totals of a session have beyond its requests, a request for each model."""
+    """Return the rest of a session's totals beyond its requests, as one request per model."""
     requests = list(requests)
     known = totals_of(requests)
     hours = any(_call(request).ttl == "1h" for request in requests)
@@ -229,9 +229,9 @@ def _call(request: Call | SideRequest) -> Call:
     return request.call if isinstance(request, SideRequest) else request
 
 
-# Threads: since 2026-11-02 the body of a request may have a ``thread``. The one that creates it
-# holds the whole conversation; one that continues it names the answer that it follows, and holds
-# what was said since. The answers are no part of any body, so both have to be in the file.
+# Threads: since 2026-11-02, the body of a request may have a ``thread``. The request that creates
+# it contains the whole conversation. One that continues it names the previous answer, and contains
+# only the new messages. No body contains the answers, so that the file must have both.
 
 _LACKING = (
     "this is a continued thread of Anthropic's Messages API; its beginning is not in this file"
@@ -239,21 +239,21 @@ _LACKING = (
 
 
 def is_of_thread(value: Any) -> bool:
-    """Whether a value is the body of a request that creates or continues a thread."""
+    """Whether a value is a request body that creates or continues a thread."""
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
     return isinstance(value.get("thread"), dict)
 
 
 class MessageThreads:
-    """The threads of a file, which takes bodies and their answers in order.
+    """The threads of a file, from request bodies and answers in order.
 
     Parameters
     ----------
     begin
-        Reads a body that holds a whole conversation.
+        Reads a body that contains a whole conversation.
     add
-        Adds a message, of a model, to a conversation.
+        Adds a message of a model to a conversation.
     """
 
     def __init__(
@@ -261,11 +261,11 @@ class MessageThreads:
     ) -> None:
         self.scripts: list[Script] = []
         self._begin, self._add = begin, add
-        self._asked: tuple[Script, str] | None = None  # what the next answer is to
+        self._asked: tuple[Script, str] | None = None  # the script that the next answer belongs to
         self._after: dict[str, tuple[Script, Draft | None]] = {}
 
     def take(self, value: Any) -> bool:
-        """Take a value if it is of a thread."""
+        """Take a value if it belongs to a thread."""
         if is_of_thread(value):
             self._request(value, str(value.get("model") or ""))
             return True

@@ -1,4 +1,4 @@
-"""Zip archives that others wrote: their names and members, never more than memory holds."""
+"""Zip archives written by others: their names and members, limited to what memory can hold."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compactlab.sim.core.json import LARGEST, TOO_LARGE
 MAGIC = b"PK\x03\x04"
 _MOST_MEMBERS = 100_000
 _LARGEST_DIRECTORY = 32 * 2**20  # bytes of the table of members
-_LARGEST_RATIO = 2_000  # of what is packed: above that, a member is made to fill memory
-_SMALL = 2**20  # below that, it cannot
+_LARGEST_RATIO = 2_000  # compression ratio; a higher one is a zip bomb
+_SMALL = 2**20  # bytes below which it is harmless
 _ZSTD = 93
-_END, _HEAD = 22, 30  # bytes of the record at the end, and of that in front of a member
+_END, _HEAD = 22, 30  # bytes of the end record, and of a member's header
 _COMMENT = 2**16
 
 
@@ -44,7 +44,7 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """The names of its members."""
+        """The names of the members."""
         return list(self._members)
 
     def read(self, name: str) -> bytes:
@@ -82,7 +82,7 @@ class Archive:
 
 
 def _unpacked(packed: bytes) -> IO[bytes]:
-    """What zstd packed; its library is an extra, which the standard library has from 3.14 on."""
+    """Decompress zstd; its library is an extra, and in the standard library from 3.14 on."""
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
@@ -93,7 +93,7 @@ def _unpacked(packed: bytes) -> IO[bytes]:
 
 
 def _check_directory(path: Path) -> None:
-    """See that the table of members, which is read as a whole, is none of millions."""
+    """Check the size of the member table, which is read as a whole."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - _END - _COMMENT))

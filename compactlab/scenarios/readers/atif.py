@@ -37,9 +37,9 @@ from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME = "atif"
 
-# What Harbor's converters call the tokens written to a cache, which ATIF has no field for. Those of
-# the first names are within `prompt_tokens`. Of the last, pi's are, those of four others are not.
-# Source: the package harbor 0.25.0 (2026-10), harbor/agents/installed.
+# Names of cache-write counts in Harbor's converters; ATIF has no field for them. Counts with the
+# first names are part of `prompt_tokens`. With the last name, pi's are part of it, those of four
+# others are not. Source: the package harbor 0.25.0 (2026-10), harbor/agents/installed.
 _WRITES = ("cache_creation_input_tokens", "cache_write_input_tokens", "input_cache_creation")
 _WRITES_SOMEWHERE = "cache_write_tokens"
 _WRITES_APART = ("mimo", "openclaw", "opencode", "rovodev-cli")
@@ -93,7 +93,7 @@ class _Step(msgspec.Struct):
 
     @property
     def aside(self) -> str | None:
-        """The subagent whose step it is, in the trajectories of Claude Code."""
+        """The subagent of the step, in trajectories of Claude Code."""
         extra = self.extra or {}
         return str(extra.get("agent_id") or SIDE) if extra.get("is_sidechain") is True else None
 
@@ -122,7 +122,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of each trajectory, then those of its subagents."""
+    """Read the conversations of a file: of each trajectory, then those of its subagents."""
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []
@@ -172,7 +172,7 @@ def _step(value: Any, lines: jsonl.Lines) -> _Step | None:
 
 
 class _Reading:
-    """A trajectory that is being read, and the compaction of which the summary is awaited."""
+    """Reads a trajectory, with the compaction whose summary comes next."""
 
     def __init__(self, agent: _Agent, counted: bool, lines: jsonl.Lines) -> None:
         self.script = Script()
@@ -198,7 +198,7 @@ class _Reading:
     def _system(self, step: _Step, content: Content) -> None:
         management = (step.extra or {}).get("context_management")
         if isinstance(management, dict) and management.get("type") == "compaction":
-            # The step itself is a note for the reader, and the next one what the model is told.
+            # The step is only a note for the reader; the next step has the summary.
             self._boundary = self.script.compact(seconds(step.timestamp))
             self._boundary.inserted += self._note(step, content)
         elif self.script.last is None and not step.observation:
@@ -237,7 +237,7 @@ class _Reading:
             self.script.add(draft)
 
     def _call(self, step: _Step) -> Call | None:
-        """The call of a step; none, if it was billed elsewhere, or no model was asked."""
+        """Return the call of a step; None if it was billed elsewhere, or did not call a model."""
         if step.is_copied_context or step.llm_call_count == 0:
             return None
         if step.metrics is None and self._counted and not step.llm_call_count:
@@ -252,7 +252,7 @@ class _Reading:
         results = step.observation.results if step.observation else []
         for result in results:
             if result.content is None and result.subagent_trajectory_ref:
-                continue  # what a subagent did is in a conversation of its own
+                continue  # a subagent's work is in its own conversation
             draft = self.script.draft("tool", None, seconds(step.timestamp))
             call_id = result.source_call_id or _only(step)
             if step.source == "agent" and (call_id or step.tool_calls):
@@ -273,7 +273,7 @@ def _id(step: _Step) -> str | None:
 
 
 def _only(step: _Step) -> str:
-    """The call that all results of a step belong to, if it has one call."""
+    """Return the call that all results of a step belong to, if there is only one."""
     calls = step.tool_calls or []
     return (calls[0].tool_call_id or "") if len(calls) == 1 else ""
 
@@ -284,7 +284,7 @@ def _asked(call: _ToolCall, id: str) -> Part:
 
 
 def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
-    """The usage of a step, from counts of which the prompt contains what was cached.
+    """Return the usage of a step, from counts whose prompt includes cached tokens.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def usage_of(metrics: _Metrics, agent: str) -> Usage | None:
     written = next((n for key in _WRITES if (n := _count(extra, key))), 0)
     apart = _count(extra, _WRITES_SOMEWHERE)
     if cached > prompt:
-        prompt += cached  # a client that counts them one beside the other
+        prompt += cached  # a client that counts them separately
     if apart and not written:
         written = apart
         if agent in _WRITES_APART or cached + written > prompt:

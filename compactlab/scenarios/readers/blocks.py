@@ -1,4 +1,4 @@
-"""Content blocks: what messages are made of in the formats of the agents and the providers."""
+"""Content blocks: the contents of messages in the formats of agents and providers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PIXELS_PER_TOKEN = 750
 MOST_TOKENS = 1600
 UNKNOWN_TOKENS = 1200  # pi and OpenClaw count every image as 4,800 characters
 
-_HEADER = 4 * 65536  # characters of base64: a JPEG may carry 64 KB of camera data in front
+_HEADER = 4 * 65536  # characters of base64: the metadata at the start of a JPEG can take 64 KB
 _PNG = b"\x89PNG\r\n\x1a\n"
-_NO_FRAME = {0xC4, 0xC8, 0xCC}  # JPEG markers among the frames' that start none
+_NO_FRAME = {0xC4, 0xC8, 0xCC}  # JPEG markers in the same range that do not start a frame
 
 
 def image_tokens(data: str) -> int:
@@ -62,9 +62,8 @@ def _jpeg(raw: bytes) -> tuple[int, int]:
     raise ValueError("no frame in it")
 
 
-# All formats write lists of typed blocks and mean the same few things, so one struct reads them
-# all. A block whose text is not found, or whose type is not known, is an error: its words would
-# be lost.
+# All formats write lists of typed blocks with similar meanings, so one struct reads them all. A
+# block of unknown type or without its text is an error, because its text would be lost.
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
@@ -72,9 +71,9 @@ _TEXT = {"text", "input_text", "output_text", "summary_text", "reasoning_text", 
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "toolCall"}
 _IMAGES = {"image", "image_url", "input_image"}
 _FOUND = {"search_result", "web_search_result"}
-_FILES = ("base64", "url", "file")  # sources of documents that are no texts
-# What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
-# what only the client is told.
+_FILES = ("base64", "url", "file")  # sources of documents without text
+# Blocks without text in a log: files, sound and encrypted content for the model, and data for the
+# client only.
 _WORDLESS = {
     "audio", "computer_screenshot", "container_upload", "encrypted_content", "fallback", "file",
     "input_audio", "input_file", "redacted_thinking", "video_url",
@@ -82,7 +81,7 @@ _WORDLESS = {
 
 
 class Block(msgspec.Struct):
-    """One block, with the fields that any of the formats gives it."""
+    """A block, with the fields of all formats."""
 
     type: str = ""
     text: str | None = None
@@ -105,35 +104,35 @@ class Block(msgspec.Struct):
 
 
 Content = str | list[Block] | None
-# Content that may be left out: then it stands perhaps under a name that is not known.
+# Content that may be missing: it may then be in an unknown field.
 Given = Content | msgspec.UnsetType
 
 
 def given(content: Given, whose: str) -> Content:
-    """The content of a message that must have some, if only an empty one."""
+    """Return the content of a message, which may be empty but not missing."""
     if isinstance(content, msgspec.UnsetType):
         raise InputError(f"{whose} has no content")
     return content
 
 
 def compact(value: Any) -> str:
-    """Write arguments as compact JSON; leave alone what is text already."""
+    """Write arguments as compact JSON; text stays as it is."""
     if isinstance(value, str):
         return value
     return json.dumps({} if value is None else value, separators=(",", ":"), ensure_ascii=False)
 
 
 def listed(content: Given | dict[str, Any]) -> list[Block]:
-    """See any content as a list of blocks."""
+    """Return any content as a list of blocks."""
     if isinstance(content, str):
         return [Block("text", text=content)]
     return list_of(content)
 
 
 def parts(content: Given | dict[str, Any], id: str, lines: Lines | None = None) -> list[Part]:
-    """Make the parts of a message out of its content.
+    """Convert the content of a message to parts.
 
-    A block that is not understood is counted in ``lines``; without them it is an error.
+    An unknown block is counted in ``lines``; without ``lines`` it is an error.
     """
     made = (
         _understood(block, lines, partial(_part, block, id, lines)) for block in listed(content)
@@ -142,7 +141,7 @@ def parts(content: Given | dict[str, Any], id: str, lines: Lines | None = None) 
 
 
 def _understood(block: Block, lines: Lines | None, make: Callable[[], T]) -> T | None:
-    """What is made of a block; None if it is not understood."""
+    """Convert a block; return None if it is unknown."""
     try:
         return make()
     except InputError:
@@ -161,7 +160,7 @@ def result(
     error: bool = False,
     lines: Lines | None = None,
 ) -> list[Part]:
-    """Make the parts of a tool's result: one with all its text, and its images."""
+    """Convert a tool's result: one part with all its text, and its images."""
     blocks = listed(content)
     words = (_understood(block, lines, partial(_words, block)) for block in blocks)
     text = compact(content) if isinstance(content, dict) else "\n".join(map(_text_of, words))
@@ -170,7 +169,7 @@ def result(
 
 
 def result_of(block: Block, id: str, lines: Lines | None = None) -> list[Part]:
-    """Make the parts of a result that is a block of a message."""
+    """Convert a result that is a block of a message."""
     if isinstance(block.content, msgspec.UnsetType):
         raise _lacks(block, "content")
     failed = bool(block.is_error)
@@ -178,12 +177,12 @@ def result_of(block: Block, id: str, lines: Lines | None = None) -> list[Part]:
 
 
 def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
-    """Make a part of tokens whose text is not known."""
+    """Make a part of tokens whose text is unknown."""
     return Part(type, "", "opaque", (Source(id),), name, size=size)
 
 
 def owned(part: Part, id: str) -> Part:
-    """A part of a message's own as the part of another message that says the same."""
+    """Make a message's own part the own part of a copy of the message."""
     whole = len(part.sources) == 1 and part.sources[0] == Source(part.sources[0].id)
     if not whole or part.sources[0].id == id:
         return part
@@ -191,7 +190,7 @@ def owned(part: Part, id: str) -> Part:
 
 
 def as_summary(part: Part, covered: tuple[Source, ...]) -> Part:
-    """A part of what a compaction inserted, if it is text: as the summary of what it covers."""
+    """Mark an inserted text part as a summary of the covered messages."""
     if part.type != "text" or not covered:
         return part
     return msgspec.structs.replace(part, kind="summary", sources=covered)
@@ -223,7 +222,7 @@ def _call(block: Block, id: str) -> Part:
 
 
 def _words(block: Block) -> str:
-    """The text of a block; in a result, that of whatever may stand there."""
+    """Return the text of a block, which may be any type that a result can contain."""
     if block.type in _TEXT:
         text = block.refusal if block.text is None else block.text
         if text is None:
@@ -246,7 +245,7 @@ def _words(block: Block) -> str:
 
 
 def _document(block: Block) -> Iterator[str]:
-    """The words of a document that is sent as text; of a file, what is told about it alone."""
+    """Yield the text of a document; for a file, only its title and context."""
     source = dict_of(block.source)
     yield from filter(None, (block.title, block.context))
     if source.get("type") in ("text", "content"):

@@ -1,6 +1,6 @@
-"""Plain messages as one sends them to a provider: OpenAI's and Anthropic's.
+"""Plain messages in the forms of OpenAI's and Anthropic's APIs.
 
-What looks like them and is none has a reader of its own, or is refused by its name.
+Similar formats have their own readers, or are refused by name.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
 
-KEYS = ("messages", "traj", "history")  # under which a conversation keeps its messages
+KEYS = ("messages", "traj", "history")  # keys of the messages of a conversation
 _SYSTEM_ROLES = ("system", "developer")
 _ROLES = (*_SYSTEM_ROLES, "user", "assistant", "tool", "function")
-# What a message says, by its keys; thoughts are told under one of three names.
+# Keys with text in a message; thoughts have one of three names.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _SAYING = ("content", "refusal", "tool_calls", "function_call", *_THOUGHTS)
-# By what other formats call the same: a message that has such a key is not one of ours.
+# Keys of other formats: a message with such a key is not a plain one.
 _FOREIGN = {
     *(key.replace("_", "") for key in _SAYING), "arguments", "args", "audio", "blocks", "body",
     "contents", "input", "message", "output", "parts", "response", "result", "text", "toolresults",
     "value",
 }  # fmt: skip
-_INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
-# What stands around messages and is read, or is a setting.
+_INSIDE = {"arguments", "content", "function", "input", "text"}  # keys that such objects have
+# Keys beside the messages that are read here, or are settings.
 _AROUND = (
     "system", "tools", "tool_choice", "thinking", "reasoning", "output_config", "output_format",
 )  # fmt: skip
@@ -94,7 +94,7 @@ class _Envelope(msgspec.Struct):
 
 
 def is_anthropic(value: Any) -> bool | None:
-    """Tell the two kinds of messages apart by content; None if it is neither."""
+    """Whether messages are Anthropic's or OpenAI's, by content; None if they are neither."""
     listings = list(_recognised(value))
     messages = [message for listing, _ in listings for message in listing if _is_message(message)]
     if not messages:
@@ -109,9 +109,9 @@ def is_anthropic(value: Any) -> bool | None:
 
 
 def kind_of(first: list[Any]) -> str:
-    """Whose messages the first values of a file are: ``anthropic``, ``openai``, or "" if nobody's.
+    """Return the API of a file's first values: ``anthropic``, ``openai``, or "" for neither.
 
-    Half of them must be messages or conversations, and none of a client that writes them its way.
+    At least half of the values must be messages or conversations, and none of a known client.
     """
     kinds = [is_anthropic(value) for value in first]
     known = [kind for kind in kinds if kind is not None]
@@ -121,20 +121,20 @@ def kind_of(first: list[Any]) -> str:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether a value is a message, by what every one has: a role that is known, and content."""
+    """Whether a value is a message: it has a known role, and content."""
     if not isinstance(value, dict) or value.get("role") not in _ROLES:
         return False
     return any(key in value for key in _SAYING)
 
 
 def _is_labelled(first: list[Any]) -> bool:
-    """Whether it is a trajectory, which has readers of its own."""
+    """Whether a value is a trajectory or a session that another reader reads."""
     kinds = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
     return any(is_one(item) for value in first for item in items(value) for is_one in kinds)
 
 
 def is_session(item: Any) -> bool:
-    """Whether a value is a session of Hermes Agent: its snapshot, or its export."""
+    """Whether a value is a session of Hermes Agent: a snapshot or an export."""
     snapshot: Shape = {"session_id": str, "platform": object, "messages": list}
     export: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
     return fits(item, snapshot) or fits(item, export)
@@ -154,8 +154,8 @@ def is_by_agents(item: Any) -> bool:
 
 
 def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of its one document, or of its lines."""
-    alone = Script()  # of messages that stand one a line
+    """Read the conversations of a file: of its one document, or of its lines."""
+    alone = Script()  # messages, one per line
     threads = MessageThreads(partial(script, lines=lines), partial(_add, lines))
     count = 0
     for number, value in _apart(jsonl.values(lines)):
@@ -185,7 +185,7 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _apart(values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """The values of a file, and of a list that has bodies of threads in it each of its own."""
+    """Split lists that contain bodies of threads into single values."""
     for number, value in values:
         mixed = isinstance(value, list) and any(map(is_of_thread, value))
         yield from ((number, each) for each in (value if mixed else [value]))
@@ -196,7 +196,7 @@ def _add(lines: jsonl.Lines, script: Script, value: Any, model: str) -> None:
 
 
 def items(value: Any) -> list[Any]:
-    """Split a value into conversations: a list of messages is one, other lists hold many."""
+    """Split a value into conversations: a list of messages is one, other lists hold several."""
     if isinstance(value, list) and not any(isinstance(i, dict) and "role" in i for i in value):
         return value
     return [value]
@@ -251,11 +251,10 @@ def take(
     known: Collection[str] = (),
     meta: bool = False,
 ) -> list[Draft]:
-    """Add what a message says to a script; return the messages that were added.
+    """Add a message to a script; return the drafts that were added.
 
-    ``call`` is the request that an answer answers, as far as its own model, id and usage do not
-    tell. Fields of the names in ``known`` are read elsewhere. ``meta`` says of a user's message
-    that no person typed it.
+    ``call`` is the request of an answer; the answer's own model, id and usage take precedence.
+    Fields in ``known`` are read elsewhere. ``meta``: no person typed the user message.
     """
     message = _message(value, lines, known)
     before = len(script.path)
@@ -285,7 +284,7 @@ def take(
 
 
 def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
-    """The request that an answer answers, with what the answer itself tells of it."""
+    """Return the request of an answer, completed from the answer itself."""
     usage = call.usage or of_provider(value.get("usage"))
     id = call.id or (message.id or "" if usage else "")
     model = message.model or call.model
@@ -293,7 +292,7 @@ def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
 
 
 def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Message:
-    """A message of a value that has what it says under names that are read here."""
+    """Decode a message, and check that its text is in known fields."""
     message = msgspec.convert(value, _Message)
     if message.role not in _ROLES:
         raise InputError(f"{message.role!r} is no role of a chat message")
@@ -318,7 +317,7 @@ def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Mes
 
 
 def _speaks(key: str, value: Any) -> bool:
-    """Whether what stands under a key that is not known seems to be said by the message."""
+    """Whether an unknown field seems to have text of the message."""
     if key.replace("_", "").replace("-", "").lower() in _FOREIGN:
         return True
     inside = value if isinstance(value, list) else [value]
@@ -326,7 +325,7 @@ def _speaks(key: str, value: Any) -> bool:
 
 
 def _check(function: dict[str, Any]) -> None:
-    """See that a function has a name, and its arguments no other one."""
+    """Check that a function has a name, and that its arguments do not contain another one."""
     if "name" not in function:
         raise InputError("a call of a tool has no function with a name")
     if not function.keys() & {"arguments", "input"} and len(function) > 1:
@@ -334,7 +333,7 @@ def _check(function: dict[str, Any]) -> None:
 
 
 def _take_user(script: Script, message: _Message, lines: jsonl.Lines, meta: bool) -> None:
-    """Take a user message; Anthropic's hold the results of tools, too."""
+    """Add a user message; Anthropic's also contain the results of tools."""
     rest = []
     for block in listed(message.content):
         if block.type != "tool_result":
@@ -357,7 +356,7 @@ def _add_user(
 
 def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
     thoughts = (message.reasoning_content, message.reasoning, message.thinking)
-    for thought in dict.fromkeys(filter(None, thoughts)):  # the same may be told twice
+    for thought in dict.fromkeys(filter(None, thoughts)):  # several fields may have the same text
         draft.parts.append(verbatim(draft.id, "thinking", thought))
     draft.parts += parts(message.content, draft.id, lines)
     if message.refusal:

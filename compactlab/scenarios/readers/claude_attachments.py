@@ -1,4 +1,4 @@
-"""What Claude Code attaches to a prompt on its own: the text of it, as far as it is recorded."""
+"""Texts that Claude Code attaches to a prompt, as far as they are recorded."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.errors import InputError
 
-QUEUED = "queued_command"  # a prompt that was typed while the agent was at work
-SYSTEM_PROMPT = "prompt_snapshot"  # the system prompt and the tools as they were sent
+QUEUED = "queued_command"  # a prompt typed while the agent was working
+SYSTEM_PROMPT = "prompt_snapshot"  # the system prompt and the tools as sent
 
-# Shown to the user, or kept for the client; never sent to the model.
+# Attachments for the user or the client; they are never sent to the model.
 _UNSEEN = (
     "command_permissions", "hook_system_message", "hook_cancelled", "hook_non_blocking_error",
     "hook_error_during_execution", "dynamic_skill", "deferred_tools_record", SYSTEM_PROMPT,
 )  # fmt: skip
-# Thoughts that the client left out of a request, by a hash that is not documented.
+# Thoughts that the client removed from a request, identified by an undocumented hash.
 _EDITS = ("thinking_drop", "thinking_stripped")
-# Where the various types keep their text; the first that is there is taken.
+# Text fields by type; the first existing one is used.
 _FIELDS = (
     "content", "snippet", "prompt", "addedBlocks", "addedLines", "skills", "planContent",
     "blockingError", "files", "text", "message",
 )  # fmt: skip
-# What has words for the model, if only an empty list of them.
+# Types that must have text for the model, if only an empty list.
 _WORDED = (
     "agent_listing_delta", "deferred_tools_delta", "edited_text_file", "file",
     "hook_additional_context", "hook_success", "invoked_skills", "mcp_instructions_delta",
     "nested_memory", QUEUED, "skill_listing", "task_reminder", "todo_reminder",
 )  # fmt: skip
 _INSIDE = ("content", "text", "file", "blockingError")
-# Fields that tell of an attachment, and whose words the model is not sent.
+# Fields that describe an attachment, without text for the model.
 _KNOWN = (
     *_FIELDS, "allowedTools", "context", "hookSpecificOutput", "outputFilePath", "stdout",
     "stderr", "toolUseID",
@@ -40,11 +40,11 @@ _KNOWN = (
 def attached_text(
     attachment: dict[str, Any], lines: Lines, rendered: Any = None
 ) -> tuple[str, bool]:
-    """Find the text of an attachment, and say whether a person typed it.
+    """Return the text of an attachment, and whether a person typed it.
 
-    A prompt typed while the agent was at work comes as an attachment of type ``queued_command``.
-    Since 2.1.23x a line has all that the model saw of it (``rendered``); before, client texts
-    around the content are not recorded, and hence not in it.
+    A prompt typed while the agent was working is an attachment of type ``queued_command``. Since
+    2.1.23x, a line has the complete text for the model (``rendered``). In older logs, texts that
+    the client adds around the content are not recorded, so they are missing here.
     """
     kind = attachment.get("type")
     if kind in _EDITS:
@@ -63,7 +63,7 @@ def attached_text(
 
 
 def _own_text(attachment: dict[str, Any], kind: Any, lines: Lines) -> str:
-    """The first text of an attachment; what else is there is counted."""
+    """Return the first text of an attachment; other content is counted."""
     given = {field: attachment[field] for field in _FIELDS if attachment.get(field) is not None}
     deep = any(isinstance(value, dict) for value in attachment.values())
     untold = not given and (deep if not kind else kind in _WORDED)
@@ -71,7 +71,7 @@ def _own_text(attachment: dict[str, Any], kind: Any, lines: Lines) -> str:
     if unread and lines.strict:
         raise InputError(f"an attachment of type {kind!r} has its text under no known name")
     first = next((field for field in given if _text(given[field])), "")
-    # Of lists of records, such as tasks, the client makes words that are not recorded.
+    # The client turns lists of records, such as tasks, into text that is not recorded.
     left = attachment if untold else [given[field] for field in given if field != first]
     if not lines.strict and characters_of(left):
         lines.pass_over(f"attachment {kind!r}", left)
@@ -87,7 +87,7 @@ def _from_a_person(attachment: dict[str, Any]) -> bool:
 
 
 def _holds(value: Any) -> bool:
-    """Whether a field that is an object has its text, or its file, under a known name."""
+    """Whether an object has its text or its file in a known field."""
     if not isinstance(value, dict):
         return True
     return any(key == "file" or _holds(value[key]) for key in _INSIDE if key in value)

@@ -1,4 +1,4 @@
-"""Transcripts of Claude Code: one line per content block, hung in a tree by ``parentUuid``."""
+"""Transcripts of Claude Code: one line per content block, in a tree by ``parentUuid``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NAME = "claude-code"
 
 
 class _Cost(msgspec.Struct, rename="camel"):
-    """What the client counted when it was closed: of the whole session, with all its agents."""
+    """The client's counts at its end: of the whole session with all its agents."""
 
     model_usage: dict[str, Total] | None = None
 
 
 _NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-# The lines that must hold something, and where; what is spoken has content there.
+# Lines that must have content, and the field with it; lines of speakers have a message.
 _HOLDERS = {
     "user": "message",
     "assistant": "message",
@@ -42,8 +42,8 @@ _SPOKEN = ("user", "assistant")
 _SAID = {*_SPOKEN, "attachment"}
 _READ = {*_SAID, "system"}
 _HANGING = {*_READ, "progress"}  # the lines of the tree
-# What the client keeps for itself: titles, queues, files, links. The texts of a queue stand again
-# where they were sent.
+# Records of the client itself: titles, queues, files, links. Queued texts occur again where they
+# were sent.
 _BOOKKEEPING = frozenset({
     "agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger",
     "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
@@ -53,7 +53,7 @@ _BOOKKEEPING = frozenset({
     "observer-ref", "permission-mode", "pr-link", "queue-operation", "relocated", "result",
     "speculation-accept", "started", "summary", "tag", "task-summary", "worktree-state",
 })  # fmt: skip
-# Notes of the client: shown to the user, and never sent, but for those that are read.
+# Notes of the client for the user; only those that are read here affect the prompt.
 _NOTES = frozenset({
     "agents_killed", "api_error", "api_refusal", "away_summary", "bridge_status",
     "code_change_published", "compact_boundary", "end_session", "error", "file_snapshot",
@@ -64,15 +64,15 @@ _NOTES = frozenset({
     "task_notification", "task_progress", "task_started", "task_updated", "thinking",
     "turn_duration", "vcs_state_changed",
 })  # fmt: skip
-# Names of what edits the context; of an unknown one nobody knows what the model saw after it.
+# Names of records that edit the context; after an unknown one, the context would be unknown.
 _EDITS = re.compile(
     "boundary|collaps|compact|context.?edit|origami|prune|replacement|reset|snip|tombstone"
 )
 _EDITS_READ = ("content-replacement", "fork-context-ref", "marble-origami-commit")
 _NOTHING = (b"null", b"false")
 _MOST_LABELS = 1_000
-_EDITING = ("replacesSpan",)  # fields that do the same
-# Fields of lines and of messages that say nothing of their own, though their names sound so.
+_EDITING = ("replacesSpan",)  # fields with the same effect
+# Fields of lines and messages that have no text, though their names suggest it.
 _KNOWN = frozenset({
     "attachment", "attributionMcpTool", "batchToolUses", "content", "contextUsage",
     "context_management", "data", "hostClassifierContext", "input_transformations", "mcpMeta",
@@ -84,7 +84,7 @@ _KNOWN = frozenset({
 
 
 def _is_own(record: dict[str, Any]) -> bool:
-    """Whether a line is one that nobody else writes; Qwen Code's tree has no `content` in it."""
+    """Whether only this client writes such a line; Qwen Code's tree has no `content`."""
     kind = record.get("type")
     if kind == "summary":
         return isinstance(record.get("leafUuid"), str)
@@ -95,7 +95,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the main conversation of a transcript, then its sidechains."""
+    """Read the main conversation of a transcript, then its sidechains."""
     file = _File(lines)
     for number, data in lines:
         with lines.at(number):
@@ -104,7 +104,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _File:
-    """The conversations of a file, whose lines may stand among each other."""
+    """The conversations of a file, whose lines may be interleaved."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self._lines = lines
@@ -112,9 +112,9 @@ class _File:
         self._thread_of: dict[str, str] = {}
         self._words: dict[str, int] = {}
         self._tree = Tree()
-        self._labels: set[str] = set()  # names of fields that say nothing
-        self._session = ""  # which one it is, where the file is named by it
-        self._totals: dict[str, Total] = {}  # of the session, as the client counted them last
+        self._labels: set[str] = set()  # names of fields without text
+        self._session = ""  # the session's id, if the file is named by it
+        self._totals: dict[str, Total] = {}  # the client's last totals of the session
 
     def take(self, data: bytes) -> None:
         node = jsonl.decode(data, _NODE)
@@ -128,7 +128,7 @@ class _File:
         words = self._words_of(node, data)
         line = jsonl.decode(data, _LINE) if node.type in _READ else node
         if node.uuid == node.parent_uuid and not self._lines.strict:
-            # A placeholder for ids that were taken out: lines follow each other as they stand.
+            # A placeholder for removed ids: the lines are in order.
             node.uuid = line.uuid = f"{node.uuid}-{len(self._words)}"
             node.parent_uuid = line.parent_uuid = ""
         elif node.uuid in self._thread_of:
@@ -170,13 +170,13 @@ class _File:
         return self._threads[key]
 
     def _key(self, node: Node) -> str:
-        """Which conversation a line is of."""
+        """Return the conversation that a line belongs to."""
         if not node.is_sidechain:
             return ""
         return node.agent_id or self._thread_of.get(node.parent_uuid or "") or node.uuid or ""
 
     def _aside(self, node: Node, data: bytes) -> None:
-        """Take a line that is not of the tree, or of no known type."""
+        """Take a line outside of the tree, or of unknown type."""
         if node.type == "cost-state":
             self._totals = jsonl.decode(data, _COST).model_usage or self._totals
         if node.type in _BOOKKEEPING:
@@ -195,14 +195,14 @@ class _File:
             self._lines.pass_over(f"record {node.type!r}", record)
 
     def _repeat(self, line: Node, data: bytes, words: int) -> None:
-        """Take a line that a resumed or a compacted session wrote again."""
+        """Take a line that was repeated after a resume or a compaction."""
         self._threads[self._thread_of[line.uuid or ""]].repeat(line)
         if words != self._words[line.uuid or ""]:
             kind = "line that was there before with other content"
             self._lines.pass_over(kind, jsonl.decode(data, jsonl.ANY))
 
     def _words_of(self, node: Node, data: bytes) -> int:
-        """A hash of what a line says; what it says under unknown names is counted."""
+        """Hash the content of a line; content in unknown fields is counted."""
         if node.type not in _READ:
             return 0
         fields = jsonl.decode(data, _FIELDS)
@@ -222,7 +222,7 @@ class _File:
         return hash(bytes(inner.get("content", b"")))
 
     def _unknown(self, fields: dict[str, msgspec.Raw], whose: str) -> None:
-        """Count what stands under names that are not known and seem to say something."""
+        """Count unknown fields that seem to have text."""
         edits = [key for key in _EDITING if bytes(fields.get(key, b"null")) not in _NOTHING]
         if edits:
             raise RefusedError(f"Claude Code edited the context: {whose} has {edits[0]!r}")
@@ -235,7 +235,7 @@ class _File:
 
 
 def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
-    """The requests of the sub-agents of a session, which have files of their own beside it."""
+    """Yield the requests of a session's sub-agents, which are in other files beside it."""
     for file in sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl")):
         with suppress(InputError):
             for conversation in () if file.is_symlink() else read(jsonl.Lines(file)):
@@ -244,7 +244,7 @@ def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
 
 
 def _check(node: Node) -> None:
-    """See that a line has a type, and one of the tree an id."""
+    """Check that a line has a type, and a line of the tree an id."""
     if not node.type:
         raise InputError("a line has no type")
     if node.type in _SAID and not node.uuid:
@@ -252,7 +252,7 @@ def _check(node: Node) -> None:
 
 
 def _refuse_edit(kind: str) -> None:
-    """Refuse a record that edits the context in a way that is not known."""
+    """Refuse a record that edits the context in an unknown way."""
     if _EDITS.search(kind.lower()):
         raise RefusedError(f"Claude Code edited the context by {kind!r}, which is not known")
 

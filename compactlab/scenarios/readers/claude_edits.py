@@ -1,6 +1,6 @@
-"""What edits of its context leave of it that are no summary of the whole, such as cleared results.
+"""Edits of Claude Code's context that do not summarise all of it, such as cleared results.
 
-They are told as compactions: what is changed stands in front, and the rest is kept as it was.
+They are recorded as compactions: changed messages are inserted first, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from compactlab.scenarios.readers.script import Boundary, Draft, Script
 from compactlab.sim.core.conversation import EDIT
 from compactlab.sim.core.message import Source, verbatim
 
-STUB = "[Old tool result content cleared]"  # what Claude Code sends in the place of a result
+STUB = "[Old tool result content cleared]"  # Claude Code's replacement of a cleared result
 
 
 @dataclass
 class _Left:
-    """What a compaction left: what stands in front, and from where the branch goes on."""
+    """The context after a compaction: the inserted messages, and the first message kept."""
 
-    last: Draft | None  # of the branch when it was made
+    last: Draft | None  # length of the branch at that time
     front: list[Draft]
     start: int
 
 
 class Context:
-    """What of a script the model still has."""
+    """The part of a script that the model still sees."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._left: list[_Left] = []
-        self._changed: dict[Draft, Draft] = {}  # what stands for a message of the script
+        self._changed: dict[Draft, Draft] = {}  # replacements of messages of the script
 
     def compact(self, time: float, *, kept: Draft | None = None, **about: Any) -> Boundary:
         """Record a compaction that keeps the branch from a message on."""
@@ -45,7 +45,7 @@ class Context:
         return boundary
 
     def keep(self, boundary: Boundary, drafts: Collection[Draft]) -> None:
-        """Keep messages that are not all of the end of the branch: they stand in front, too."""
+        """Keep messages that are not the whole end of the branch; they are inserted first."""
         ids = {draft.id for draft in drafts}
         boundary.covered = tuple(source for source in boundary.covered if source.id not in ids)
         for draft in sorted(drafts, key=lambda each: each.depth):
@@ -68,22 +68,22 @@ class Context:
         summary: str = "",
         **about: Any,
     ) -> None:
-        """Record that messages are gone, or have a summary in their place, or results are cleared.
+        """Record that messages were removed or summarised, or that results were cleared.
 
         Parameters
         ----------
         time
-            When.
+            The time.
         gone
-            The messages that are gone.
+            The removed messages.
         cleared
             Ids of the calls whose results are cleared.
         stub
-            What stands in the place of a result.
+            The replacement of a result.
         summary
-            What stands in the place of the messages.
+            The replacement of the messages.
         about
-            What else the log says of it.
+            Other data of the log about it.
         """
         front, rest = self._view()
         view = [*front, *rest]
@@ -102,7 +102,7 @@ class Context:
         boundary.inserted += self._after(view[:end], gone, cleared, stub, summary)
 
     def _view(self) -> tuple[list[Draft], list[Draft]]:
-        """The messages that stand in front, and those of the branch that follow them."""
+        """Return the inserted messages, and the messages of the branch after them."""
         while self._left and not self._script.has(self._left[-1].last):
             self._left.pop()
         left = self._left[-1] if self._left else _Left(None, [], 0)
@@ -150,7 +150,7 @@ class Context:
 
 
 def _has(draft: Draft, cleared: Collection[str]) -> bool:
-    """Whether a message is a result that is cleared, and was not before."""
+    """Whether a message contains a result that is newly cleared."""
     return any(
         part.type == "tool_result" and part.call_id in cleared and part.kind != "stub"
         for part in draft.parts

@@ -1,8 +1,8 @@
-"""What Claude Code prints (``--output-format stream-json``, or ``json`` with ``--verbose``).
+"""The output of Claude Code (``--output-format stream-json``, or ``json`` with ``--verbose``).
 
-It is what pipelines keep. The lines have no tree; a process ends with a ``result``, whose totals
-count what its lines leave out: the output of answers, of which only the start was known when they
-were printed, and the requests that were not shown.
+Pipelines store this output. The lines have no tree. A process ends with a ``result``, whose totals
+include what the lines lack: the output tokens of answers, of which only the start was known when
+they were printed, and the requests that were not printed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from compactlab.sim.core.message import Call, Usage
 NAME = "claude-stream-json"
 
 _SPOKEN = ("user", "assistant")
-# What is printed for whoever watches, and says nothing that the model is told.
+# Lines for the user, without content for the model.
 _SHOWN = frozenset({
     "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
     "prompt_suggestion", "rate_limit_event", "streamlined_text", "streamlined_tool_use_summary",
@@ -42,14 +42,14 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class _Held(msgspec.Struct):
-    """What a compaction kept, as it is printed."""
+    """The messages that a compaction kept, as printed."""
 
     head_uuid: str | None = None
     uuids: list[str] | None = None
 
 
 class _Metadata(msgspec.Struct):
-    """What a boundary tells of its compaction, as it is printed."""
+    """The metadata of a compaction boundary, as printed."""
 
     trigger: str | None = None
     pre_tokens: Tokens | None = None
@@ -58,7 +58,7 @@ class _Metadata(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """The start of an answer that comes in pieces."""
+    """The start of a streamed answer."""
 
     id: str | None = None
 
@@ -115,7 +115,7 @@ def _is_own(value: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of each session, then those of its sub-agents."""
+    """Read the conversation of each session, then those of its sub-agents."""
     sessions: dict[str, _Session] = {}
     for number, value in jsonl.values(lines):
         for record in value if isinstance(value, list) else [value]:
@@ -130,18 +130,18 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Session:
-    """A session: its conversation, those of its sub-agents, and what its results count."""
+    """A session: its conversation, those of its sub-agents, and the counts of its results."""
 
     def __init__(self, lines: jsonl.Lines, id: str) -> None:
         self._lines, self._id = lines, id
         self._seen: set[str] = set()
         self._threads = {"": Thread(lines)}
-        self._last: dict[str, str] = {}  # the newest line of each thread
-        self._open: dict[str, str] = {}  # the answer that comes in pieces
-        self._pieces: dict[str, str] = {}  # and its text, as long as no line has it
+        self._last: dict[str, str] = {}  # the last line of each thread
+        self._open: dict[str, str] = {}  # the id of the streamed answer
+        self._pieces: dict[str, str] = {}  # its text, until a line contains it
         self._version = ""
         self._summary_due = False
-        self._totals: list[dict[str, Total]] = []  # of each process
+        self._totals: list[dict[str, Total]] = []  # totals of each process
         self._usages: list[Counts] = []
         self._result = ""
         self._count = 0
@@ -174,7 +174,7 @@ class _Session:
         named = {"": main, **{f"#sidechain-{n}": each for n, each in enumerate(agents, 1)}}
         for suffix, thread in named.items():
             if thread.script.path or not suffix:
-                # The first prompt is an argument of the command, and is not printed.
+                # The first prompt is an argument of the command and is not printed.
                 inside = not thread.script.path or thread.script.path[0].role == "assistant"
                 yield thread.script.conversation(
                     f"{path.stem}{number}{suffix}", NAME, path, inside=inside
@@ -182,7 +182,7 @@ class _Session:
 
     def _speak(self, event: _Event, key: str) -> None:
         if event.uuid and event.uuid in self._seen:
-            return  # printed again for whoever resumes
+            return  # printed again after a resume
         self._seen.add(event.uuid or "")
         if key not in self._threads:
             self._threads[key] = Thread(self._lines)
@@ -193,7 +193,7 @@ class _Session:
         self._take(key, event, is_compact_summary=summary, is_meta=bool(event.is_synthetic))
 
     def _take(self, key: str, event: _Event, **more: Any) -> None:
-        """Give a line to its thread, hung from the one before."""
+        """Give a line to its thread, as a child of the previous line."""
         self._count += 1
         uuid = event.uuid or f"line-{self._count}"
         line = Line(
@@ -226,7 +226,7 @@ class _Session:
             self._summary_due = True
 
     def _piece(self, piece: _Piece, key: str) -> None:
-        """Take a piece of an answer: its texts come again whole, its last counts do not."""
+        """Take a piece of a streamed answer: a line repeats its texts, but not its last counts."""
         if piece.type == "message_start":
             self._open[key] = (piece.message or _Answer()).id or ""
         elif piece.delta and piece.type == "content_block_delta":
@@ -237,7 +237,7 @@ class _Session:
             self._threads[key].recount(self._open.get(key, ""), piece.usage)
 
     def _end(self, event: _Event) -> None:
-        """Take what a process counted. A running one counts on from result to result."""
+        """Take the totals of a process, which accumulate from result to result while it runs."""
         self._result = event.result or self._result
         if event.usage:
             self._usages.append(event.usage)
@@ -251,7 +251,7 @@ class _Session:
             self._totals.append(event.model_usage)
 
     def _complete(self, main: Thread, agents: list[Thread]) -> None:
-        """Give the answers the output that only the totals have, and bill what is left."""
+        """Add the output that only the totals contain to the answers, and bill the rest."""
         threads = [main, *agents]
         for thread in threads:
             thread.finish()
@@ -271,16 +271,16 @@ class _Session:
 
 
 def usage_total(usages: Iterable[Usage]) -> Total:
-    """The tokens of several requests together."""
+    """Return the total tokens of several requests."""
     return sum((Total.of(usage) for usage in usages), Total())
 
 
 def _fill(answers: list[Draft], total: Total, sure: bool = True) -> None:
-    """Share out the output that a total has beyond the answers that it counts.
+    """Distribute the output tokens that a total has beyond its answers.
 
-    Those are the answers if their prompts add up to that of the total; by their texts, then, each
-    gets its part of all of it. Else other requests are in it too, and if so (``sure`` is false), an
-    answer gets no more than its text explains.
+    If the answers' prompts add up to the total's, the answers share all of them by length.
+    Otherwise the total includes other requests. Then nothing is distributed, or, if ``sure`` is
+    false, each answer gets at most as much as its text explains.
     """
     known = usage_total(draft.call.usage or Usage() for draft in answers if draft.call)
     missing = total.output_tokens - known.output_tokens

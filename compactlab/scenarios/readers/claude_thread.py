@@ -1,4 +1,4 @@
-"""One conversation of Claude Code: its lines, where each hangs, and what is still growing."""
+"""One conversation of Claude Code: its lines, their tree, and answers that still grow."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from compactlab.sim.core.message import INTERRUPTED, Call, Diagnosis, Source, Us
 
 
 class Missed(msgspec.Struct):
-    """Why the provider did not read all that it had stored."""
+    """Why the provider did not read all cached tokens."""
 
     type: str | None = None
     cache_missed_input_tokens: Tokens | None = None
 
 
 class Diagnostics(msgspec.Struct):
-    """What the provider says of a request."""
+    """The provider's diagnostics of a request."""
 
     cache_miss_reason: Missed | None = None
 
@@ -63,7 +63,7 @@ class Body(msgspec.Struct):
 
 
 class Kept(msgspec.Struct, rename="camel"):
-    """The messages that a compaction left as they were: the first one, or all of them."""
+    """The messages that a compaction kept unchanged: the first one, or all of them."""
 
     head_uuid: str | None = None
     uuids: list[str] | None = None
@@ -71,7 +71,7 @@ class Kept(msgspec.Struct, rename="camel"):
 
 
 class Compacted(msgspec.Struct, rename="camel"):
-    """What a boundary tells of its compaction."""
+    """The metadata of a compaction boundary."""
 
     trigger: str | None = None
     pre_tokens: Tokens | None = None
@@ -80,9 +80,9 @@ class Compacted(msgspec.Struct, rename="camel"):
 
 
 class Cleared(msgspec.Struct, rename="camel"):
-    """What a boundary tells of results and attachments that were cleared.
+    """The metadata of a boundary after results and attachments were cleared.
 
-    Its ``preTokens`` are those of the results, and not of the context.
+    Its ``preTokens`` are those of the results, not of the context.
     """
 
     trigger: str | None = None
@@ -93,19 +93,19 @@ class Cleared(msgspec.Struct, rename="camel"):
 
 
 class Snipped(msgspec.Struct, rename="camel"):
-    """What a boundary tells of messages that were taken out."""
+    """The metadata of a boundary after messages were removed."""
 
     removed_uuids: list[str]
 
 
 class Forked(msgspec.Struct, rename="camel"):
-    """Where a line was copied from."""
+    """The session that a line was copied from."""
 
     session_id: str | None = None
 
 
 class Node(msgspec.Struct, rename="camel"):
-    """Where a line hangs in the tree."""
+    """A line's position in the tree."""
 
     type: str = ""
     uuid: str | None = None
@@ -143,30 +143,30 @@ class Line(Node, rename="camel"):
     rendered: Any = None
 
 
-# What the client writes into the user's place: nobody typed it.
+# Texts that the client writes with the user role; no person typed them.
 _LOCAL = (
     "<local-command-", "<command-name>", "<command-message>", "<bash-input>", "<bash-stdout>",
     "<bash-stderr>",
 )  # fmt: skip
 _BROKEN_OFF = "[Request interrupted by user"
 _NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
-_THINKING_CLEARED = "clear_thinking"  # the edit of a context that takes older thoughts alone
-_SYNTHETIC = "<synthetic>"  # the model of what the client says in the model's place
+_THINKING_CLEARED = "clear_thinking"  # an edit that removes only older thoughts
+_SYNTHETIC = "<synthetic>"  # the model name of texts that the client writes with the assistant role
 
 
 @dataclass(eq=False)
 class _Reply:
-    """An answer, whose lines may come one by one."""
+    """An answer, which may be spread over several lines."""
 
     draft: Draft
-    prompts: int  # how often a person had spoken before it
+    prompts: int  # number of the user's messages before it
     request: str = ""
     session: str = ""
     counts: Counts = field(default_factory=Counts)
 
 
 class Thread:
-    """One conversation of a file, which takes its lines in order."""
+    """One conversation of a file; it takes the lines in order."""
 
     def __init__(self, lines: Lines) -> None:
         self.script = Script()
@@ -174,13 +174,13 @@ class Thread:
         self.first_parent: str | None = None
         self.inherits = False  # whether its prompts begin with those of another conversation
         self._lines = lines
-        self._at: dict[str, Draft | None] = {}  # where the branch was after each line
-        self._wordless: set[str] = set()  # the lines that added nothing
+        self._at: dict[str, Draft | None] = {}  # the end of the branch after each line
+        self._wordless: set[str] = set()  # lines that added no message
         self._context = Context(self.script)
-        self._replies: dict[str, _Reply] = {}  # by the id of the message, the newest one
+        self._replies: dict[str, _Reply] = {}  # the newest answer of each message id
         self._answers: list[_Reply] = []
         self._placeholders: set[str] = set()
-        self._prompts = 0  # how often a person has spoken
+        self._prompts = 0  # number of the user's messages so far
         self._results: dict[str, Draft] = {}
         self._boundary: Boundary | None = None
         self._copied = ""
@@ -207,10 +207,10 @@ class Thread:
         self._at[line.uuid or ""] = made or parent
 
     def repeat(self, line: Node) -> None:
-        """Take a line that was there before: its counts may be larger, and it may tell of a fork.
+        """Take a repeated line: its counts may be larger, and it may name a fork.
 
-        A client also appends copies of its history after a compaction, and hangs what follows from
-        the last of them (anthropics/claude-code#92089).
+        After a compaction, a client also appends copies of its history; the next line is a child of
+        the last copy (anthropics/claude-code#92089).
         """
         self._copied = line.uuid or ""
         body = line.message if isinstance(line, Line) and line.type == "assistant" else None
@@ -246,7 +246,7 @@ class Thread:
         return [reply.draft for reply in self._answers if reply.draft.call]
 
     def finish(self, session: str = "") -> None:
-        """Say what else the answers cost, which ids are none, and what is of another session."""
+        """Finish the calls: add other costs, drop placeholder ids, mark calls of other sessions."""
         for reply in self._answers:
             call = reply.draft.call
             if call is None:
@@ -296,11 +296,11 @@ class Thread:
         return draft
 
     def _continues(self, reply: _Reply, line: Line) -> bool:
-        """Whether a line is of the same answer as those before with its id.
+        """Whether a line belongs to the same answer as earlier lines with its id.
 
-        An id such as a redacted one may stand for many answers. Another request is another answer;
-        so is what has other counts of its prompt, or what comes after a person has spoken. Tools of
-        the provider let the counts of an answer grow.
+        Several answers may share an id, such as a redacted one. A line starts a new answer if its
+        request id or its prompt counts differ, or if the user has spoken since. Tools of the
+        provider let the counts of one answer grow.
         """
         if reply.request and line.request_id and reply.request != line.request_id:
             return False
@@ -312,14 +312,14 @@ class Thread:
         return one.prompt == other.prompt or not (one.prompt and other.prompt) or grows
 
     def _count(self, reply: _Reply, line: Line) -> None:
-        """Take the request of an answer as a line tells of it; earlier lines may tell more."""
+        """Take the request data from a line of an answer; earlier lines may have more."""
         body, before = line.message or Body(), reply.draft.call
         counts = body.usage or Counts()
         usage, model = usage_of(counts), priced(body.model or "", counts)
         if before and before.usage:
             usage = largest(before.usage, usage)
         if before and before.model.startswith(f"{model}+"):
-            model = before.model  # not all lines of a call need tell its speed
+            model = before.model  # not all lines of a call need the speed
         reply.request = line.request_id or reply.request
         reply.session = reply.session or line.session_id or ""
         if counts.iterations or counts.searches:
@@ -347,7 +347,7 @@ class Thread:
         self.script.parent = self.script.parent or source
         return True
 
-    # What the model is told
+    # Messages
 
     def _user(self, line: Line, parent: Draft | None) -> Draft | None:
         blocks, time = listed(_body(line).content), seconds(line.timestamp)
@@ -389,7 +389,7 @@ class Thread:
         return self.script.add(draft)
 
     def _heed(self, line: Line, meta: bool) -> None:
-        """Note what a message says of the requests that follow it."""
+        """Note the settings in a message that apply to later requests."""
         if line.thinking_metadata is not None:
             self._thinking = compact(line.thinking_metadata)
         if not meta:
@@ -406,7 +406,7 @@ class Thread:
         return self._noted(line, parent, text, meta=not typed) if text else None
 
     def _noted(self, line: Line, parent: Draft | None, text: str, meta: bool) -> Draft | None:
-        """Add what the client tells the model on its own."""
+        """Add a message that the client wrote."""
         meta = meta or text.startswith(_NOT_TYPED)
         draft = self.script.draft("user", line.uuid, seconds(line.timestamp), meta)
         draft.parts = [verbatim(draft.id, "text", text)]
@@ -418,7 +418,7 @@ class Thread:
         return self.script.add(draft)
 
     def _system_prompt(self, snapshot: dict[str, Any]) -> None:
-        """Take the system prompt and the tools; the first ones count."""
+        """Take the system prompt and the tools; only the first ones are used."""
         names = {"systemPrompt": "", "tools": "tools"}
         texts = {names[key]: compact(snapshot[key]) for key in names if snapshot.get(key)}
         if not self.script.system:
@@ -428,7 +428,7 @@ class Thread:
         elif not self._lines.strict and set(texts.values()) - {p.text for p in self.script.system}:
             self._lines.pass_over(f"attachment {SYSTEM_PROMPT!r} after the first", texts)
 
-    # Notes of the client, and what they do to the context
+    # Notes of the client, and their effects on the context
 
     def _system(self, line: Line, parent: Draft | None) -> Draft | None:
         if line.subtype == "compact_boundary":
@@ -454,12 +454,12 @@ class Thread:
         return None
 
     def _on_branch(self, uuids: Iterable[str]) -> list[Draft]:
-        """The messages of lines, as far as they are on the branch."""
+        """Return the messages of lines that are on the branch."""
         drafts = dict.fromkeys(self._at.get(uuid) for uuid in uuids if uuid not in self._wordless)
         return [draft for draft in drafts if draft and self.script.has(draft)]
 
     def _retract(self, uuids: list[str], line: Line | None = None) -> Draft | None:
-        """Take messages out of the context: go back before them, if nothing follows them."""
+        """Remove messages from the context: rewind if they are its end, else record an edit."""
         gone = self._on_branch(uuids)
         if not gone:
             return self.script.last
@@ -472,7 +472,7 @@ class Thread:
         return self.script.last
 
     def replace_results(self, replacements: list[Any]) -> None:
-        """Take the texts that the client sent in place of what tools had returned."""
+        """Take the texts that the client sent instead of tool results."""
         for each in replacements:
             id, text = each.get("toolUseId"), each.get("replacement")
             draft = self._results.get(id) if isinstance(id, str) else None
@@ -487,7 +487,7 @@ class Thread:
             draft.parts[0] = msgspec.structs.replace(draft.parts[0], text=text)
 
     def collapse(self, record: dict[str, Any]) -> None:
-        """Put a summary in the place of a span of messages."""
+        """Replace a span of messages by a summary."""
         span = [record.get(f"{end}ArchivedUuid") for end in ("first", "last")]
         first, last = (self._at.get(uuid) if isinstance(uuid, str) else None for uuid in span)
         text = record.get("summaryContent")
@@ -497,10 +497,10 @@ class Thread:
         self._context.edit(self.script.path[-1].time, gone=gone, summary=text)
 
     def _go_to(self, parent: Draft | None, draft: Draft, root: bool = False) -> None:
-        """Rewind if a line continues from further back than parallel tool calls explain.
+        """Rewind if a line's parent is further back than parallel tool calls explain.
 
-        The lines of one call and its results hang from each other in any order; all of that,
-        and what came after it, is the group in which hanging further back means nothing.
+        The lines of one call and its results may have each other as parents in any order. Within
+        this group, and after it, a parent further back does not mean a rewind.
         """
         last = self.script.last
         if last is None or (parent is last and not root):
@@ -552,14 +552,14 @@ def _sent_by_client(origin: object) -> bool:
 
 
 def _body(line: Line) -> Body:
-    """The message of a line, which must have content."""
+    """Return the message of a line, which must have content."""
     body = line.message or Body()
     given(body.content, f"the message of a line of type {line.type!r}")
     return body
 
 
 def _diagnosis(body: Body) -> Diagnosis | None:
-    """Why the cache missed, as the provider says."""
+    """Return the provider's reason for a cache miss."""
     missed = body.diagnostics.cache_miss_reason if body.diagnostics else None
     if missed is None or not missed.type:
         return None
@@ -567,7 +567,7 @@ def _diagnosis(body: Body) -> Diagnosis | None:
 
 
 def _check_edits(body: Body) -> None:
-    """Refuse an answer before which the provider cleared what is not said."""
+    """Refuse an answer before which the provider made an unknown edit of the context."""
     about = dict_of(body.context_management)
     for edit in about.get("applied_edits") or ():
         kind = str(edit.get("type") if isinstance(edit, dict) else edit)

@@ -1,8 +1,8 @@
-"""Tasks of Cline, Roo Code and Kilo Code, with what they paid; and sessions of Cline's SDK.
+"""Tasks of Cline, Roo Code and Kilo Code with their costs, and sessions of Cline's SDK.
 
-A task is a folder. ``api_conversation_history.json`` holds the messages, ``ui_messages.json`` what
-was shown, and in it each request with its tokens. Either names the task. A session is what Cline's
-CLI writes, and its extensions from 4.1 on: ``*.messages.json``.
+A task is a folder. ``api_conversation_history.json`` has the messages. ``ui_messages.json`` has the
+texts shown to the user, and each request with its tokens. Either file names the task. Cline's CLI,
+and its extensions since 4.1, write a session: ``*.messages.json``.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ HISTORY, SCREEN, METADATA = (
 _BESIDE = (SCREEN, METADATA, "context_history.json", "history_item.json", "settings.json")
 _MODEL = re.compile(r"<environment_details>.*?<model>([^<\n]+)</model>", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) Files")
-# What a person typed; the rest of a user's messages are results of tools and notes.
+# Text that a person typed; other user messages are tool results and notes.
 _TYPED = re.compile(r"<(?:task|feedback|user_message|answer|new_user_message)>")
-# Fields of a message that are read here, or that say nothing to the model.
+# Fields of a message that are read here, or that the model does not see.
 _READ = ("metrics", "modelInfo", "reasoning_details", "summary")
 
-# From these days on (releases 3.29.5 of Roo and 4.119.0 of Kilo) `tokensIn` is the whole prompt
-# for every provider; before, what Anthropic's interface calls input: the prompt less the cached.
-# Cline always writes the prompt less the cached, but for providers that hand on what OpenAI's
-# interface says. Source: RooCodeInc/Roo-Code `src/shared/cost.ts`, pull request 8954; Kilo and the
-# list of providers second-hand (docs/formats.md).
+# Since these dates (releases 3.29.5 of Roo and 4.119.0 of Kilo), `tokensIn` is the whole prompt for
+# every provider; before, for Anthropic's interface, it left out cached tokens. Cline always leaves
+# out cached tokens, except for providers that report counts as OpenAI's interface does. Source:
+# RooCodeInc/Roo-Code `src/shared/cost.ts`, pull request 8954; Kilo and the list of providers
+# second-hand (docs/formats.md).
 _WHOLE_ROO, _WHOLE_KILO = 1761955200.0, 1762905600.0  # 2025-11-01, 2025-11-12
 _WHOLE_AT_CLINE = (
     "doubao", "fireworks", "hicap", "litellm", "lmstudio", "openai", "qwen", "xai", "zai",
@@ -66,14 +66,14 @@ class _Asked:
     time: float
     usage: Usage | None
     model: str
-    index: int | None  # of the newest message of the history, when it was made
-    purpose: str = ""  # if it is none of the conversation
-    truncated: tuple[int, int] | None = None  # the messages that it was sent without
+    index: int | None  # index of the newest message of the history at that time
+    purpose: str = ""  # of a side request
+    truncated: tuple[int, int] | None = None  # the range of messages left out of it
 
 
 @dataclass
 class _Task:
-    """A task: its requests, and what was condensed when."""
+    """A task: its requests, and the models over time."""
 
     vendor: str
     requests: list[_Asked] = field(default_factory=list)
@@ -85,13 +85,13 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def part_of(path: Path) -> Path | None:
-    """The history that a file of a task belongs to, if it is there."""
+    """Return the history that a file of a task belongs to, if it exists."""
     history = path.with_name(HISTORY)
     return history if path.name in _BESIDE and history.is_file() else None
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a task."""
+    """Read the conversation of a task."""
     yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 
@@ -125,13 +125,13 @@ def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
 
 
 def _beside(lines: jsonl.Lines, name: str) -> Any:
-    """Another file of the task; None if it is not there."""
+    """Load another file of the task; None if it is missing."""
     path = lines.path.with_name(name)
     return jsonl.load(path) if path != lines.path and path.is_file() else None
 
 
 def _vendor(path: Path, messages: list[Any]) -> str:
-    """Who wrote a task: what a count means depends on it."""
+    """Return the client that wrote a task; the meaning of the counts depends on it."""
     whole = str(path.absolute()).lower()
     for vendor, folder in (("roo", "roo-cline"), ("kilo", "kilo-code"), ("cline", "claude-dev")):
         if folder in whole:
@@ -147,14 +147,14 @@ def _take_screen(task: _Task, shown: list[dict[str, Any]], lines: jsonl.Lines) -
             if isinstance(where, list) and len(where) == 2:
                 new = count(where[0]), count(where[1])
                 if new != cut and task.requests:
-                    # A context is cut after its request was shown, and before it is sent.
+                    # A context is truncated after its request was shown, and before it is sent.
                     task.requests[-1].truncated = new
                 cut = new
             if each.get("say") in _REQUESTS:
                 task.requests.append(_request(task.vendor, each))
 
 
-# What bills requests, and what for, if they are none of the conversation.
+# Messages with billed requests, and the purposes of side requests.
 _REQUESTS = {
     "api_req_started": "",
     "deleted_api_reqs": "deleted requests",
@@ -180,7 +180,7 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
 
 
 def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usage | None:
-    """The usage of a request; None if it was never answered."""
+    """Return the usage of a request; None if it has no answer."""
     keys = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
     counts = counted(told, keys)
     if not any(counts):
@@ -195,18 +195,18 @@ def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usa
 
 
 class _Reading:
-    """A history that is being read, against the requests of its task."""
+    """Reads a history together with the requests of its task."""
 
     def __init__(
         self, script: Script, task: _Task, messages: list[dict[str, Any]], lines: jsonl.Lines
     ) -> None:
         self._script, self._task, self._messages, self._lines = script, task, messages, lines
-        self._taken: list[list[Draft]] = []  # what each message of the history became
+        self._taken: list[list[Draft]] = []  # the drafts made from each message of the history
         self._model = self._latest = ""
         self._thoughts: list[Any] = []
 
     def take(self) -> None:
-        """Take all messages; what is billed and no message answers stands beside them."""
+        """Take all messages; billed requests without a message become side requests."""
         paired = _paired(self._messages, self._task.requests)
         for at, message in enumerate(self._messages):
             self._taken.append([])
@@ -221,7 +221,7 @@ class _Reading:
                 self._script.side_requests.append(SideRequest(purpose, call, asked.time))
 
     def take_screen(self, shown: list[dict[str, Any]]) -> None:
-        """Take what was shown, where the history is missing: its prompts are not known."""
+        """Take the shown messages if the history is missing; the prompts are then unknown."""
         requests = iter(self._task.requests)
         answer: Draft | None = None
         for each in shown:
@@ -277,21 +277,21 @@ class _Reading:
         pass_over_rest(self._lines, message, made, _READ)
 
     def _model_at(self, time: float) -> str:
-        """The model of a time: as the prompt names it, or the task's metadata."""
+        """Return the model at a time, from the prompt or from the task's metadata."""
         if self._model or not self._task.models:
             return self._model
         since = [model for begin, model in self._task.models if not time or begin <= time]
         return since[-1] if since else self._task.models[0][1]
 
     def _truncated(self, start: int, end: int, time: float) -> None:
-        """Cline leaves messages out of what it sends, and keeps those around them."""
+        """Record a truncation: Cline omits a range of messages from its requests."""
         kept = next((draft for drafts in self._taken[end + 1 :] for draft in drafts), None)
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         before = (draft for drafts in self._taken[:start] for draft in drafts)
         boundary.inserted = [self._script.copy(draft) for draft in before]
 
     def _condensed(self, at: int, message: dict[str, Any]) -> None:
-        """Roo hides messages behind a summary, or behind a note that they were cut."""
+        """Record that Roo hides messages behind a summary or a note about a truncation."""
         mark = message.get("condenseId") or message.get("truncationId")
         hidden = [
             index
@@ -313,10 +313,10 @@ class _Reading:
 
 
 def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int, _Asked]:
-    """The request that each answer of a history answers, by its index.
+    """Match the answers of a history with requests; the keys are indices of answers.
 
-    By the times of both, by the length that the history had at the request, or by their order
-    from the end: a client may forget the beginning.
+    They are matched by time, by the length of the history at the request, or by their order from
+    the end, because a client may drop the beginning.
     """
     answers = [at for at, each in enumerate(messages) if each.get("role") == "assistant"]
     asked = [each for each in requests if not each.purpose]
@@ -335,7 +335,7 @@ def _paired(messages: list[dict[str, Any]], requests: list[_Asked]) -> dict[int,
 
 
 def _as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as Anthropic's interface has it: Roo and Cline have written the AI SDK's, too."""
+    """Convert a message to Anthropic's form; Roo and Cline have also written the AI SDK's."""
     content = message.get("content")
     plain = dict(message)
     if isinstance(content, list):
@@ -388,7 +388,7 @@ _BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
 
 
 def _thoughts(item: dict[str, Any]) -> list[Any]:
-    """What a model thought, where a history keeps it as an item of its own."""
+    """Return the thoughts of an item that holds only reasoning."""
     summary = item.get("summary")
     texts = [each.get("text") for each in (list_of(summary)) if isinstance(each, dict)]
     told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
@@ -416,14 +416,14 @@ _SESSION = {"version", "updated_at", "agent", "sessionId", "taskType", "origin",
 
 
 def _messages_of(path: Path) -> Path | None:
-    """The messages that a manifest or a compaction belongs to, if they are there."""
+    """Return the messages file that a manifest or a compaction belongs to, if it exists."""
     stem = path.name.removesuffix(".json").removesuffix(".compaction")
     messages = path.with_name(f"{stem}{_MESSAGES}")
     return messages if messages != path and path.suffix == ".json" and messages.is_file() else None
 
 
 def read_session(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a file."""
+    """Read the conversation of a session's file."""
     yield from islice(conversations(lines, partial(_session, lines)), 1)
 
 
@@ -444,7 +444,7 @@ def _session(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
 
 
 def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
-    """What the file beside it tells of the session."""
+    """Load the session's manifest, a file beside it."""
     path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
     return dict_of(jsonl.load(path)) if path != lines.path and path.is_file() else {}
 
@@ -477,7 +477,7 @@ def _take_message(script: Script, message: Any, model: str, lines: jsonl.Lines) 
 
 
 def _metered(metrics: Any) -> Usage | None:
-    """The usage of an answer, whose input contains what was cached."""
+    """Return the usage of an answer, whose input includes cached tokens."""
     if not isinstance(metrics, dict):
         return None
     keys = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")

@@ -1,4 +1,4 @@
-"""Rollouts of Codex: items of a thread, and counts of tokens between them."""
+"""Rollouts of Codex: items of a thread, with counts of tokens between them."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ NAME = "codex"
 
 _COUNT = re.compile(rb'"type"\s*:\s*"token_(?:count|usage_record)"')
 _ITEMS = ("response_item", "inter_agent_communication")
-_UNTYPED = ("session_meta", "turn_context", "compacted")  # what they hold needs no type
+_UNTYPED = ("session_meta", "turn_context", "compacted")  # their payloads need no type
 _LINES = (*_UNTYPED, *_ITEMS, "event_msg", "token_usage_record")
-# The client's notes about what other lines tell the model.
+# Notes of the client about the content of other lines.
 _LEFT_OUT = {"inter_agent_communication_metadata", "world_state"}
 _OPAQUE = {"compaction", "compaction_summary", "context_compaction"}  # an encrypted summary
-# Tools whose calls and results have the fields of all.
+# Tools whose calls and results have the usual fields.
 _TOOLS = (
     "code_interpreter_", "computer_", "custom_tool_", "file_search_", "function_",
     "image_generation_", "local_shell_", "mcp_", "tool_", "web_search_",
 )  # fmt: skip
 _ARGUED = {"function_call", "custom_tool_call", "tool_call"}
-# Items that tell the model nothing in words.
+# Items without text for the model.
 _NO_MESSAGES = {"ghost_snapshot", "compaction_trigger", *_OPAQUE}
 _ROLES = {"user", "assistant", "developer", "system"}
 _EVENTS = {"token_count", "task_started", "turn_started", "turn_aborted", "thread_rolled_back"}
-# Events that tell the user what items tell the model, or how the client is doing.
+# Events for the user that repeat items, or show the client's state.
 _QUIET_EVENTS = (
     "agent_", "apply_patch_", "background_event", "collab_", "context_compacted", "deprecation_",
     "dynamic_tool_call_", "elicitation_", "entered_review_mode", "error", "exec_",
@@ -66,10 +66,10 @@ _QUIET_EVENTS = (
     "task_complete", "terminal_interaction", "thread_goal_", "thread_name_", "thread_settings_",
     "turn_", "undo_", "user_message", "view_image_", "warning", "web_search_",
 )  # fmt: skip
-# An unknown line with such a name changes what the model sees: without it, prompts are wrong.
+# An unknown line with such a name changes the context; ignoring it would make prompts wrong.
 _EDITS = re.compile(r"compact|roll(ed)?_?back|rewind|revert|truncat|undo|prune|clear|context_edit")
-# Where items of a kind say something. A summary of reasoning is for the user, the images that a
-# model makes are no text, and what is encrypted has none.
+# Text fields of items, by type. Summaries of reasoning are for the user; generated images and
+# encrypted content are not text.
 _FIELDS = {
     "message": {"content"},
     "agent_message": {"content", "encrypted_content"},
@@ -81,7 +81,7 @@ _FIELDS = {
 _FIELDS_OF_CALLS = {"arguments", "input", "action", "encrypted_function_args"}
 _FIELDS_OF_OUTPUTS = {"output", "tools"}
 _FIELDS_OF_ALL = {"internal_chat_message_metadata_passthrough"}
-# What the client writes into the user's place: nobody typed it.
+# Texts that the client writes with the user role; no person typed them.
 _NOT_TYPED = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
@@ -104,7 +104,7 @@ class _Counts(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> Usage:
-        """The classes of a bill: what was read and what was written are parts of the input."""
+        """The billing classes: cache reads and writes are part of the input."""
         read, written = self.cached_input_tokens, self.cache_write_input_tokens
         return within(self.input_tokens, self.output_tokens, read, written)
 
@@ -115,7 +115,7 @@ class _Info(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    """What a request took, as the record of it says."""
+    """The usage of a request, as its record counts it."""
 
     response_id: str | None = None
     usage: _Counts | None = None
@@ -132,7 +132,7 @@ class _Output(msgspec.Struct):
 
 
 class _Item(msgspec.Struct):
-    """What a line carries: an item of the thread, an event, or facts about the turn."""
+    """The payload of a line: an item of the thread, an event, or settings of the turn."""
 
     type: str = ""
     role: str | None = None
@@ -202,7 +202,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a rollout."""
+    """Read the conversation of a rollout."""
     rollout = _Rollout(lines, counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
         with lines.at(number):
@@ -216,7 +216,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
-    """Whether a line is read; what is not known is counted."""
+    """Return whether a line is read; an unknown line is counted."""
     kind = (head.payload or _Kind()).type
     if head.type == "response_item":
         return _is_item(kind, jsonl.decode(data, _FIELDS_OF).payload, lines)
@@ -234,7 +234,7 @@ def _is_item(kind: str, fields: dict[str, Any], lines: jsonl.Lines) -> bool:
     general = _FIELDS_OF_CALLS if kind.endswith("_call") else None
     general = _FIELDS_OF_OUTPUTS if kind.endswith("_output") else general
     if known is None and general is not None and not kind.startswith(_TOOLS):
-        # A tool that is not known may say anything under any name.
+        # An unknown tool may have text in any field.
         rest = {key: value for key, value in fields.items() if key not in general | _FIELDS_OF_ALL}
         if rest:
             _pass_over(lines, f"item {kind!r}", rest)
@@ -257,7 +257,7 @@ def _pass_over(lines: jsonl.Lines, what: str, value: Any) -> None:
 class _Rollout:
     """A thread. An answer grows until its tokens are counted.
 
-    In a rollout that counts nothing (``counts=False``) it grows until a tool answers.
+    In a rollout without counts (``counts=False``) it grows until a tool answers.
     """
 
     def __init__(self, lines: jsonl.Lines, counts: bool) -> None:
@@ -271,11 +271,11 @@ class _Rollout:
         self._total: _Counts | None = None
         self._answer: Draft | None = None
         self._asked = False  # whether a user message came after the answer began
-        self._told: set[str] = set()  # ids of what agents told each other
-        # The newest answer with a record of its usage; whether it will be counted once more.
+        self._told: set[str] = set()  # ids of messages between agents
+        # The newest answer with a usage record, and whether a second count of it is expected.
         self._recorded: Draft | None = None
         self._counted_again = False
-        # A request with a record of its usage and no answer, so far.
+        # The latest request with a usage record but without an answer.
         self._unanswered: SideRequest | None = None
         self._usage: _Counts | None = None
 
@@ -297,7 +297,7 @@ class _Rollout:
         elif line.type in _ITEMS:
             self._item(item, time, line.type)
         else:
-            self._answer = None  # what was not counted by now is not counted at all
+            self._answer = None  # an answer without counts by now stays uncounted
             if line.type == "turn_context":
                 self._model = item.model or self._model
                 self._effort = item.effort or self._effort
@@ -305,7 +305,7 @@ class _Rollout:
                 self._roll_back(item)
 
     def finish(self) -> None:
-        """A request that no answer and no compaction has claimed is neither's."""
+        """Make a request without an answer or compaction a side request."""
         if self._unanswered is not None:
             self.script.side_requests.append(self._unanswered)
             self._unanswered = None
@@ -320,12 +320,12 @@ class _Rollout:
             self._lines.pass_over("instructions of another thread", given)
         if not own:
             self._fork.pass_header(item.id or "", item.forked_from_id or "")
-            return  # a fork repeats the header of what it was forked from
-        # Newer versions refer to what came before, in another file.
+            return  # a fork repeats the header of its origin
+        # Newer versions keep the earlier history in another file.
         self.has_start = not self.lines and item.history_base is None
         self._version = f"codex {item.cli_version}" if item.cli_version else ""
         self.script.locate(item.cwd)
-        # `SessionSource` of Codex: a word, or an object that names who asked for the sub-agent.
+        # `SessionSource` of Codex: a word, or an object that names the sub-agent's caller.
         self.script.subagent = isinstance(item.source, dict) and "subagent" in item.source
         self.script.parent = item.forked_from_id or ""
         first, copied = number_of(item.subagent_history_start_ordinal), item.history_base is None
@@ -359,7 +359,7 @@ class _Rollout:
             self._asked = True
 
     def _relay(self, item: _Item, time: float) -> None:
-        """What an agent tells another: as an item, or before 0.150 as a line of its own."""
+        """Add a message from one agent to another: an item, or before 0.150 a line of its own."""
         if item.id is None or item.id not in self._told:
             self._told.add(item.id or "")
             item.type, item.role = "agent_message", None
@@ -369,7 +369,7 @@ class _Rollout:
             self._tell(draft)
 
     def _tools(self, item: _Item, time: float) -> None:
-        """Definitions of tools that are sent as an item: in front, or where they came."""
+        """Add tool definitions: at the start to the system prompt, later as a message."""
         text = compact(item.tools)
         if not self.script.events:
             self.script.system.append(verbatim(SYSTEM, "text", text, name="tools"))
@@ -395,7 +395,7 @@ class _Rollout:
         )
 
     def _identity(self, total: _Counts) -> str:
-        """The identity of a call that names none: how much its threads had used by then.
+        """Identify a call without an id by the total usage of its thread so far.
 
         A fork repeats the totals of its parent.
         """
@@ -403,7 +403,7 @@ class _Rollout:
         return f"{self._fork.root}:{numbers}" if self._fork.root else ""
 
     def _record(self, item: _Item, time: float) -> None:
-        """Take the usage of a request: of the answer that ends here, or of none."""
+        """Take the usage record of a request: of the answer that ends here, or of none."""
         if item.usage is None:
             raise InputError("a record of usage has no usage")
         call = self._call(item.usage, item.response_id or "")
@@ -429,7 +429,7 @@ class _Rollout:
             request = None
         answer = self._answer or self._begin(None, time)
         self._answer = None
-        # A sub-agent is given its parent's counts without their records; they are the parent's.
+        # A sub-agent's log repeats its parent's counts without their records; the parent is billed.
         if last is None or (self._fork.inherited and self.script.subagent):
             answer.call = self._call(None)
             return
@@ -437,7 +437,7 @@ class _Rollout:
         answer.parts = _sized(answer, last)
 
     def _claim(self, item: _Item) -> Call | None:
-        """The request for a compaction, which no count of tokens holds (openai/codex#47003)."""
+        """Return the request of a compaction, which token counts leave out (openai/codex#47003)."""
         id, request, answer = item.compaction_response_id, self._unanswered, self._recorded
         if not id:
             return None
@@ -445,7 +445,7 @@ class _Rollout:
             self._unanswered = None
             return request.call
         if answer is not None and answer.call is not None and answer.call.id == id:
-            call, answer.call = answer.call, None  # an answer that was broken off before
+            call, answer.call = answer.call, None  # an interrupted answer before the compaction
             return call
         latest = item.latest_token_usage_record or _Usage()
         return self._call(latest.usage, id) if latest.response_id == id and latest.usage else None
@@ -466,7 +466,7 @@ class _Rollout:
                 boundary.inserted.append(draft)
 
     def _kept(self, value: Any, time: float, boundary: Boundary) -> Draft:
-        """An item that a compaction keeps, or has made; without parts if it is not understood."""
+        """Convert an item that a compaction kept or made; an unknown one has no parts."""
         item = _Item()
         try:
             item = msgspec.convert(value, _Item)
@@ -492,7 +492,7 @@ class _Rollout:
 
 
 def _is_told(item: _Item) -> bool:
-    """Whether a message is told to the model, and not by it."""
+    """Whether a message is input of the model."""
     if item.role not in _ROLES:
         raise InputError(f"{item.role!r} is no role of a message")
     return item.role != "assistant"
@@ -524,7 +524,7 @@ def _parts_of(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
         return parts(given(item.content, "a message"), id, lines)
     if item.type == "reasoning":
         text = "\n".join(part.text for part in parts(item.content, id, lines) if part.text)
-        # What goes back to the model is the encrypted text, of which only the size is known.
+        # The model gets the encrypted text back; only its size is known.
         return [verbatim(id, "thinking", text) if text else opaque(id, "thinking", "reasoning")]
     asked = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
     if asked is None and item.type in _ARGUED:
@@ -545,7 +545,7 @@ def _output(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
 
 
 def _sized(answer: Draft, counts: _Counts) -> list[Part]:
-    """Tell the opaque part of an answer how many tokens it stands for."""
+    """Set the size in tokens of the opaque part of an answer."""
     if not answer.parts:
         return [opaque(answer.id, "text", "empty", counts.output_tokens)]
     sized, size = [], counts.reasoning_output_tokens

@@ -1,6 +1,6 @@
-"""What ``codex exec --json`` prints: items of the turns of a thread, and what each turn took.
+"""The output of ``codex exec --json``: items of the turns of a thread, and the usage of each turn.
 
-Neither the prompts nor the model are in it.
+It contains neither the prompts nor the model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ NAME = "codex-exec"
 _STARTS, _DONE, _FAILED = "thread.started", "turn.completed", ("turn.failed", "error")
 _ITEMS = ("item.started", "item.updated", "item.completed")
 _EVENTS = (_STARTS, "turn.started", _DONE, *_FAILED, *_ITEMS)
-_LEFT_OUT = "item.plan.delta"  # the item has the whole
-# Where an item says what the model asked for, and what it was answered.
+_LEFT_OUT = "item.plan.delta"  # the completed item has everything
+# Fields with the model's input to a tool, and the tool's output.
 _ASKED = {
     "command_execution": ("command",),
     "file_change": ("changes",),
@@ -75,7 +75,7 @@ def _is_own(event: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file, one a thread."""
+    """Read the conversations of a file, one per thread."""
     threads: dict[str, _Thread] = {}
     thread: _Thread | None = None
     for number, data in lines:
@@ -96,7 +96,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Thread:
-    """A thread. An answer grows until a tool has answered, as nothing says where requests end."""
+    """A thread. An answer grows until a tool returns, as the ends of requests are not logged."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
@@ -104,7 +104,7 @@ class _Thread:
         self._total = _Counts()
         self._answer: Draft | None = None
         self._turn: list[Draft] = []  # the answers of the turn
-        self._open: dict[str, dict[str, Any]] = {}  # items that are not complete, by their ids
+        self._open: dict[str, dict[str, Any]] = {}  # incomplete items, by id
 
     def take(self, event: _Event) -> None:
         if event.type in _ITEMS:
@@ -128,7 +128,7 @@ class _Thread:
             self.end_turn()
 
     def end_turn(self) -> None:
-        """What was not counted by now is not counted at all."""
+        """End a turn; its answers without counts stay uncounted."""
         self._finish_items()
         self._answer, self._turn = None, []
 
@@ -149,7 +149,7 @@ class _Thread:
             self._lines.pass_over(f"item {kind!r}", item)
 
     def _fail(self, item: dict[str, Any]) -> None:
-        """What went wrong: told to the user, not to the model."""
+        """Take an error, which is shown to the user and not sent to the model."""
         self.script.say("assistant", _text(item, "message"), origin="error")
 
     def _begin(self) -> Draft:
@@ -166,7 +166,7 @@ class _Thread:
         self._lines.pass_over_fields(item, (_WORDS[kind],), f"an item of type {kind!r}")
 
     def _use(self, kind: str, item: dict[str, Any]) -> None:
-        """A tool that the model called, and its result: the next item is another request's."""
+        """Add a tool call and its result; the next item belongs to another request."""
         keys, told = _ASKED[kind], _ANSWERED.get(kind, "status")
         known = {*keys, told, "error", "tool", "server"}
         self._lines.pass_over_fields(item, known, f"an item of type {kind!r}")
@@ -184,9 +184,9 @@ class _Thread:
         self._answer = None
 
     def _count(self, total: _Counts | None) -> None:
-        """Take what the turn took: the client prints the thread's totals (openai/codex#17539).
+        """Take the usage of a turn; the client prints the thread's totals (openai/codex#17539).
 
-        Only the usage of a turn of one request says how large a prompt was.
+        The size of a prompt is known only in turns of one request.
         """
         if total is None:
             return
@@ -208,7 +208,7 @@ def _text(item: dict[str, Any], key: str) -> str:
 
 
 def _usage(total: _Counts, before: _Counts) -> Usage:
-    """By how much the totals have grown; a total that has shrunk is one of a new start."""
+    """Return the growth of the totals; a total that has shrunk was restarted."""
     keys = _Counts.__struct_fields__
     grown = [getattr(total, key) - getattr(before, key) for key in keys]
     if min(grown) < 0:

@@ -1,4 +1,4 @@
-"""Sessions of Copilot CLI: events, in the order in which they happened."""
+"""Sessions of Copilot CLI: events in chronological order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compactlab.sim.core.message import Call, Source, Usage, verbatim
 
 NAME = "copilot"
 
-# Groups of events that tell the model nothing that another event does not tell.
+# Groups of events that only repeat other events for the model.
 _LEFT_OUT = ("session.", "hook.", "permission.", "subagent.", "command.", "commands.", "mcp.")
 _QUIET = {
     "abort", "assistant.idle", "assistant.intent", "assistant.turn_end", "assistant.turn_start",
@@ -44,8 +44,7 @@ _TOLD = {
     "tool.execution_complete", "user.message",
 }  # fmt: skip
 _STARTS = ("session.start", "session.resume")
-# Fields of messages that say something; what is encrypted has no words, and an intention is for
-# the user.
+# Text fields of messages. Encrypted content has no text, and an intention is for the user.
 _SAYING = {
     *("content", "transformedContent", "reasoningText", "reasoningOpaque", "encryptedContent"),
     *("toolRequests", "intentionSummary"),
@@ -67,7 +66,7 @@ class _Error(msgspec.Struct):
 
 
 class _Counts(msgspec.Struct, rename="camel"):
-    """Tokens of requests, all of the prompt in the input; compactions have had other names."""
+    """Tokens of requests; the input is the whole prompt. Compactions use other names."""
 
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
@@ -82,7 +81,7 @@ class _Counts(msgspec.Struct, rename="camel"):
     def usage(self) -> Usage:
         whole = self.input_tokens or self.input
         read, written = self.cache_read_tokens or self.cached_input, self.cache_write_tokens
-        # Until 1.0.51 some models' input was what was not cached.
+        # Until 1.0.51, the input of some models left out cached tokens.
         plain = whole - read - written if whole >= read + written else whole
         return Usage(plain, read, written, output=self.output_tokens or self.output)
 
@@ -157,7 +156,7 @@ def _is_own(value: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a session, and those of its subagents."""
+    """Read the conversations of a session and of its subagents."""
     session = _Session(lines)
     for number, data in lines:
         with lines.at(number):
@@ -174,7 +173,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
-    """Whether an event is read; what is not known is counted."""
+    """Return whether an event is read; an unknown one is counted."""
     if head.type in _TOLD and head.type != "tool.execution_complete":
         fields = jsonl.decode(data, _FIELDS).data
         lines.pass_over_fields(fields, _SAYING, f"an event of type {head.type!r}")
@@ -186,15 +185,15 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
 
 
 class _Agent:
-    """The agent of the session, or one that it started: each has a context of its own."""
+    """The agent of the session or a subagent, each with its own context."""
 
     def __init__(self) -> None:
         self.script = Script()
-        self.answers: dict[str, Draft] = {}  # by the id of the message: it may come in chunks
-        self.thoughts: list[str] = []  # what was thought, and may stand in the answer, too
+        self.answers: dict[str, Draft] = {}  # by message id: an answer may come in chunks
+        self.thoughts: list[str] = []  # reasoning that the answer may repeat
 
     def think(self, answer: Draft, text: str = "") -> None:
-        """Put what was thought into an answer, once."""
+        """Add reasoning to an answer, once."""
         known = {part.text for part in answer.parts}
         for thought in dict.fromkeys([*self.thoughts, text]):
             if thought and thought not in known:
@@ -202,7 +201,7 @@ class _Agent:
         self.thoughts = []
 
     def finish(self) -> None:
-        """What was thought last is of the last answer, or of one that did not come."""
+        """Add the last reasoning to the last answer, or to one that is missing."""
         if self.answers:
             self.think([*self.answers.values()][-1])
         elif any(self.thoughts):
@@ -212,11 +211,11 @@ class _Agent:
 
 
 class _Bill:
-    """What the session took: an answer tells its output alone, the end of a session all of it.
+    """The usage of a session: answers report only their output, its end reports all tokens.
 
-    What an end counts beyond what was told since the end before is one request a model, so that
-    all sums are the log's own. Some versions count on where a session is resumed, some begin anew:
-    a total that is less than that of the last end and what was told since is one of a new start.
+    At each end, the tokens that were not reported since the last end become one request per model,
+    so that the sums equal the log's. After a resume, some versions continue their totals and others
+    restart them: totals below the last end's plus the usage since then have been restarted.
     """
 
     def __init__(self) -> None:
@@ -225,11 +224,11 @@ class _Bill:
         self._totals: dict[str, Usage] = {}  # at the last end
 
     def tell(self, model: str, usage: Usage) -> None:
-        """Take what an answer, or a compaction, says of itself."""
+        """Take the usage that an answer or a compaction reports."""
         self._told[model] = self._told.get(model, Usage()) + usage
 
     def end(self, data: _Data, time: float, version: str) -> None:
-        """Take the totals of a session that ends."""
+        """Take the totals at the end of a session."""
         metrics = data.model_metrics or {}
         totals = {model: each.usage.usage for model, each in metrics.items() if each.usage}
         if not totals and data.token_details:
@@ -243,7 +242,7 @@ class _Bill:
             model: less(less(usage, before.get(model, Usage())), told.pop(model, Usage()))
             for model, usage in totals.items()
         }
-        for usage in told.values():  # of a model that has another name here
+        for usage in told.values():  # usage of a model that has another name here
             rests = _without(rests, usage)
         for model, usage in rests.items():
             if usage != Usage():
@@ -268,7 +267,7 @@ def _detailed(details: _Details) -> Usage:
 
 
 def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
-    """Take something out of usages, from the first that has it."""
+    """Subtract a usage from the first usages that contain it."""
     rest = {}
     for model, usage in usages.items():
         rest[model], taken = less(usage, taken), less(taken, usage)
@@ -283,8 +282,8 @@ class _Session:
         self.started = False
         self._model = self._version = self._effort = ""
         self._restarted = False
-        self._names: dict[str, str] = {}  # of subagents, by the id of what started them
-        self._places: dict[str, Draft | None] = {}  # where the session stood before an event
+        self._names: dict[str, str] = {}  # subagents, by the id of the event that started them
+        self._places: dict[str, Draft | None] = {}  # the last message before each event
 
     def take(self, event: _Event) -> None:
         data = event.data
@@ -348,7 +347,7 @@ class _Session:
         content = _content(event)
         agent.think(draft, data.reasoning_text or "")
         if data.reasoning_text or any(part.type == "thinking" for part in draft.parts):
-            pass  # what is encrypted is the same again
+            pass  # encrypted content repeats the text
         elif data.reasoning_opaque:
             draft.parts.append(opaque(draft.id, "thinking", "reasoning"))
         if content:
@@ -361,7 +360,7 @@ class _Session:
             draft.parts.append(part)
 
     def _count(self, answer: Draft, output: int) -> None:
-        """Take the output of an answer; each of its chunks tells it."""
+        """Set the output of an answer; each of its chunks reports it."""
         call = answer.call or Call()
         known = call.usage.output if call.usage else 0
         if output > known:
@@ -396,7 +395,7 @@ def _content(event: _Event) -> str:
 
 
 def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
-    """What the model is told: as it was sent, where the event says that."""
+    """Return the content that the model got: as sent, if the event has it."""
     data = event.data
     text = data.transformed_content or _content(event)
     if not text:

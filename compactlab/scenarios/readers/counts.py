@@ -1,4 +1,4 @@
-"""Counts of tokens as providers and clients write them, and the usage that they mean."""
+"""Token counts as providers and clients write them, and the usages they stand for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOUR = "ephemeral_1h_input_tokens"
 
 
 def count(value: Any) -> int:
-    """A count of tokens as a log writes it; nothing is none.
+    """Read a token count from a log; a missing one is 0.
 
     Examples
     --------
@@ -35,21 +35,21 @@ def count(value: Any) -> int:
 
 
 def counted(told: Mapping[str, Any], keys: Iterable[str]) -> list[int]:
-    """The counts of a usage under some names, in their order."""
+    """Read the counts of a usage under some names, in their order."""
     return [count(told.get(key)) for key in keys]
 
 
 def beside(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
-    """The usage of a request whose prompt leaves out what was read and written.
+    """Return the usage of a request whose prompt excludes cache reads and writes.
 
-    ``hour`` is the part of what was written that lives for an hour.
+    ``hour`` is the part of the writes with a lifetime of an hour.
     """
     hour = min(hour, written)
     return Usage(prompt, read, written - hour, hour, output)
 
 
 def within(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
-    """The usage of a request whose prompt contains what was read and written, in any case.
+    """Return the usage of a request whose prompt always includes cache reads and writes.
 
     Examples
     --------
@@ -62,10 +62,9 @@ def within(prompt: int, output: int, read: int = 0, written: int = 0, hour: int 
 
 
 def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: int = 0) -> Usage:
-    """The usage of a request whose prompt contains what was read and written.
+    """Return the usage of a request whose prompt should include cache reads and writes.
 
-    Where the prompt is too small for that, it stands beside what it does not contain: routers and
-    older clients write so.
+    If the prompt is too small for that, it excludes them, as with routers and older clients.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def contained(prompt: int, output: int, read: int = 0, written: int = 0, hour: i
 def by_total(
     prompt: int, output: int, read: int, written: int, *, total: int, hour: int = 0
 ) -> Usage:
-    """The usage of a request whose total says whether its prompt contains what was cached.
+    """Return the usage of a request whose total shows if the prompt includes cached tokens.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def by_total(
 
 
 def less(whole: Usage, part: Usage) -> Usage:
-    """What is left of a usage: of each class what is beyond a part, if anything.
+    """Subtract a part from a usage; no class becomes negative.
 
     Examples
     --------
@@ -105,11 +104,11 @@ def less(whole: Usage, part: Usage) -> Usage:
 
 
 def of_provider(usage: Any) -> Usage | None:
-    """The usage that an answer of a provider tells, by the names of any of their interfaces.
+    """Return the usage in a provider's answer, with the field names of any provider.
 
-    Anthropic's prompt leaves out what was cached; that of Chat Completions, of Responses and of
-    LiteLLM, which speaks for all, contains it. Reasoning is a part of the output, but where the
-    total shows that it stands beside it (xAI).
+    Anthropic's prompt excludes cached tokens. The prompts of Chat Completions, of Responses and of
+    LiteLLM, which covers all providers, include them. Reasoning is part of the output, unless the
+    total shows that it is separate (xAI).
 
     Examples
     --------

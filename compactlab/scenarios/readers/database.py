@@ -1,8 +1,8 @@
-"""Databases of SQLite in which clients keep their sessions: read, and never touched.
+"""SQLite databases of clients, opened for reading without any change.
 
-The client may be running and writing. Where its shared-memory file is there, the database is read
-in place, and nothing is written: neither to that file nor beside it. Where it is not, SQLite would
-make one in the client's folder; a private copy is read instead.
+A client may be running and writing. If its shared-memory file exists, the database is read in
+place, and neither that file nor any other is written. If it does not exist, SQLite would create one
+in the client's folder, so a private copy is read instead.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from urllib.parse import quote
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.json import LARGEST
 
-# Bytes of a database that is copied, with its log.
+# Largest database that is copied, with its log, in bytes.
 LARGEST_COPY = 4 * 2**30
 COMPANIONS = ("-wal", "-shm", "-journal")
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 ENCRYPTED = "this is no database of SQLite, or an encrypted one"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100  # bytes
-_TRIES = 4  # to copy what is written meanwhile, or to open what is being checkpointed
-_BUSY = 5.0  # seconds for which a lock of the client is waited for
-_CACHE = 8_000  # kB of pages
-# Steps of SQLite's machine: a session takes some twenty a row. A database without its indexes, or
-# one that was made to, would keep it busy for ever.
+_TRIES = 4  # attempts to copy during a write, or to open during a checkpoint
+_BUSY = 5.0  # seconds to wait for a lock of the client
+_CACHE = 8_000  # page cache in kB
+# Steps of SQLite's virtual machine: a session takes some twenty per row. A database without
+# indexes, or a malicious one, could keep it busy forever.
 _STEPS, _STEPS_PER_BYTE, _WATCH = 100_000_000, 2, 100_000
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
@@ -52,7 +52,7 @@ Row = tuple[Any, ...]
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a database, by how it begins."""
+    """Whether a file is a database, judged by its first bytes."""
     try:
         return path.is_file() and _header(path).startswith(_MAGIC)
     except OSError:
@@ -60,7 +60,7 @@ def is_database(path: Path) -> bool:
 
 
 def is_encrypted(path: Path) -> bool:
-    """Whether a file is called a database, and is neither one nor a text."""
+    """Whether a file is named like a database, but is neither one nor a text."""
     try:
         start = _header(path) if path.suffix.lower() in SUFFIXES and path.is_file() else b""
     except OSError:
@@ -69,17 +69,17 @@ def is_encrypted(path: Path) -> bool:
 
 
 def is_companion(path: Path) -> bool:
-    """Whether a file is one that SQLite keeps beside a database."""
+    """Whether a file is one that SQLite creates beside a database."""
     base = next((str(path)[: -len(e)] for e in COMPANIONS if path.name.endswith(e)), "")
     return bool(base) and is_database(Path(base))
 
 
 def tables(path: Path) -> dict[str, list[str]]:
-    """The tables of a database with their columns; views and virtual tables are none of them."""
+    """Return the tables of a database with their columns, without views and virtual tables."""
     path = _regular(path)
     with _faults(path):
         if not _is_live(path):
-            # Only the schema is looked at, so a change meanwhile does no harm.
+            # Only the schema is read, so that a concurrent change is harmless.
             with closing(_connected(path, "mode=ro&immutable=1")) as connection:
                 found = _tables(connection)
             if found or not _has(path, "-wal"):
@@ -89,7 +89,7 @@ def tables(path: Path) -> dict[str, list[str]]:
 
 
 class Database:
-    """An open database: reads rows, of which texts are bytes."""
+    """An open database: it reads rows, with texts as bytes."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self.path = connection, path
@@ -98,7 +98,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read in it is of one moment; the client can write, but not clear its log."""
+        """Read from one snapshot; the client can write, but cannot truncate its log."""
         with _faults(self.path):
             self._connection.execute("BEGIN")
             try:
@@ -108,20 +108,20 @@ class Database:
                     self._connection.execute("ROLLBACK")
 
     def rows(self, query: str, *values: Any) -> Iterator[Row]:
-        """The rows that a query finds, one after the other."""
+        """Yield the rows of a query."""
         with _faults(self.path):
             cursor = self._connection.execute(query, values)
             try:
                 for row in cursor:  # noqa: UP028 - `yield from` would close it once more
                     yield row
             finally:
-                with suppress(sqlite3.Error):  # it may be closed by now
+                with suppress(sqlite3.Error):  # it may already be closed
                     cursor.close()
 
     def records(
         self, table: str, condition: str = "1", *values: Any, order: str = "rowid"
     ) -> Iterator[dict[str, Any]]:
-        """The rows of a table by the names of its columns, texts decoded."""
+        """Yield the rows of a table as dicts, with decoded texts."""
         columns = self.tables[table]
         named = ", ".join(f'"{column}"' for column in columns)
         query = f'SELECT {named} FROM "{table}" WHERE {condition} ORDER BY {order}'  # noqa: S608
@@ -129,7 +129,7 @@ class Database:
             yield {column: plain(value) for column, value in zip(columns, row, strict=True)}
 
     def distinct(self, table: str, column: str) -> Iterator[str]:
-        """The texts of a column that begins an index, each once, without reading the rows."""
+        """Yield the distinct texts of a column that begins an index, without reading the rows."""
         last: Any = b""
         query = f'SELECT min("{column}") FROM "{table}" WHERE "{column}" > ?'  # noqa: S608
         while True:
@@ -140,13 +140,13 @@ class Database:
 
 
 def plain(value: Any) -> Any:
-    """A value of a row, with a text for bytes; what is no UTF-8 is shown as such."""
+    """Decode a value of a row; invalid UTF-8 is escaped."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Database]:
-    """Open a database for reading; the client's folder stays as it is, to the byte."""
+    """Open a database for reading; the client's folder stays unchanged."""
     path = _regular(path)
     with _faults(path):
         if _is_live(path) and (connection := _live(path)):
@@ -159,14 +159,14 @@ def opened(path: Path) -> Iterator[Database]:
         closing(_connected(_copy(path, Path(folder)), "mode=rw")) as connection,
     ):
         database = Database(connection, path)
-        # Where a file can go while it is open, nothing is left if this process is killed.
+        # Where an open file can be deleted, nothing is left if this process is killed.
         for file in Path(folder).iterdir() if os.name == "posix" else ():
             file.unlink()
         yield database
 
 
 def _regular(path: Path) -> Path:
-    """The file that a path leads to; what stands beside it belongs to that one."""
+    """Resolve a path to its file; the files beside the target belong to it."""
     with _faults(path):
         path = Path(os.path.realpath(path))
         size = path.stat().st_size
@@ -194,19 +194,19 @@ def _has(path: Path, end: str) -> bool:
 
 
 def _is_live(path: Path) -> bool:
-    """Whether the client's shared memory is there, by which readers and writers know each other."""
-    # Without its log SQLite would make one.
+    """Whether the client's shared memory exists, by which readers and writers coordinate."""
+    # Without the log, SQLite would create one.
     beside = (Path(f"{path}{end}").is_file() for end in ("-shm", "-wal"))
     return 2 in _header(path)[18:20] and all(beside)
 
 
 def _live(path: Path) -> sqlite3.Connection | None:
-    """A connection to a database that is in use, or None if the client has just closed it."""
+    """Connect to a database in use; return None if the client has just closed it."""
     for _ in range(_TRIES):
         connection = None
         try:
-            # The shared memory is not written either, so the client sees no trace of a reader but
-            # its lock.
+            # The shared memory is not written either, so that the client only sees the reader's
+            # lock.
             connection = _connected(path, "mode=ro&readonly_shm=1")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
         except sqlite3.OperationalError:
@@ -220,7 +220,7 @@ def _live(path: Path) -> sqlite3.Connection | None:
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
-    """Connect; whatever the schema of a stranger's database says, only rows are read."""
+    """Connect safely: a foreign schema can do nothing but return rows."""
     name = quote(str(path).replace(os.sep, "/"))
     name = name if name.startswith("/") else f"/{name}"
     connection = sqlite3.connect(
@@ -236,7 +236,7 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _guard(connection: sqlite3.Connection, path: Path) -> None:
-    """Allow nothing but reading from here on, and no more of it than the size needs."""
+    """Allow only reading from now on, limited by the size of the database."""
     steps = (_STEPS + _STEPS_PER_BYTE * path.stat().st_size) // _WATCH
     left = iter(range(steps))
     connection.set_progress_handler(lambda: next(left, -1) == -1, _WATCH)
@@ -257,7 +257,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def _copy(path: Path, folder: Path) -> Path:
-    """Copy a database and its log into a folder, as they were at one moment."""
+    """Copy a database and its log into a folder, as of one moment."""
     copied = folder / "copy"
     for _ in range(_TRIES):
         before = _seen(path)
@@ -280,7 +280,7 @@ def _copy(path: Path, folder: Path) -> Path:
 
 
 def _seen(path: Path) -> list[tuple[int, int, int] | None]:
-    """By what a change of a database or of its log is noticed."""
+    """Return the data that reveal a change of a database or its log."""
     seen: list[tuple[int, int, int] | None] = []
     for end in ("", "-wal", "-journal"):
         try:
@@ -293,7 +293,7 @@ def _seen(path: Path) -> list[tuple[int, int, int] | None]:
 
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Whatever is wrong with a database is an error that names it."""
+    """Turn any fault of a database into an error that names it."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""The files that a folder or a pattern stands for, and how far somebody looks for them."""
+"""The files of a folder or a pattern, and the limit of a search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 
 from compactlab.sim.core.errors import UsageError
 
-# So many files and folders are looked at, for one folder or pattern: some seconds' work, and more
-# than any home of transcripts has. `/**/*.jsonl` would look at the whole machine.
+# Largest number of files and folders visited for one folder or pattern: some seconds of work, and
+# more than any folder of transcripts has. `/**/*.jsonl` would search the whole machine.
 VISITED = 500_000
 
 
@@ -29,7 +29,7 @@ class _Visit:
             )
 
     def entries(self, folder: Path) -> Iterator[os.DirEntry[str]]:
-        """What is in a folder; nothing, if nobody may look into it."""
+        """Return the contents of a folder; nothing if it is not readable."""
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 self.count()
@@ -37,23 +37,23 @@ class _Visit:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """All files in a folder and in those below it, sorted."""
+    """Return all files in a folder and its subfolders, sorted."""
     visit = _Visit(str(folder))
     closed: list[OSError] = []
     files: list[Path] = []
     for at, folders, names in os.walk(folder, onerror=closed.append):
         visit.count(len(folders) + len(names))
         files += (Path(at, name) for name in names)
-    # A folder that nobody may look into stands for what may be in it, and is named when it is read.
+    # An unreadable folder is returned itself, so that reading it reports the error.
     return sorted([*files, *(Path(error.filename) for error in closed)])
 
 
 def files_like(pattern: str) -> Iterator[Path]:
-    """The files and folders that fit a pattern, as :mod:`glob` finds them, in no order."""
+    """Return the files and folders that match a pattern, as :mod:`glob` finds them, unordered."""
     visit = _Visit(pattern)
     whole = PurePath(pattern)
     parts = whole.parts[1:] if whole.anchor else whole.parts
-    # Two of them in a row fit the same as one does.
+    # Two ``**`` in a row match the same as one.
     steps = [p for p, before in zip(parts, ("", *parts), strict=False) if not p == before == "**"]
     todo = [(Path(whole.anchor), steps)]
     while todo:

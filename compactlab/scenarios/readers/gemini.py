@@ -1,4 +1,4 @@
-"""Chats of Gemini CLI: one document, or lines that are appended, replaced and taken back."""
+"""Chats of Gemini CLI: one document, or a log of added, replaced and removed messages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAME = "gemini"
 
 _ANSWERS = {"gemini", "model"}
 _TOLD_TO_THE_USER = {"info", "error", "warning"}
-# What the client writes into the user's place: nobody typed it.
+# Texts that the client writes with the user role; no person typed them.
 _NOT_TYPED = (
     "<session_context>", "<state_snapshot>", "I ran the following shell command:",
     "System: Please continue.", "This is the Gemini CLI. We are setting up the context",
 )  # fmt: skip
-# Where a message says something; what is displayed is for the user.
+# Text fields of a message; displayed texts are for the user.
 _SAYING = {"content", "parts", "displayContent", "thoughts", "toolCalls"}
 _ROLES = {"user": "user", "model": "gemini", "gemini": "gemini"}
 
@@ -63,7 +63,7 @@ class _Message(msgspec.Struct, rename="camel"):
     tokens: _Tokens | None = None
     thoughts: list[_Thought] | None = None
     tool_calls: list[_ToolCall] | None = None
-    whole: Any = None  # all that the log has of it
+    whole: Any = None  # the complete message in the log
 
 
 class _Set(msgspec.Struct):
@@ -81,7 +81,7 @@ class _Line(msgspec.Struct, rename={"set": "$set", "rewind": "$rewindTo", "sessi
 
 
 class _Step(NamedTuple):
-    """A thing that happened, and in which line: a message, a rewind, or a rewritten history."""
+    """A step and its line: a message, a rewind, or a rewritten history."""
 
     number: int
     kind: str
@@ -100,7 +100,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def _is_history(history: Any) -> bool:
-    """Whether it is a list of contents, as a saved chat has them."""
+    """Whether a value is a list of contents, as in a saved chat."""
     if not isinstance(history, list) or not history:
         return False
     return all(
@@ -113,7 +113,7 @@ def _is_history(history: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a chat."""
+    """Read the conversation of a chat."""
     log = _Log(lines)
     for number, value in jsonl.values(lines):
         with lines.at(number):
@@ -128,14 +128,14 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Log:
-    """What the lines say: a message is written again, under its id, whenever it grows."""
+    """The steps and messages of the lines: a message that grows is written again under its id."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self.steps: list[_Step] = []
         self.messages: dict[str, _Message] = {}
         self.subagent = False
         self._lines = lines
-        self._live: list[str] = []  # keys of the messages that are in the history now
+        self._live: list[str] = []  # keys of the messages in the current history
         self._count = 0
 
     @property
@@ -164,7 +164,7 @@ class _Log:
             self._add(_Message(_ROLES[content.role], content.parts, whole=whole), number)
 
     def _messages(self, values: list[Any] | None) -> list[_Message]:
-        """The messages of a list; one that is not understood is counted alone."""
+        """Decode a list of messages; an unknown one is counted."""
         messages = []
         for value in values or []:
             try:
@@ -183,7 +183,7 @@ class _Log:
 
     def _add(self, message: _Message, number: int) -> None:
         if message.id in self._live:
-            self.messages[message.id] = message  # the newest version, where the first stood
+            self.messages[message.id] = message  # the newest version takes the first one's position
             return
         self._live.append(self._key(message))
         self.steps.append(_Step(number, "message", self._live[-1]))
@@ -197,13 +197,13 @@ class _Log:
         return key
 
     def _rewind(self, id: str, number: int) -> None:
-        """Take a message back, and all after it; all, if it is not known (as the client does)."""
+        """Remove a message and all after it; all messages if it is unknown (as the client does)."""
         at = self._live.index(id) if id in self._live else 0
         del self._live[at:]
         self.steps.append(_Step(number, "rewind", self._live[-1] if at else ""))
 
     def _rewrite(self, history: list[_Message], number: int) -> None:
-        """Take a new history: a compression, if it begins with something else than before."""
+        """Take a new history; it is a compression if it begins differently."""
         if not history:
             return
         known = set(self._live)
@@ -225,7 +225,7 @@ class _Log:
 
 
 def _is_result(message: _Message) -> bool:
-    """Whether it repeats a tool's result, which is with its call."""
+    """Whether a message repeats a tool's result, which is stored with its call."""
     return any(piece.function_response for piece in _content(message))
 
 
@@ -233,8 +233,8 @@ class _Builder:
     def __init__(self, script: Script, log: _Log, lines: jsonl.Lines) -> None:
         self._script, self._log, self._lines = script, log, lines
         self._counts = log.counts
-        self._first: dict[str, Draft] = {}  # of each message: its first draft,
-        self._last: dict[str, Draft] = {}  # and the last of its results
+        self._first: dict[str, Draft] = {}  # for each message: its first draft,
+        self._last: dict[str, Draft] = {}  # and its last result
 
     def take(self, step: _Step) -> None:
         if step.kind == "message":
@@ -319,7 +319,7 @@ class _Builder:
 
 
 def _answer_parts(message: _Message, id: str) -> list[Part]:
-    """Thoughts, words and calls; a call that stands among the words is not told twice."""
+    """Convert thoughts, text and calls; a call among the text parts is not repeated."""
     if any(t.description is None for t in message.thoughts or []):
         raise InputError("a thought has no description")
     thoughts = ["\n".join(filter(None, (t.subject, t.description))) for t in message.thoughts or []]

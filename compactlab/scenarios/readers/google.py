@@ -1,4 +1,4 @@
-"""Contents of Gemini's API, of which the logs of Gemini CLI and Qwen Code are made."""
+"""Contents of Gemini's API, in the logs of Gemini CLI and Qwen Code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compactlab.sim.core.message import Part, Usage, verbatim
 
 
 class Called(msgspec.Struct):
-    """A tool that the model calls."""
+    """A tool call of the model."""
 
     name: str
     id: str | None = None
@@ -22,14 +22,14 @@ class Called(msgspec.Struct):
 
 
 class Inline(msgspec.Struct, rename="camel"):
-    """Data that is sent within a message."""
+    """Data within a message."""
 
     mime_type: str = ""
     data: str = ""
 
 
 class Response(msgspec.Struct):
-    """What a tool answers; ``parts`` are files beside its words."""
+    """A tool's result; ``parts`` are files beside its text."""
 
     name: str = ""
     id: str | None = None
@@ -55,14 +55,14 @@ Pieces = str | Piece | list[str | Piece] | None
 
 
 class Content(msgspec.Struct):
-    """A content: whose it is, and its parts."""
+    """A content: its role and its parts."""
 
     role: str | None = None
     parts: Pieces = None
 
 
 class Metadata(msgspec.Struct, rename="camel"):
-    """Usage as the API counts it: the prompt has the cached in it, the answer no thoughts.
+    """Usage as the API counts it: the prompt includes cached tokens, the answer excludes thoughts.
 
     Source: UsageMetadata in the API's reference (ai.google.dev, 2026): the total is the sum of
     prompt, candidates, tool-use prompt and thoughts.
@@ -77,7 +77,7 @@ class Metadata(msgspec.Struct, rename="camel"):
 
 
 def usage(prompt: int, cached: int, answer: int, thoughts: int, tool: int) -> Usage:
-    """Turn the API's counts into the classes of a bill.
+    """Convert the API's counts to billing classes.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def usage(prompt: int, cached: int, answer: int, thoughts: int, tool: int) -> Us
 
 
 def listed(content: Pieces | msgspec.UnsetType) -> list[Piece]:
-    """See any content as a list of its parts."""
+    """Return any content as a list of parts."""
     if content is None or isinstance(content, msgspec.UnsetType):
         return []
     pieces = content if isinstance(content, list) else [content]
@@ -96,12 +96,12 @@ def listed(content: Pieces | msgspec.UnsetType) -> list[Piece]:
 
 
 def said(pieces: Iterable[Piece], id: str) -> list[Part]:
-    """The parts of a message that is no tool's."""
+    """Convert the parts of a message that is not a tool's."""
     return [part for piece in pieces if (part := _part(piece, id))]
 
 
 def answered(pieces: list[Piece], id: str, call_id: str, name: str, error: bool) -> list[Part]:
-    """The parts of a tool's result: one with all its text, and its images."""
+    """Convert a tool's result: one part with all its text, and its images."""
     texts, beside = [], []
     for piece in pieces:
         response = piece.function_response
@@ -121,7 +121,7 @@ def answered(pieces: list[Piece], id: str, call_id: str, name: str, error: bool)
 
 
 def _words(response: Any) -> str:
-    """The text of a result; an object of more than its output or its error is written as JSON."""
+    """Return the text of a result; an object with more than output or error is written as JSON."""
     if isinstance(response, dict) and len(response) == 1:
         (key, value), *_ = response.items()
         if key in ("output", "error") and isinstance(value, str):

@@ -67,12 +67,12 @@ class _Message(msgspec.Struct, rename={"summary": "_compressed_summary"}):
     reasoning_content: str | None = None
     usage: _Counts | None = None
     active: int | bool | None = None
-    compacted: int | bool | None = None  # it stood in the context until a compaction
+    compacted: int | bool | None = None  # it was in the context until a compaction
     summary: int | bool | None = None
 
     @property
     def key(self) -> bytes:
-        """What a message has in common with its copy behind a compaction."""
+        """A key that a message shares with its copy after a compaction."""
         return msgspec.json.encode(
             (self.role, self.content, self.tool_calls, self.tool_call_id, self.timestamp)
         )
@@ -89,10 +89,10 @@ class _Session(msgspec.Struct):
 
 _LEFT_OUT = "session_meta"  # a marker of the gateway, which is not sent
 _SESSION = {*_Session.__struct_fields__, "segments", "model_config", "tool_call_count"}
-# What a provider's own API wants back, which repeats the message, or is encrypted.
+# Data for a provider's own API that repeats the message or is encrypted.
 _REPEATED = {"api_content", "codex_message_items", "codex_reasoning_items", "reasoning_details"}
 _MESSAGE = {*_Message.__struct_fields__, *_REPEATED, "_compressed_summary"}
-# Columns of the database that are no text of the conversation.
+# Columns of the database that hold no text of the conversation.
 _MESSAGE |= {"platform_message_id", "display_kind", "display_metadata", "effect_disposition"}
 _CALL = {"function", "id", "call_id", "response_item_id"}
 
@@ -103,7 +103,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of each session, or of each segment of one."""
+    """Read the conversations of a file: one of each session, or of each segment of one."""
     if database.is_database(lines.path):
         yield from _read_database(lines)
         return
@@ -139,7 +139,7 @@ def _stored(lines: jsonl.Lines, id: str, opened: Database) -> Conversation | Non
 
 
 def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
-    """A session of the database."""
+    """Convert a session of the database."""
     named = {key: row.get(key) for key in ("messages", "model", "system_prompt", "started_at")}
     script = _script(named, lines, 0)
     script.locate(row.get("cwd"))
@@ -151,7 +151,7 @@ def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
 
 
 def _sessions(value: Any) -> list[Any]:
-    """A session; or what it was before and after each compaction, if that is told."""
+    """Return a session, or if known its segments before and after each compaction."""
     segments = value.get("segments") if isinstance(value, dict) else None
     return msgspec.convert(segments, list[Any]) if segments else [value]
 
@@ -159,7 +159,7 @@ def _sessions(value: Any) -> list[Any]:
 def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     session = msgspec.convert(value, _Session)
     for key, inner in unknown_fields(value, _SESSION):
-        # Definitions of tools are sent with their names and all.
+        # Definitions of tools are sent as complete JSON.
         lines.pass_over(f"field {key!r} of a session", compact(inner))
     script = Script()
     if session.system_prompt:
@@ -176,7 +176,7 @@ def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
                 messages.append((each, message))
     keys = [message.key if _is_compacted(messages) else b"" for _, message in messages]
     drafts: dict[bytes, Draft] = {}
-    head: list[_Message] = []  # copies of messages that a compaction has left before its summary
+    head: list[_Message] = []  # copies of messages that a compaction kept before its summary
     for index, (each, message) in enumerate(messages):
         with lines.at(number, each):
             if message.summary and script.last:
@@ -197,7 +197,7 @@ def _is_compacted(messages: list[tuple[dict[str, Any], _Message]]) -> bool:
 
 
 def _compact(script: Script, message: _Message, kept: Draft | None, head: list[_Message]) -> None:
-    """A compaction in place: first messages, a summary, and the messages from one on."""
+    """Record an in-place compaction: first messages, a summary, and the messages from one on."""
     time = _seconds(message.timestamp)
     boundary = script.compact(time, kept=kept)
     for each in head:
@@ -214,7 +214,7 @@ def _compact(script: Script, message: _Message, kept: Draft | None, head: list[_
 
 def _message(value: dict[str, Any], lines: jsonl.Lines) -> _Message:
     calls = value.get("tool_calls")
-    if isinstance(calls, str):  # as its database has them
+    if isinstance(calls, str):  # as in the database
         try:
             value = {**value, "tool_calls": json.loads(calls or "[]")}
         except ValueError:
@@ -258,7 +258,7 @@ def _take(script: Script, message: _Message, model: str, start: float) -> Draft 
 
 def _say(draft: Draft, message: _Message) -> None:
     thoughts = (message.reasoning_content, message.reasoning)
-    for thought in dict.fromkeys(filter(None, thoughts)):  # the same is often told twice
+    for thought in dict.fromkeys(filter(None, thoughts)):  # fields may repeat a text
         draft.parts.append(verbatim(draft.id, "thinking", thought))
     if not message.tool_calls and not draft.parts:
         given(message.content, "a message of role 'assistant'")
@@ -270,7 +270,7 @@ def _say(draft: Draft, message: _Message) -> None:
 
 
 def _usage(counts: _Counts | None) -> Usage | None:
-    """The usage of an answer, which only older versions told of each."""
+    """Return the usage of an answer, which only older versions record."""
     if counts is None or counts.prompt_tokens is None:
         return None
     details = counts.prompt_tokens_details or _Details()
@@ -283,7 +283,7 @@ def _seconds(time: Time) -> float:
     return since_1970(time) if isinstance(time, str) else float(time)
 
 
-# The database, ``state.db``: sessions in the form of an export, and what they used.
+# The database, ``state.db``: sessions in the form of an export, with their usage.
 
 Record = dict[str, Any]
 
@@ -291,25 +291,25 @@ _TABLES = {
     "sessions": {"id", "model", "started_at"},
     "messages": {"id", "session_id", "role", "content", "tool_calls"},
 }
-# Content that is no text is kept as JSON behind this.
+# Prefix of content that is JSON instead of text.
 _JSON = "\0json:"
 _CLASSES = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-_MOST = 10_000  # requests that a total is divided into
+_MOST = 10_000  # most requests that a total is divided into
 
 
 def _is_store(tables: Mapping[str, list[str]]) -> bool:
-    """Whether tables are those of Hermes."""
+    """Whether the tables are those of Hermes."""
     return all(columns <= {*tables.get(name, ())} for name, columns in _TABLES.items())
 
 
 def _sessions_of_database(database: Database) -> list[str]:
-    """The ids of all sessions, the oldest first."""
+    """Return the ids of all sessions, oldest first."""
     rows = database.rows("SELECT id FROM sessions ORDER BY started_at, id")
     return [plain(id) for (id,) in rows if isinstance(id, bytes)]
 
 
 def _session_of_database(database: Database, id: str) -> Record:
-    """A session as an export has it, without its messages."""
+    """Return a session in the form of an export, without its messages."""
     (row,) = database.records("sessions", "id = ?", id)
     if not row.get("system_prompt") and "system_prompts" in database.tables:
         query = "SELECT prompt FROM system_prompts WHERE hash = ?"
@@ -327,7 +327,7 @@ def _session_of_database(database: Database, id: str) -> Record:
 
 
 def _messages_of_database(database: Database, id: str) -> Iterator[Record]:
-    """The messages of a session, in the order in which they were written."""
+    """Return the messages of a session, in the order in which they were written."""
     for row in database.records("messages", "session_id = ?", id, order="id"):
         content = row.get("content")
         if isinstance(content, str) and content.startswith(_JSON):
@@ -336,9 +336,9 @@ def _messages_of_database(database: Database, id: str) -> Iterator[Record]:
 
 
 def _requests_of_database(database: Database, row: Record) -> Iterator[SideRequest]:
-    """What a session used, which is counted for all of it: by model and task, or in one sum.
+    """Return the usage of a session: by model and task, or as one sum.
 
-    A sum is divided by its number of calls, so that none looks as long as all of them.
+    A sum is divided by its number of calls, so that no call is as large as the sum.
     """
     id = row["id"]
     rest = _used(row)
@@ -370,7 +370,7 @@ def _divided(row: Record, task: str, id: str, time: Any) -> Iterator[SideRequest
 
 
 def _used(row: Record) -> list[int]:
-    """Tokens by class; the input is without what the cache held, the output with reasoning."""
+    """Return tokens by class; the input leaves out cache reads, the output includes reasoning."""
     return [_number(row.get(key)) for key in _CLASSES]
 
 

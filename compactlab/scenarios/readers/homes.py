@@ -1,4 +1,4 @@
-"""Where clients keep their transcripts, unless somebody has told them another place."""
+"""The folders in which clients keep their transcripts by default, or by configuration."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 
 class Home(NamedTuple):
-    """A place of one client: what names its folder, the usual folders, and what is in them.
+    """A home of one client: the variables that set its folder, the defaults, and its contents.
 
-    ``variables`` are environment variables, the first that is set counts; behind a ``/`` stands
-    what is below the folder that it names. One may name several folders, with commas between them,
-    as Claude Code's does for ccusage. ``inside`` are folders and files, or patterns of them.
+    ``variables`` are environment variables, of which the first that is set is used. A ``/`` in one
+    separates it from a subfolder. A value may list several folders, separated by commas, as Claude
+    Code's does for ccusage. ``inside`` are folders and files, or patterns of them.
     """
 
     client: str
@@ -24,9 +24,9 @@ class Home(NamedTuple):
     inside: tuple[str, ...]
 
 
-# What stands for folders that each platform has elsewhere: of settings, of data.
+# Placeholders for folders that differ by platform: settings, and data.
 _CONFIG, _DATA = "{config}", "{data}"
-_EXTENSIONS = "*/User/globalStorage"  # of Visual Studio Code, and of its kin
+_EXTENSIONS = "*/User/globalStorage"  # of Visual Studio Code and its forks
 
 # Claude Code: its page on settings, and ccusage's (both 2026-11). Codex: `CODEX_HOME` in its page
 # on configuration; `archived_sessions` beside `sessions` (codex-trace#212, second-hand). pi:
@@ -86,7 +86,7 @@ HOMES = (
     ),
 )
 CLIENTS = tuple(dict.fromkeys(home.client for home in HOMES))
-# All environment variables that are asked.
+# All environment variables that are read.
 VARIABLES = {name.partition("/")[0] for home in HOMES for name in home.variables}
 VARIABLES |= {"XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"}
 
@@ -94,7 +94,7 @@ VARIABLES |= {"XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"}
 def places(
     client: str = "", given: Mapping[str, str] = os.environ, platform: str = sys.platform
 ) -> Iterator[tuple[str, Path]]:
-    """Where a client may keep its transcripts, or every client; there or not, as patterns.
+    """Return where a client, or every client, may keep its transcripts, as patterns.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def places(
 
 
 def here(client: str = "") -> list[tuple[str, Path]]:
-    """The folders and files of a client that are on this machine, or of every client."""
+    """Return the existing folders and files of a client, or of every client."""
     found: dict[Path, str] = {}
     for name, folder, inside in _folders(client, os.environ, sys.platform):
         if not inside and folder.is_dir():
@@ -136,7 +136,7 @@ def _named(home: Home, given: Mapping[str, str]) -> list[str]:
 
 
 def _usual(home: Home, given: Mapping[str, str], platform: str) -> list[str]:
-    """The usual folders; what a platform does not have is left out."""
+    """Return the default folders on this platform."""
     apart = {_CONFIG: given.get("XDG_CONFIG_HOME") or "~/.config", _DATA: ""}
     if platform == "darwin":
         apart = dict.fromkeys(apart, "~/Library/Application Support")

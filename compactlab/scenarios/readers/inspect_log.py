@@ -1,6 +1,6 @@
-"""Logs of Inspect: a conversation of each sample, from the requests that its events tell.
+"""Logs of Inspect: a conversation of each sample, from the requests in its events.
 
-Both forms are read: one JSON document, and the archive ``.eval`` with a sample a file.
+Both forms are read: a JSON document, and the archive ``.eval`` with one file per sample.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _HEADERS = ("header.json", "_journal/start.json", "start.json")
 _ATTACHED = ("attachment://", "tc://")
 _COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 _DEEPEST = 64
-# Fields of a message that are read here, or that say nothing to the model.
+# Fields of a message that are read here, or that the model does not see.
 _READ = ("source", "metadata", "function", "error", "view", "internal")
 
 
-# Fields of a model event and of a sample that are read here, or that no model reads.
+# Fields of a model event and of a sample that are read here, or that no model sees.
 _EVENT = ("call", "input", "input_refs", "output", "tools", "tool_choice", "traceback_ansi")
 _SAMPLE = (
     "attachments", "events", "events_data", "input", "messages", "output", "scores", "store",
@@ -54,7 +54,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a log: of each sample, those with its agents and its judges."""
+    """Read the conversations of a log: each sample, with its agents and judges."""
     any_made = False
     for sample, created, number in _samples(lines):
         made: list[Conversation] = []
@@ -75,7 +75,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
-    """The samples of a log, one by one where it is an archive, when it was begun, and the line."""
+    """Yield each sample of a log, with the start of the log and its line."""
     if "zip" not in dict_of(jsonl.peek(lines.path)[0]):
         for number, log in jsonl.values(lines):
             whole = dict_of(log)
@@ -108,7 +108,7 @@ class _Sample:
         self._attachments = dict_of(sample.get("attachments"))
         self._pool = list_of(dict_of(sample.get("events_data")).get("messages"))
         self._known = Known()
-        self._said: dict[int, list[Said]] = {}  # what a message of the pool says
+        self._said: dict[int, list[Said]] = {}  # decoded messages of the pool
 
     def conversations(self, id: str) -> Iterator[Conversation]:
         requests = list(self._requests())
@@ -161,7 +161,7 @@ class _Sample:
             start,
             max(start, time_of(event.get("completed"))),
             "",
-            # What Inspect itself had kept was not asked again, and is not billed.
+            # Answers from Inspect's own cache were not requested and are not billed.
             None if event.get("cache") == "read" else call,
             said,
             answered,
@@ -169,12 +169,12 @@ class _Sample:
         )
 
     def _referred(self, refs: list[Any]) -> list[Any]:
-        """The messages of a prompt that a log keeps once for all events."""
+        """Return the messages of a prompt, from the pool that all events share."""
         ranges = msgspec.convert(refs, list[tuple[int, int]])
         return [each for begin, end in ranges for each in self._pool[max(0, begin) : end]]
 
     def _of(self, message: Any) -> list[Said]:
-        """What a message says; messages of the pool are read once."""
+        """Decode a message; messages of the pool are decoded once."""
         key = id(message)
         if key not in self._said:
             told: list[Said] = []
@@ -190,7 +190,7 @@ class _Sample:
         return said_of(plain, message, self._known, self._lines, _READ)
 
     def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
-        """A value with the texts that the log keeps apart."""
+        """Insert the texts that the log stores separately into a value."""
         if isinstance(value, str) and value.startswith(_ATTACHED):
             return self._attachments.get(value.partition("://")[2], value)
         if depth and isinstance(value, list):
@@ -200,7 +200,7 @@ class _Sample:
         return value
 
     def _plain(self, id: str) -> Conversation:
-        """The messages of a sample without events: the usage of its last answer is known."""
+        """Read a sample without events; only the usage of its last answer is known."""
         script = Script()
         output = dict_of(self._sample.get("output"))
         messages = list_of(self._sample.get("messages"))
@@ -220,7 +220,7 @@ class _Sample:
         return script.conversation(id, NAME, self._lines.path, counted=True)
 
     def _beside(self, calls: list[Call]) -> list[SideRequest]:
-        """What a sample bills and no event tells: its totals less the calls that are there."""
+        """Return a sample's usage that is missing in its events: its totals minus its calls."""
         usages = [usage_of(each) for each in dict_of(self._sample.get("model_usage")).values()]
         totals = sum(filter(None, usages), Usage())
         left = less(totals, sum((call.usage for call in calls if call.usage), Usage()))
@@ -232,7 +232,7 @@ class _Sample:
 
 
 def usage_of(told: Any) -> Usage | None:
-    """The usage of a call; the total says whether its input contains what was cached.
+    """Return the usage of a call; the total shows whether its input includes cached tokens.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def usage_of(told: Any) -> Usage | None:
 
 
 def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:
-    """A message of Inspect as one of Chat Completions."""
+    """Convert a message of Inspect to the form of Chat Completions."""
     if not isinstance(message, dict):
         raise InputError("a message is an object")
     plain = dict(message)
@@ -273,7 +273,7 @@ def _called(call: Any) -> dict[str, Any]:
 
 
 def _blocks(block: Any) -> Iterator[Any]:
-    """A block of content as the providers have it; a tool of theirs is a call and its result."""
+    """Convert a content block to the providers' form; a provider's tool is a call and result."""
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "reasoning":
         yield {"type": "thinking", "thinking": _thought(block)}

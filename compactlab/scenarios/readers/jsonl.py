@@ -1,4 +1,4 @@
-"""Reading JSON that others wrote: line by line, and never a traceback for any bytes."""
+"""Reading JSON written by others, line by line; no input causes a traceback."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from compactlab.sim.core.json import LARGEST, TOO_LARGE, JsonError, no_json
 
 T = TypeVar("T")
 
-# Bytes of a transcript: ten times more than a session of 100,000 calls has.
+# Largest transcript in bytes: ten times a session of 100,000 calls.
 LARGEST_FILE = 4 * 2**30
-_PEEK = 50  # lines by which a format is told
-_TEXT = 4096  # characters of a text by which it is told
+_PEEK = 50  # lines used to detect a format
+_TEXT = 4096  # characters of a text used to detect its format
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -34,43 +34,43 @@ ANY, OBJECT = msgspec.json.Decoder(Any), msgspec.json.Decoder(dict[str, Any])
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _PLAIN = json.JSONDecoder()
 _UNREADABLE = (ValueError, RecursionError, OverflowError, InputError)
-# How a record starts: with its first key.
+# The start of a record: its first key.
 _BEGIN = re.compile(r'\{\s*"[^"\\]{1,40}"')
 _START = re.compile(rb'\s*(\{\s*"[^"\\]{1,40}")')
 _NULS = re.compile(rb"\0+")
-_BLOCK = re.compile(rb"\0{8,}")  # a block that a crash left; UTF-16 and UTF-32 have up to three
+_BLOCK = re.compile(rb"\0{8,}")  # zeros left by a crash; UTF-16 and UTF-32 have up to three
 _MOST_STARTS, _MOST_IN_A_LINE = 16, 64
 _MOST_KINDS, _LONGEST_KIND = 50, 120
 
 
 class Lines:
-    """A transcript that is being read: its path, how strictly, and what was passed over.
+    """A transcript that is being read: its path, whether it is read strictly, and what was skipped.
 
-    By default what is whole is read, and what is not understood is counted by kind.
+    By default, intact records are read, and unknown content is counted by kind.
 
     Parameters
     ----------
     path
         The file.
     strict
-        Whether what is not understood is an error.
+        Whether unknown content is an error.
     session
-        Which session of a database is read; "" for all.
+        The session of a database to read; "" for all.
     """
 
     def __init__(self, path: Path, strict: bool = False, session: str = "") -> None:
         self.path, self.strict, self.session = path, strict, session
-        self.fault: InputError | None = None  # the first one that was passed over
-        self.number = 0  # the newest line, from 1
+        self.fault: InputError | None = None  # the first error that was skipped
+        self.number = 0  # the current line, from 1
         self._passed: dict[str, PassedOver] = {}
-        self._record = b""  # the newest one
-        self._value: Any = None  # what is being read of it
-        self._number = 0  # its line
-        self._starts: set[bytes] = set()  # how its whole records start
+        self._record = b""  # the current record
+        self._value: Any = None  # the value being read from it
+        self._number = 0  # the value's line
+        self._starts: set[bytes] = set()  # first keys of intact records
         self._nul: set[int] = set()  # lines with NUL bytes
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the records of the lines that are not blank, with their lines from 1."""
+        """Yield the records of the lines that are not blank, with line numbers from 1."""
         blank = True
         with _opened(self.path) as file:
             for number in range(1, 2**62):
@@ -88,12 +88,12 @@ class Lines:
             raise InputError("the file is empty", str(self.path))
 
     def over(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Records that stand elsewhere than in lines, such as in a database; they are whole."""
+        """Yield intact records that are not lines, such as those of a database."""
         for number, self._record in records:
             yield number, self._record
 
     def _records(self, line: bytes, number: int) -> Iterable[bytes]:
-        """The whole records of a line, and its torn pieces, which no decoder will take."""
+        """Return the intact records of a line, and its broken pieces, which fail to decode."""
         if self.strict or _is_json(line):
             if len(self._starts) < _MOST_STARTS and (start := _START.match(line)):
                 self._starts.add(start[1])
@@ -110,10 +110,10 @@ class Lines:
 
     @contextmanager
     def at(self, number: int, value: Any = None) -> Iterator[None]:
-        """Count whatever is wrong with a line, or turn it into an error that names the line.
+        """Count errors in a line, or raise an error that names the line.
 
-        ``value`` is what is read of the line, or of a document that has no lines; in a line that
-        is being read, its number may be left out.
+        ``value`` is the value being read, of a line or of a document without lines. Within a line,
+        the number may be omitted.
         """
         outer = self._value, self._number
         self._value = self._value if value is None else value
@@ -135,19 +135,19 @@ class Lines:
             self._value, self._number = outer
 
     def _sizes(self, number: int) -> tuple[int, int]:
-        """Characters of text and tokens in what is being read."""
+        """Return the characters of text and the tokens in the current value."""
         if self._value is not None:
             return characters_of(self._value), tokens_of(self._value)
         return _sizes(self._record) if number else (0, 0)
 
     def pass_over(self, kind: str, value: Any) -> None:
-        """Count what is not known, with its text and its tokens; if strict, it is an error."""
+        """Count an unknown value with its text and tokens; an error if strict."""
         if self.strict:
             raise InputError(f"{kind} is not known")
         self._count(PassedOver(kind, 1, characters_of(value), tokens_of(value)))
 
     def pass_over_fields(self, value: Any, known: Collection[str], whose: str) -> None:
-        """Count the fields of an object that are not known and seem to say something."""
+        """Count the fields of an object that are unknown and seem to have text."""
         for key, inner in unknown_fields(value, known):
             if self.strict:
                 text = f"{whose} holds something under {key!r}, which is not read"
@@ -155,15 +155,15 @@ class Lines:
             self.pass_over(f"field {key!r} of {whose}", {key: inner})
 
     def pass_over_block(self, kind: str, block: Any) -> None:
-        """Count a content block of a type that is not known, with all that its record has of it."""
+        """Count a content block of unknown type, with its complete content in the record."""
         whole = None
         with suppress(*_UNREADABLE):
             record = self._value if self._value is not None else decode(self._record, ANY)
-            whole = typed(record, kind) or record  # of a block without a type, all of its record
+            whole = typed(record, kind) or record  # of a block without a type, the whole record
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:
-        """What was passed over since this was last asked."""
+        """Return the counts since the last call."""
         passed, self._passed = self._passed, {}
         return tuple(passed.values())
 
@@ -175,7 +175,7 @@ class Lines:
 
 
 def _is_json(line: bytes) -> bool:
-    """Whether a line is one value, by its structure alone."""
+    """Whether a line is one value, judged by its structure alone."""
     try:
         _RAW.decode(line)
     except _UNREADABLE:
@@ -184,10 +184,10 @@ def _is_json(line: bytes) -> bool:
 
 
 def _apart(piece: bytes, starts: Collection[bytes]) -> Iterator[bytes]:
-    """Records that stand in one line, and the torn pieces between them.
+    """Split a line into several records and the broken pieces between them.
 
-    A record is known by its first key, which is that of a whole record of the file: what is nested
-    in a torn one is no record.
+    A record begins with a first key of the file's intact records, so that objects nested in a
+    broken record are not taken for records.
     """
     text = piece.decode("utf-8", "surrogateescape")
     begins = (found.start() for found in _BEGIN.finditer(text) if found[0].encode() in starts)
@@ -208,9 +208,9 @@ def _apart(piece: bytes, starts: Collection[bytes]) -> Iterator[bytes]:
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """Decode one JSON value; surrogates that stand alone become U+FFFD.
+    """Decode one JSON value; unpaired surrogates become U+FFFD.
 
-    JavaScript cuts strings between the halves of a pair and then writes such escapes.
+    JavaScript can cut strings within a surrogate pair, and then writes such escapes.
     """
     try:
         return decoder.decode(data)
@@ -243,9 +243,9 @@ def load(path: Path) -> Any:
 
 
 def values(lines: Lines) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with their lines: of each line, or of the one document.
+    """Yield the values of a file with their lines: one of each line, or the one document.
 
-    A file is taken for one document if its first line alone is no JSON and the whole is.
+    A file is one document if its first line alone is not JSON but the whole file is.
     """
     document = _document(lines.path)
     if document is not None:
@@ -258,10 +258,10 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 
 
 def peek(path: Path) -> list[Any]:
-    """Read the first values of a file, by which its format can be told.
+    """Read the first values of a file, to detect its format.
 
-    Of a zip archive, that is an object with the names in it; of a database its tables, with their
-    columns: ``[{"sqlite": {"table": ["column"]}}]``; of plain text, the text's beginning.
+    For a zip archive, return an object with its names; for a database, its tables and columns:
+    ``[{"sqlite": {"table": ["column"]}}]``; for plain text, its beginning.
     """
     if database.is_database(path):
         return [{"sqlite": database.tables(path)}]
@@ -279,16 +279,16 @@ def peek(path: Path) -> list[Any]:
     prose = seen = 0
     for number, line in islice(lines, _PEEK):
         seen += 1
-        # A broken line is one of a transcript, if it begins as they do.
+        # A broken line is taken for a transcript's if it begins like one.
         prose += line.lstrip()[:1] not in (b"[", b"{")
         with lines.at(number):
             first.append(decode(line, ANY))
-    # A text that quotes a transcript is none.
+    # A text that quotes a transcript is not a transcript.
     return first if first and 2 * prose <= seen else [_document_or_text(path)]
 
 
 def text(path: Path) -> str:
-    """Read a file that is plain text."""
+    """Read a file of plain text."""
     with _opened(path) as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -306,7 +306,7 @@ def _document_or_text(path: Path) -> Any:
 
 
 def _document(path: Path) -> Any:
-    """Read the one document that a file is, or None if it is lines."""
+    """Read a file's single document; return None if it consists of lines."""
     _, first = next(iter(Lines(path)))
     if first.strip() in (b"[", b"{"):
         return load(path)
@@ -344,7 +344,7 @@ def _without_bom(start: bytes, path: Path) -> bytes:
 
 
 def _kind(reason: str) -> str:
-    """What a line is called that was passed over for a reason."""
+    """Name the kind of a line that was skipped for a reason."""
     for known in (_NOT_UTF8, _NOT_JSON):
         if reason.startswith(known):
             return f"line that is {known}"
@@ -352,7 +352,7 @@ def _kind(reason: str) -> str:
 
 
 def _sizes(record: bytes) -> tuple[int, int]:
-    """Characters of text and tokens in a record; of a torn one all characters."""
+    """Return the characters of text and the tokens in a record; of a broken one, all characters."""
     try:
         value = decode(record, ANY)
     except _UNREADABLE:

@@ -87,10 +87,10 @@ class _Record(msgspec.Struct, rename="camel"):
 
 _RECORD = msgspec.json.Decoder(_Record)
 _COMMON = {"type", "time", "agentId"}
-# What is left out: prompts repeat in the message that is appended, the others are the state of the
-# client, and traces of requests.
-_LEFT_OUT = {"metadata", "mcp.tools_discovered", "context.undone"}  # the last tells of an undo
-# An unknown record of the context with such a name changes it without any words.
+# Ignored records: prompts repeated in the appended message, the client's state, and traces of
+# requests.
+_LEFT_OUT = {"metadata", "mcp.tools_discovered", "context.undone"}  # the last two describe an undo
+# An unknown record with such a name changes the context without text.
 _EDITS = re.compile(r"splice|rewind|revert|restore|truncat|edit|remove|replace|undo|drop")
 _LEFT_OUT_ALL = (
     "goal.", "permission.", "plan_mode.", "plugin.", "runtime.", "swarm_mode.", "task.",
@@ -134,7 +134,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of an agent."""
+    """Read the conversation of an agent."""
     wire = _Wire()
     for number, data in lines:
         with lines.at(number):
@@ -146,7 +146,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _named(path: Path) -> str:
-    """The session and its agent: every log has the same name, below its own folders."""
+    """Return the ids of session and agent from the folders, because all logs have the same name."""
     if path.stem != "wire" or path.parent.parent.name != "agents":
         return path.stem
     agent, session = path.parent.name, path.parent.parent.parent.name
@@ -154,7 +154,7 @@ def _named(path: Path) -> str:
 
 
 def _is_read(fields: dict[str, Any], lines: jsonl.Lines) -> bool:
-    """Whether a record is read; what is not known is counted."""
+    """Return whether a record is read; an unknown one is counted."""
     kind = msgspec.convert(fields.get("type"), str)
     if kind in _LEFT_OUT or kind.startswith(_LEFT_OUT_ALL):
         return False
@@ -186,21 +186,21 @@ def _is_read_event(event: dict[str, Any], lines: jsonl.Lines) -> bool:
 
 
 class _Wire:
-    """A log that is being read: the script, and what the agent's context holds."""
+    """Reads a log: the script, and the context of the agent."""
 
     def __init__(self) -> None:
         self.script = Script()
         self._model = self._effort = ""
         self._context: list[Draft | None] = []  # None for a summary
         self._open: dict[str, Draft] = {}
-        self._last: Draft | None = None  # the newest step, whose usage may yet come
-        self._waiting: set[str] = set()  # calls of tools without a result
+        self._last: Draft | None = None  # the newest step; its usage may follow
+        self._waiting: set[str] = set()  # tool calls without a result
         self._deferred: list[Draft] = []
         self._source = ""
         self._snapshot = False
         self._compacting = False
-        self._uuids: dict[str, str] = {}  # of steps, by the ids of their messages
-        self._summary: SideRequest | None = None  # the request for a summary that is to come
+        self._uuids: dict[str, str] = {}  # usages of steps, by message id
+        self._summary: SideRequest | None = None  # the request of the next summary
 
     def take(self, record: _Record) -> None:
         time = (record.time or 0) / 1000
@@ -241,7 +241,7 @@ class _Wire:
             self._context = []
 
     def finish(self) -> None:
-        """Take what was held back; the answers of a log that counts nothing are calls, too."""
+        """Add postponed messages; in a log without counts, answers become calls, too."""
         self._waiting.clear()
         self._flush()
         self._settle()
@@ -252,7 +252,7 @@ class _Wire:
                     draft.call = Call(self._model, thinking=self._effort)
 
     def _prompt(self, text: str) -> None:
-        """Take a system prompt: the last before the first message."""
+        """Take a system prompt: the last one before the first message."""
         if not text or self.script.events:
             return
         tools = [part for part in self.script.system if part.name == "tools"]
@@ -282,7 +282,7 @@ class _Wire:
         return draft
 
     def _append(self, draft: Draft) -> None:
-        """Add a message; while a tool is at work, the client holds it back."""
+        """Add a message; while a tool is running, the client postpones it."""
         if self._waiting:
             self._deferred.append(draft)
         elif draft.parts:
@@ -298,7 +298,7 @@ class _Wire:
         if event is None:
             raise InputError("there is no event in a record that appends one")
         if event.type == "step.begin":
-            self._waiting.clear()  # a new request: nothing is held back any longer
+            self._waiting.clear()  # a new request: postponed messages are sent
             self._flush()
             self._last = self._open[event.uuid or ""] = self.script.draft("assistant", None, time)
             self._uuids[self._last.id] = event.uuid or ""
@@ -320,7 +320,7 @@ class _Wire:
             self._result(event, time)
 
     def _step(self, event: _Event, time: float) -> Draft:
-        """The step that an event belongs to; it is a message as soon as it says something."""
+        """Return the step of an event; its first content makes it a message."""
         key = event.step_uuid or next(reversed(self._open), "")
         step = self._open.get(key)
         if step is None:
@@ -346,7 +346,7 @@ class _Wire:
         self._flush()
 
     def _count(self, step: Draft | None, counts: _Counts | None) -> None:
-        """Give a step its usage, which is told with its end and once more after it."""
+        """Set the usage of a step, which is logged at its end and once more after it."""
         if step is None or counts is None or step.call:
             return
         step.call = self._call(counts, self._uuids.get(step.id, ""))
@@ -360,9 +360,9 @@ class _Wire:
         return Call(self._model, usage, thinking=self._effort, id=id)
 
     def _bill(self, counts: _Counts | None, time: float) -> None:
-        """Take the usage of a request that is no step's: for a summary, or for something else.
+        """Record the usage of a request outside of steps: of a summary, or a side request.
 
-        Such a record counts one request, and no sum of the session's (UsageRecorder of Kimi Code).
+        Such a record counts one request, not the whole session (UsageRecorder of Kimi Code).
         """
         if counts is None:
             return
@@ -375,13 +375,13 @@ class _Wire:
             self.script.side_requests.append(request)
 
     def _settle(self) -> None:
-        """A request for a summary that was not applied is billed all the same."""
+        """Bill the request of a summary that was not applied."""
         if self._summary is not None:
             self.script.side_requests.append(self._summary)
             self._summary = None
 
     def _fork(self) -> None:
-        """All until here is a copy of what another session has."""
+        """Mark all content so far as a copy of another session's."""
         script, replace = self.script, msgspec.structs.replace
         for each in script.events:
             if isinstance(each, Draft | Boundary) and each.call:
@@ -391,7 +391,7 @@ class _Wire:
         ]
 
     def _compact(self, record: _Record, time: float) -> None:
-        """Take a compaction: the user's words are kept, or before, all from a message on."""
+        """Record a compaction that keeps the user's messages, or in older logs the last ones."""
         summary = record.context_summary or record.summary
         if summary is None:
             why = "Kimi Code wrote a compaction with no summary that is known"
@@ -422,7 +422,7 @@ class _Wire:
         self._context = [*kept, None, *rest]
 
     def _undo(self, count: int) -> None:
-        """Go back before the last prompts, as far as the last compaction."""
+        """Undo the last prompts, at most back to the last compaction."""
         floor = max((at for at, each in enumerate(self._context) if each is None), default=-1) + 1
         prompts = [
             at
@@ -437,7 +437,7 @@ class _Wire:
 
     def _go_to(self, to: Draft | None) -> None:
         self._waiting.clear()
-        for draft in self._deferred:  # they were told, and no prompt ever had them
+        for draft in self._deferred:  # they are in the context, but not in any prompt yet
             if draft.parts:
                 self.script.add(draft)
         self._deferred.clear()
@@ -447,11 +447,11 @@ class _Wire:
             self.script.rewind(to)
 
 
-_DELEGATED = ("system_trigger", "subagent")  # the origin of what a subagent is asked
+_DELEGATED = ("system_trigger", "subagent")  # the origin of a subagent's task
 
 
 def _content(value: Any) -> Given:
-    """Content of blocks, some of which have names of their own here."""
+    """Convert content blocks, some of which have different names here."""
     if not isinstance(value, list):
         return msgspec.convert(value, str | None)
     blocks: list[dict[str, Any]] = []

@@ -20,13 +20,13 @@ NAME = "langfuse"
 _OBSERVATION: Shape = {"type": str, "startTime": object}
 _TRACE: Shape = {"observations": list}
 _GENERATION, _EMBEDDING = "GENERATION", "EMBEDDING"
-# Observations that ask no model: what they say is said to a model in a generation, or to none.
+# Observations without a model call: a generation repeats their text, or no model sees it.
 _SILENT = (
     "AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL",
 )  # fmt: skip
 _KNOWN = ("input", "inputUsage", "metadata", "output", "outputUsage", "promptName", "statusMessage")
-# What the counts are called, by what they mean; whatever else has "input" or "output" in its name
-# belongs there, as Langfuse itself adds it up (its page on token usage, 2026).
+# Names of counts, by meaning. Other names with "input" or "output" belong to these classes, as in
+# Langfuse's own sums (its page on token usage, 2026).
 _READ = ("cache_read", "cached_tokens", "cache_hit", "input_cached")
 _WRITTEN = ("cache_creation", "cache_write")
 _HOUR = "1h"
@@ -43,7 +43,7 @@ def _is_observation(value: Any) -> bool:
 
 
 def _observations(value: Any) -> Iterator[Any]:
-    """The observations of a trace, of a list of either, or of an answer of the API."""
+    """Return the observations of a trace, of a list of either, or of an API response."""
     if isinstance(value, list):
         for each in value:
             yield from _observations(each)
@@ -60,7 +60,7 @@ def _observations(value: Any) -> Iterator[Any]:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of an export: one a session, or a trace that has none."""
+    """Read the conversations of an export: one per session, or per trace without a session."""
     prompts = Prompts(lines)
     requests: list[Request] = []
     beside: list[SideRequest] = []
@@ -101,7 +101,7 @@ def _request(told: dict[str, Any], prompts: Prompts) -> Request:
 
 
 def _usage(told: dict[str, Any]) -> Usage | None:
-    """The usage of a generation; its total says whether the input contains what was cached."""
+    """Return the usage of a generation; its total shows if the input includes cached tokens."""
     details = told.get("usageDetails")
     if not isinstance(details, dict) or not details:
         details = told.get("usage")
@@ -122,7 +122,7 @@ def _usage(told: dict[str, Any]) -> Usage | None:
     total = count(counts.get("total"))
     inside = sum(count(number) for key, number in counts.items() if _REASONING in key)
     if total and total == prompt + read + written + output - inside:
-        output -= inside  # reasoning that the output already contains
+        output -= inside  # reasoning, which the output already includes
     return by_total(prompt, output, read, written, total=total or prompt + read + written + output)
 
 

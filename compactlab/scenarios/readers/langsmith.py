@@ -1,4 +1,4 @@
-"""Exports of LangSmith: runs, each with those below it, or one a line."""
+"""Exports of LangSmith: runs, each with its child runs, or one per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "langsmith"
 _KNOWN = ("child_runs", "inputs", "inputs_preview", "outputs", "outputs_preview", "prompt_tokens")
 _RUN: Shape = {"run_type": str, "inputs": object}
 _ASKING = "llm"
-_SESSIONS = ("session_id", "thread_id", "conversation_id")  # of metadata: what LangSmith threads by
+_SESSIONS = ("session_id", "thread_id", "conversation_id")  # metadata keys of thread ids
 _MODELS = ("ls_model_name", "model_name", "model")
 _CHILDREN = ("child_runs", "runs", "children", "data")
 
@@ -30,7 +30,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def _runs(value: Any, session: str) -> Iterator[tuple[Any, str]]:
-    """The runs of a value and those below them, each with its conversation."""
+    """Yield the runs of a value and their child runs, each with its conversation."""
     if isinstance(value, list):
         for each in value:
             yield from _runs(each, session)
@@ -46,7 +46,7 @@ def _runs(value: Any, session: str) -> Iterator[tuple[Any, str]]:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of an export: one a thread, or a trace that has none."""
+    """Read the conversations of an export: one per thread, or per trace without a thread."""
     prompts = Prompts(lines)
     requests: list[Request] = []
     seen: set[str] = set()
@@ -102,7 +102,7 @@ def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.L
 
 
 def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The message of an answer, wherever it stands."""
+    """Return the message of an answer, in any of its forms."""
     for key in ("generations", "choices", "messages"):
         listed = outputs.get(key)
         while isinstance(listed, list) and listed and isinstance(listed[0], list):
@@ -115,7 +115,7 @@ def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any]) -> Usage | None:
-    """The usage of a run: LangChain's counts contain what was cached, the provider's may not."""
+    """Return the usage of a run: LangChain's counts include cached tokens, a provider's may not."""
     for source in (answer, outputs, dict_of(dict_of(run.get("extra")).get("metadata"))):
         told = source.get("usage_metadata")
         if isinstance(told, dict) and told:

@@ -1,4 +1,4 @@
-"""LoCoMo: long talks between two persons, with questions and the turns that answer them."""
+"""LoCoMo: long dialogues of two persons, with questions and the turns that answer them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from compactlab.sim.core.message import Call, Role, Source, verbatim
 
 NAME = "locomo"
 
-GAP = 60.0  # seconds from turn to turn; only the start of a session is recorded
-CLOSING = "closing"  # id of the answer at the end, whose call needs all that was asked about
-# By number: what a question is called, and the type that its fact gets. The numbers say what it
-# takes to answer; all ask about persons and events, and 3 mostly what somebody would like or do.
+GAP = 60.0  # seconds between turns; only the start of a session is recorded
+CLOSING = "closing"  # id of the last answer, whose call needs all facts in question
+# By number: the name of a question category, and the type of its fact. The numbers are kinds of
+# reasoning. All categories ask about persons and events; 3 is mostly about wishes.
 _CATEGORIES: dict[int, tuple[str, FactType]] = {
     1: ("multi-hop", "entity"),
     2: ("temporal", "entity"),
@@ -41,7 +41,7 @@ class _Turn(msgspec.Struct):
     blip_caption: str | None = None
 
 
-# Of an image: where it is, what it was found by, and that it was fetched again.
+# Fields of an image: its URL, its search query, and a flag for a second download.
 _READ = (*_Turn.__struct_fields__, "img_url", "query", "re-download")
 
 
@@ -63,7 +63,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file."""
+    """Read the conversations of a file."""
     yield from conversations(lines, partial(_conversation, lines), _samples)
 
 
@@ -131,7 +131,7 @@ def _rendered(turn: _Turn) -> str:
 
 
 def _seconds(stamp: Any) -> float:
-    # Not by strptime, which reads months in the language of the machine.
+    # strptime is not used, because it reads months in the locale's language.
     match = _STAMP.fullmatch(stamp) if isinstance(stamp, str) else None
     if match is None or match[5] not in _MONTHS:
         raise InputError(f"{stamp!r} is no time as in '1:56 pm on 8 May, 2023'")
@@ -144,7 +144,7 @@ def _seconds(stamp: Any) -> float:
 def _labels(
     questions: list[_Question], ids: set[str], closing: str
 ) -> tuple[list[Fact], list[Need], int]:
-    """Make a fact and a need of each question; count the evidence that leads nowhere."""
+    """Make a fact and a need of each question; count evidence that does not exist."""
     facts, needs, unresolved = [], [], 0
     for number, asked in enumerate(questions, 1):
         if asked.category == _UNANSWERABLE:

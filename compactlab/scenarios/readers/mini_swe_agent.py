@@ -1,4 +1,4 @@
-"""Trajectories of mini-swe-agent, with the usage that each answer of its model tells."""
+"""Trajectories of mini-swe-agent, with the usage of each answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from compactlab.sim.core.message import Call
 
 NAME = "mini-swe-agent"
 
-# Fields of a message that are read here, or that say nothing to the model.
+# Fields of a message that are read here, or that the model does not see.
 _READ = ("extra", "thinking_blocks", "provider_specific_fields", "reasoning_details")
-_EXIT = "exit"  # the role of the note with which a run ends
+_EXIT = "exit"  # the role of the note at the end of a run
 _TRAJECTORY = {"info", "messages", "trajectory_format", "instance_id"}
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a trajectory; of JSON Lines, one a line."""
+    """Read the conversation of a trajectory; in JSON Lines, one per line."""
     yield from conversations(lines, partial(_conversation, lines))
 
 
@@ -52,7 +52,7 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
     extra = dict_of(message.get("extra"))
     stamp = extra.get("timestamp", message.get("timestamp"))
     time = float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else 0.0
-    # Of the interface Responses, the answer itself is the message.
+    # With the Responses API, the response itself is the message.
     answer = message if message.get("object") == "response" else dict_of(extra.get("response"))
     usage = of_provider(answer.get("usage"))
     call = Call(str(answer.get("model") or model), usage, id=str(answer.get("id") or ""))
@@ -61,7 +61,7 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
     if role == _EXIT:
         return
     if role != "assistant" and usage:
-        # An answer that the agent could not use: it is billed, and was not kept.
+        # An answer that the agent could not use is billed, but not kept.
         script.side_requests.append(SideRequest("rejected answer", call, time))
     meta = any(draft.call for draft in script.path)
     known = _READ if usage or "usage" not in message else (*_READ, "usage")
@@ -73,7 +73,7 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as Chat Completions have it, also where it is an item of Responses."""
+    """Convert a message to the form of Chat Completions, including items of Responses."""
     if message.get("object") == "response":
         return _answered(message)
     if message.get("type") == "function_call_output":

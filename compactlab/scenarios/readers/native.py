@@ -1,4 +1,4 @@
-"""compactlab's own formats: a conversation, one event a line, and facts about another file."""
+"""compactlab's own formats: a conversation with one event per line, and labels for another file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from compactlab.sim.facts.wording import Wording
 
 
 def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[str]) -> None:
-    """See that all that a fact refers to is there."""
+    """Check that all references of a fact exist."""
     for source in fact.origin:
         _check_source(source, messages)
     scope = "" if fact.scope == "session" else fact.scope
@@ -44,7 +44,7 @@ def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[st
 
 
 def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[str]) -> None:
-    """See that what a need refers to is there."""
+    """Check that the references of a need exist."""
     if need.fact not in facts:
         raise InputError(unknown("fact", need.fact, facts))
     require(need.at or " ", messages)
@@ -53,7 +53,7 @@ def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[st
 
 
 def require(id: str, messages: Mapping[str, Message]) -> None:
-    """See that there is a message of an id; no id is no message."""
+    """Check that a message with this id exists; the empty id does not refer to one."""
     if id and id not in messages:
         raise InputError(unknown("message", id, messages))
 
@@ -83,7 +83,7 @@ _LINES: dict[str, type[msgspec.Struct]] = {
     "fact": Fact,
     "need": Need,
 }
-# The structs inside the structs: a field that is none of theirs is refused, and not passed over.
+# Nested structs: an unknown field is an error and is not ignored.
 _INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
     Message: {"parts": Part, "call": Call},
     Compaction: {"inserted": Message, "call": Call},
@@ -95,7 +95,7 @@ _INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
 }
 
 
-# Counts that are added up, and written where 64 bits hold a number.
+# Counts that are summed, and written as 64-bit numbers.
 _COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
     Usage: frozenset(Usage.__struct_fields__),
     Part: frozenset({"size"}),
@@ -103,12 +103,12 @@ _COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
     SideRequest: frozenset({"searches"}),
     PassedOver: frozenset({"count", "characters", "tokens"}),
 }
-_LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
+_LARGEST = 10**12  # token-seconds of a held cache may be larger
 _HELD = {"storage": 10**18}
 
 
 class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknown_fields=True):
-    """The first line of a conversation: all of it that is no event and no label."""
+    """The first line of a conversation: all its fields that are neither events nor labels."""
 
     version: int
     id: str
@@ -124,7 +124,7 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     passed_over: tuple[PassedOver, ...] = ()
 
 
-_TOLD = Header.__struct_fields__[1:]  # of a conversation, in its header
+_TOLD = Header.__struct_fields__[1:]  # fields of a conversation in its header
 
 
 def _is_own(head: dict[str, Any]) -> bool:
@@ -132,7 +132,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file; each header starts a new one."""
+    """Read the conversations of a file; each header starts a new one."""
     content: _Content | None = None
     for number, data in lines:
         done = None
@@ -162,7 +162,7 @@ def write(conversation: Conversation, to: Path | BinaryIO) -> None:
 
 
 class _Content:
-    """A conversation whose lines are being read; what refers to others is checked at its end."""
+    """Reads the lines of a conversation; references are checked at its end."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -226,7 +226,7 @@ def _header(fields: dict[str, Any]) -> Header:
 
 
 def line(fields: dict[str, Any]) -> Any:
-    """Make the event or label of the fields of a line."""
+    """Make an event or label from the fields of a line."""
     kind = str(fields.get("type"))
     if kind not in _LINES:
         raise InputError(unknown("type of line", kind, _LINES))
@@ -262,7 +262,7 @@ def _check(fields: dict[str, Any], struct: type[msgspec.Struct]) -> None:
 
 @cache
 def _fields(struct: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """The fields of a struct, which are worked out from its annotations: once."""
+    """Return the fields of a struct; msgspec derives them from annotations, so they are cached."""
     return msgspec.structs.fields(struct)
 
 
@@ -271,7 +271,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def _plain(struct: msgspec.Struct, owner: str) -> dict[str, Any]:
-    """Make plain data of a struct, without what reading puts back."""
+    """Convert a struct to plain data, without the fields that reading restores."""
     owner = struct.id if isinstance(struct, Message) else owner
     plain: dict[str, Any] = {}
     if struct.__struct_config__.tag:
@@ -296,23 +296,23 @@ FORMAT = Format(
 )
 
 
-# A file of facts about a conversation that stands in another file (see docs/facts.md).
+# A file of facts about a conversation in another file (see docs/facts.md).
 
 
 class Labelled(NamedTuple):
-    """Facts and needs of a file."""
+    """The facts and needs of a file."""
 
     facts: tuple[Fact, ...]
     needs: tuple[Need, ...]
-    left_out: tuple[str, ...]  # ids of facts that no message says in so many words
+    left_out: tuple[str, ...]  # ids of facts that no message states literally
 
 
 def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
-    """Read facts and needs of a conversation.
+    """Read the facts and needs of a conversation.
 
-    Facts without a value, and those without an origin that no message says, are left out.
+    Facts without a value, and facts without an origin that no message states, are left out.
     """
-    lines = jsonl.Lines(Path(path), strict=True)  # labels are the user's own
+    lines = jsonl.Lines(Path(path), strict=True)  # the user wrote the labels
     collected = _Labels(conversation)
     for number, value in jsonl.values(lines):
         for index, item in enumerate(value if isinstance(value, list) else [value], 1):
@@ -334,7 +334,7 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
 
 
 def _freed(fact: Fact, left: Collection[str]) -> Fact:
-    """A fact that refers to none of those that are left out."""
+    """Remove references to facts that were left out from a fact."""
     supersedes, depends_on = (
         tuple(id for id in ids if id not in left) for ids in (fact.supersedes, fact.depends_on)
     )
@@ -343,7 +343,7 @@ def _freed(fact: Fact, left: Collection[str]) -> Fact:
 
 @contextmanager
 def _item(place: int) -> Iterator[None]:
-    """Say of an error in a list which item it is about; items are counted from 1, 0 is none."""
+    """Add the item to errors in a list; items are counted from 1, 0 is none."""
     try:
         yield
     except (ValueError, InputError) as error:
@@ -379,14 +379,14 @@ class _Labels:
         self.labels += ((number, each) for each in (label, *needs))
 
     def check(self, label: Fact | Need) -> None:
-        """See that what a label refers to is there; a need without a place comes after the end."""
+        """Check that a label's references exist; a need without a position is after the end."""
         if isinstance(label, Fact):
             check_fact(label, self._messages, self._ids)
         elif label.fact not in self.left_out and (label.at or label.fact not in self._ids):
             check_need(label, self._messages, self._ids)
 
     def _plain(self, item: dict[str, Any]) -> tuple[dict[str, Any], list[Need]]:
-        """A plain object as a fact of the native format, and the needs that it tells."""
+        """Convert a plain object to a fact of the native format, with its needs."""
         if not isinstance(item.get("value"), str):
             raise InputError("a fact is an object with a value")
         usual = {"id": f"f{len(self._ids) + 1}", "fact": item.get("type", "entity"), "key": ""}
@@ -404,7 +404,7 @@ class _Labels:
         raise InputError(f"`needed` is how often (up to {_MOST:,}), or a list of ids of answers")
 
     def _saying(self, fields: dict[str, Any]) -> Iterator[Message]:
-        """The messages that say a fact, of which nobody says where it is stated."""
+        """Return the messages that state a fact whose origin is not given."""
         fact = line(fields)
         for message in self.conversation.messages:
             parts = (part for part in message.parts if part.type != "thinking")

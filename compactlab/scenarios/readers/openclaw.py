@@ -1,4 +1,4 @@
-"""OpenClaw's databases, since 2026.8.1: the lines that its files had, a row each."""
+"""OpenClaw's databases, since 2026.8.1: the lines of its former files, one per row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compactlab.sim.core.json import LARGEST, TOO_LARGE
 NAME = "openclaw"
 
 _PACKED = "event_zstd"
-_LARGEST_EVENT = 4 * 2**20  # bytes, by OpenClaw's own limit
+_LARGEST_EVENT = 4 * 2**20  # bytes: OpenClaw's own limit
 _EVENTS, _ARCHIVES, _NODES = "transcript_events", "session_transcript_archives", "session_nodes"
 _OF_EVENTS = {"session_id", "seq", "event_json"}
 _OF_ARCHIVES = {"session_id", "generation", "encoding", "archive_blob"}
@@ -31,13 +31,13 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of each session, and of each that was deleted or begun anew."""
+    """Read the conversation of each session, including deleted and restarted ones."""
     with database.opened(lines.path) as opened:
         yield from stored(lines, opened, _sessions(opened), partial(_conversation, opened, lines))
 
 
 def _sessions(opened: Database) -> Iterator[tuple[str, str]]:
-    """The ids of sessions, with "" or the name of what was archived of them."""
+    """Return the ids of sessions, each with "" or the name of its archived part."""
     with opened.snapshot():
         ids = [*opened.distinct(_EVENTS, "session_id")]
         archived = []
@@ -68,7 +68,7 @@ def _conversation(opened: Database, lines: jsonl.Lines, id: str, generation: str
 
 
 def _live(opened: Database, id: str) -> Iterator[tuple[int, bytes]]:
-    """The events of a session; since 2026.9.6 a long one is packed, in a column of its own."""
+    """Yield the events of a session; since 2026.9.6, long ones are compressed in another column."""
     packed = _PACKED if _PACKED in opened.tables[_EVENTS] else "NULL"
     query = (
         f"SELECT event_json, {packed} FROM {_EVENTS} "  # noqa: S608
@@ -82,7 +82,7 @@ def _live(opened: Database, id: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _unpacked(blob: bytes, opened: Database) -> bytes:
-    """A packed event; nothing, which is counted as no JSON, if it cannot be unpacked."""
+    """Decompress an event; return nothing, which is counted as invalid JSON, if that fails."""
     try:
         return zstd.unpacked(io.BytesIO(blob), opened.path, _LARGEST_EVENT).read()
     except InputError:

@@ -1,4 +1,4 @@
-"""Sessions of OpenCode: its database, its storage of small files, and what it exports."""
+"""Sessions of OpenCode: its database, its storage of small files, and its exports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Cache(msgspec.Struct, frozen=True):
 
 
 class _Counts(msgspec.Struct):
-    """What a step used; what was read from the cache is no part of the input."""
+    """The counts of a step; the input leaves out cache reads."""
 
     input: Tokens = 0
     output: Tokens = 0
@@ -39,9 +39,9 @@ class _Counts(msgspec.Struct):
     cache: _Cache = _Cache()
 
     def usage(self, *, apart: bool) -> Usage:
-        """By billing class; ``apart`` if reasoning stands beside the output where no total tells.
+        """Return the usage; ``apart``: without a total, reasoning is not part of the output.
 
-        It did not until version 1.3.16; where it is the larger one, it cannot be a part.
+        Versions until 1.3.16 have no total. Reasoning larger than the output cannot be part of it.
         """
         spoken = self.input + self.output
         whole = spoken + self.cache.read + self.cache.write
@@ -64,7 +64,7 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
     parent: Any = None
     version: Any = None
     time: Any = None
-    # In the database alone, and from version 2 on.
+    # Only in the database, from version 2 on.
     fork: Any = None
     newer: bool = False
     model: Any = None
@@ -76,20 +76,20 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
 
     @property
     def created(self) -> float:
-        """When it was begun, in milliseconds since 1970; 0 where nobody knows."""
+        """The start, in milliseconds since 1970; 0 if unknown."""
         created = self.time.get("created") if isinstance(self.time, dict) else None
         return float(created) if isinstance(created, int | float) else 0.0
 
     @property
     def total(self) -> Usage:
-        """What all its requests used, those included that no message tells of: titles."""
+        """The usage of all requests, including those without a message, such as titles."""
         output = self.tokens_output + self.tokens_reasoning
         read, write = self.tokens_cache_read, self.tokens_cache_write
         return Usage(self.tokens_input, read, write, 0, output)
 
     @property
     def apart(self) -> bool:
-        """Whether its client counts reasoning beside the output."""
+        """Whether its client counts reasoning separately from the output."""
         found = _VERSION.match(self.version) if isinstance(self.version, str) else None
         if found and not self.newer:
             return tuple(map(int, found.groups())) >= _APART
@@ -133,16 +133,16 @@ class _Piece(msgspec.Struct, rename={"call_id": "callID"}):
     prompt: str | None = None
 
 
-# From here on (released in April 2026) reasoning is counted beside the output.
+# From this version on (April 2026), reasoning is counted separately from the output.
 _APART, _APART_FROM = (1, 3, 16), 1_777_593_600_000
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-# Of the client and its user interface; the model is not sent them.
+# Parts for the client and its user interface; they are not sent to the model.
 _LEFT_OUT = {"step-start", "snapshot", "patch", "retry", "agent"}
 _READ = {"text", "reasoning", "tool", "file", "subtask", "compaction", "step-finish"}
 _KNOWN = {*_Piece.__struct_fields__, "callID", "metadata", "source", "description", "command"}
 _KNOWN |= {"snapshot", "native", "state", "time"}
 _STATE = {*_State.__struct_fields__, "metadata", "title", "raw", "time"}
-# Of a message: what is read, what its parts repeat, and what only the user interface shows.
+# Fields of a message: those read here, those repeated in its parts, those for the user interface.
 _INFO = {*_Message.__struct_fields__, "modelID", "parentID", "path", "finish", "content", "text",
          "files", "agents", "skills", "recent", "output", "command", "description", "snapshot",
          "metadata", "native", "providerState", "providerContext", "format", "tools"}  # fmt: skip
@@ -158,7 +158,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def is_session(value: Any) -> bool:
-    """Whether a value is what OpenCode says of a session."""
+    """Whether a value is the metadata of an OpenCode session."""
     if not isinstance(value, dict):
         return False
     texts = all(isinstance(value.get(key), str) for key in ("id", "directory", "projectID"))
@@ -166,7 +166,7 @@ def is_session(value: Any) -> bool:
 
 
 def is_piece(value: Any) -> bool:
-    """Whether a value is a message or a part of OpenCode's storage, which its session leads to."""
+    """Whether a value is a message or part in OpenCode's storage; it is read with its session."""
     if not isinstance(value, dict):
         return False
     message = isinstance(value.get("sessionID"), str) and value.get("role") in ("user", "assistant")
@@ -176,7 +176,7 @@ def is_piece(value: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations: of an export, of the tree that a file stands in, of a database."""
+    """Read the conversations of an export, a storage tree or a database."""
     if database.is_database(lines.path):
         yield from _read_database(lines)
         return
@@ -244,7 +244,7 @@ def _exported(value: dict[str, Any], lines: jsonl.Lines) -> Iterator[Told]:
 
 
 def _stored(path: Path, session: str) -> Iterator[Told]:
-    """The messages of a session, from the folders around its file: `session/PROJECT/ID.json`."""
+    """Read the messages of a session from folders around its file: `session/PROJECT/ID.json`."""
     root = path.absolute().parent.parent.parent
     _check(session)
     older = _loose(root / "part")
@@ -257,7 +257,7 @@ def _stored(path: Path, session: str) -> Iterator[Told]:
 
 
 def _loose(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Parts that stand in no folder of their message, by its id."""
+    """Return the parts outside of a message's folder, by message id."""
     pieces: dict[str, list[dict[str, Any]]] = {}
     for file in _files(folder):
         piece = _object(file)
@@ -266,7 +266,7 @@ def _loose(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _files(folder: Path) -> list[Path]:
-    # A link would lead out of what was named.
+    # A link could lead out of the named folder.
     return sorted(each for each in folder.glob("*.json") if not each.is_symlink())
 
 
@@ -293,9 +293,9 @@ class _Reading:
         self.script = Script()
         self.script.locate(session.directory)
         self.script.subagent = bool(session.parent)
-        self.first = 0.0  # when its first message was made, in milliseconds
+        self.first = 0.0  # time of the first message, in milliseconds
         self._session, self._lines = session, lines
-        self._asked: _Piece | None = None  # the compaction of which the summary is awaited
+        self._asked: _Piece | None = None  # the compaction whose summary comes next
         self._drafts: dict[str, Draft] = {}
         self._billed, self._model = Usage(), ""
         self.inherits = False  # whether it begins with copies of another session's messages
@@ -316,17 +316,17 @@ class _Reading:
             self._assistant(message, pieces)
 
     def finish(self) -> None:
-        """Take what is known of the session as a whole."""
+        """Add the data of the session as a whole."""
         total, session = self._session.total, self._session
         rest = less(total, self._billed)
-        # Where more is billed than the total has, nobody knows what is left.
+        # If the calls add up to more than the total, the remainder is unknown.
         if session.newer and rest != Usage() and rest + self._billed == total:
             call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
             time = self.script.last.time if self.script.last else 0.0
             self.script.side_requests.append(SideRequest("session", call, time))
 
     def _call(self, message: _Message, counts: Iterable[_Counts], step: int) -> Call:
-        """A request; its copies in forks have its times and counts, and ids of their own."""
+        """Make a call; copies in forks have its times and counts, but other ids."""
         apart, time = self._session.apart, message.time
         usage = sum((each.usage(apart=apart) for each in counts), Usage())
         model = _model(message)
@@ -364,7 +364,7 @@ class _Reading:
             self._step(message, step, number, alone=len(steps) == 1)
 
     def _step(self, message: _Message, step: list[_Piece], number: int, *, alone: bool) -> None:
-        """One answer of the model, and what its tools gave back."""
+        """Add one answer of the model and the results of its tools."""
         draft = self.script.draft("assistant", message.id, message.time.created / 1000)
         draft.parts = [part for piece in step if (part := _said(piece, draft.id))]
         counts = next((p.tokens for p in step if p.type == "step-finish" and p.tokens), None)
@@ -382,7 +382,7 @@ class _Reading:
                 self.script.add(_result(self.script, piece, draft.time))
 
     def _summary(self, message: _Message, pieces: list[_Piece]) -> None:
-        """A summary stands for all that came before it, but for the tail that is named."""
+        """Record a compaction: the summary replaces all messages before the tail that it names."""
         own = next((piece for piece in pieces if piece.type == "compaction"), None)
         asked, self._asked = own or self._asked or _Piece("compaction"), None
         time = message.time.created / 1000
@@ -391,7 +391,7 @@ class _Reading:
         billed = call if call.usage else None
         texts = [piece.text for piece in pieces if piece.type == "text" and piece.text]
         if message.error is not None and not texts:
-            if billed:  # it came to nothing, and was paid for
+            if billed:  # it failed but was billed
                 self.script.side_requests.append(SideRequest("compaction", billed, time))
             return
         kept = self._drafts.get(asked.tail_start_id or "")
@@ -427,7 +427,7 @@ def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:
 
 
 def _steps(pieces: list[_Piece]) -> list[list[_Piece]]:
-    """The parts of each request: a step ends where it is counted."""
+    """Split the parts by request: a step ends with its counts."""
     steps: list[list[_Piece]] = [[]]
     for piece in pieces:
         steps[-1].append(piece)

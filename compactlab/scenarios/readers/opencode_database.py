@@ -1,7 +1,7 @@
-"""OpenCode's database, of both of its generations: what it holds, in the form of an export.
+"""OpenCode's database, in both versions: its contents in the form of an export.
 
-Until version 2 there are ``session``, ``message`` and ``part``; from 2.0 on ``session_v2`` and
-``session_message``, and the older tables stay as they were when the client was updated.
+Versions before 2.0 have ``session``, ``message`` and ``part``. Versions from 2.0 on have
+``session_v2`` and ``session_message``; an update keeps the older tables unchanged.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ANY = msgspec.json.Decoder(Record)
 _OLDER = {"session": ("id", "directory"), "message": ("id", "session_id", "time_created", "data"),
           "part": ("id", "message_id", "data")}  # fmt: skip
 _NEWER = {"session_message": ("id", "session_id", "type", "data")}
-# Of the user interface; the model is not sent them.
+# Parts for the user interface; they are not sent to the model.
 _LEFT_OUT = {"agent-switched", "model-switched", "location-switched", "idle"}
 
 
 def is_store(tables: Mapping[str, list[str]]) -> bool:
-    """Whether tables are those of OpenCode."""
+    """Whether the tables are those of OpenCode."""
     return _has(tables, _OLDER) or ("session_v2" in tables and _has(tables, _NEWER))
 
 
@@ -42,11 +42,11 @@ class Store:
         self._database = database
         self._older = _has(database.tables, _OLDER)
         self._newer = _has(database.tables, _NEWER)
-        # Without this table the newer messages are a copy of the older ones, if anything.
+        # Without this table, the newer messages are at most copies of the older ones.
         self._table = "session_v2" if "session_v2" in database.tables else "session"
 
     def sessions(self) -> dict[str, bool]:
-        """The ids of all sessions, the oldest first, and whether it is kept in the newer way."""
+        """Yield the ids of all sessions, oldest first, and whether each is in the newer tables."""
         newer = self._listed(self._table, "session_message") if self._newer else []
         older = self._listed("session", "message") if self._older else []
         first, then = (newer, older) if self._table == "session_v2" else (older, newer)
@@ -57,7 +57,7 @@ class Store:
         return {id: is_newer for id, (_, is_newer) in sorted(kept.items(), key=lambda i: i[1][0])}
 
     def session(self, id: str, *, newer: bool) -> Record:
-        """What is known of a session, as an export has it."""
+        """Return the metadata of a session in the form of an export."""
         table = self._table if newer else "session"
         (row,) = self._database.records(table, "id = ?", id)
         time = {"created": row.get("time_created") or 0, "updated": row.get("time_updated") or 0}
@@ -66,7 +66,7 @@ class Store:
         return {**row, **named, "time": time, "model": model.get("id"), "newer": newer}
 
     def messages(self, id: str, *, newer: bool) -> Iterator[tuple[str, str, list[bytes]]]:
-        """The messages of a session: its type and id, and what it holds, with that of its parts."""
+        """Yield the messages of a session: type, id and content, with the content of its parts."""
         columns = self._database.tables["session_message" if newer else "message"]
         if newer:
             order = "seq" if "seq" in columns else "time_created, id"
@@ -84,9 +84,9 @@ class Store:
             yield plain(type), plain(key), [_raw(data), *more]
 
     def origin(self, created: float, before: float) -> str:
-        """The session that a message was first in, by the time of the message; "" if none is here.
+        """Return the session of a message's original, by the message's time; "" if it is not here.
 
-        A fork copies messages under new ids, and does not say from where.
+        A fork copies messages under new ids, without naming their source.
         """
         query = (
             "SELECT s.id FROM message m JOIN session s ON s.id = m.session_id "
@@ -108,9 +108,9 @@ class Store:
 
 
 def told(type: str, id: str, data: list[Record]) -> Told | None:
-    """A message as an export has it; None if the model is not sent it.
+    """Return a message in the form of an export; None if it is not sent to the model.
 
-    Raises a KeyError if it is of no known type.
+    Raises a KeyError for an unknown type.
     """
     info, *parts = data
     if not type:
@@ -144,7 +144,7 @@ def _user(data: Record) -> Told:
 
 
 def _unasked(data: Record) -> Told:
-    """What the client says in the user's place."""
+    """Convert a text that the client wrote with the user role."""
     output = data.get("output")
     said = [data.get("command"), output.get("output") if isinstance(output, dict) else output]
     texts = [data.get("text"), *said]

@@ -1,4 +1,4 @@
-"""Events of OpenHands: trajectories of its first kind (V0), and those of its SDK (V1)."""
+"""Events of OpenHands: trajectories of V0, and those of its SDK (V1)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from compactlab.sim.core.message import Call, Part, Usage, verbatim
 NAME = "openhands"
 
 _SOURCE = ("user", "agent", "environment")
-_LISTS = ("history", "trajectory", "events", "items")  # under which exports keep events
+_LISTS = ("history", "trajectory", "events", "items")  # keys of the events in exports
 _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
-# What is for the user or for the client itself.
+# Events for the user or for the client itself.
 _UNSENT = ("null", "change_agent_state", "agent_state_changed", "condensation_request", "recall")
 _UNSENT_KINDS = (
     "CondensationRequest", "CondensationSummaryEvent", "ConversationStateUpdateEvent",
     "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
 )  # fmt: skip
-# Fields of an event that are read elsewhere, or that say nothing to the model.
+# Fields of an event that are read elsewhere, or that the model does not see.
 _SILENT = (
     "extras", "llm_metrics", "tool_call_metadata", "critic_result", "action", "security_risk",
 )  # fmt: skip
-_SPOKEN = ("thought", "content")  # what an action says
+_SPOKEN = ("thought", "content")  # texts of an action
 
 
 def _sniff(first: list[Any]) -> bool:
@@ -57,7 +57,7 @@ def _is_event(value: Any) -> bool:
 
 
 def _events(value: Any) -> list[Any] | None:
-    """The events of a trajectory, of a run's output or of an answer of the API."""
+    """Return the events of a trajectory, a run's output or an API response."""
     if isinstance(value, dict):
         value = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if not isinstance(value, list):
@@ -67,7 +67,7 @@ def _events(value: Any) -> list[Any] | None:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of its one list of events, or of each line's."""
+    """Read the conversations of a file: one of its list of events, or one of each line."""
     alone = _Reading(lines)
     made = 0
     for number, value in jsonl.values(lines):
@@ -91,11 +91,11 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 @dataclass
 class _Bill:
-    """What a log tells of the requests: each by its answer's id, or the totals alone."""
+    """The usage in a log: per request, by the id of its answer, or only totals."""
 
     calls: dict[str, Call] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
-    before: tuple[int, ...] = (0, 0, 0, 0)  # the totals up to now
+    before: tuple[int, ...] = (0, 0, 0, 0)  # the totals so far
 
     def take(self, metrics: Any) -> None:
         """Take the requests that some metrics list."""
@@ -104,18 +104,18 @@ class _Bill:
             id = str(dict_of(each).get("response_id") or "")
             if id:
                 model = str(each.get("model") or told.get("model_name") or "")
-                usage = contained(*counted(each, _COUNTS))  # LiteLLM's prompt contains the cached
+                usage = contained(*counted(each, _COUNTS))  # LiteLLM's prompt has the cached
                 self.calls[id] = Call(model, usage, id=id)
 
     def since(self, metrics: Any) -> Usage | None:
-        """What has been used since the totals that were seen last."""
+        """Return the usage since the previous totals."""
         totals = dict_of(dict_of(metrics).get("accumulated_token_usage"))
         now = tuple(counted(totals, _COUNTS))
         if not any(now):
             return None
         grown = tuple(new - old for new, old in zip(now, self.before, strict=True))
         self.before = now
-        grown = now if min(grown) < 0 else grown  # they began anew
+        grown = now if min(grown) < 0 else grown  # the totals were restarted
         return contained(*grown) if any(grown) else None
 
 
@@ -125,10 +125,10 @@ class _Reading:
         self._lines = lines
         self._bill = _Bill()
         self._drafts: dict[str, list[Draft]] = {}  # by event
-        self._answers: dict[str, Draft] = {}  # by the id of the provider's answer
+        self._answers: dict[str, Draft] = {}  # by response id of the provider
         self._forgotten: set[str] = set()
-        self._condensed: Boundary | None = None  # a compaction whose cost is still to come
-        self._summed: dict[str, Boundary] = {}  # compactions by the id of the answer
+        self._condensed: Boundary | None = None  # a compaction whose cost follows
+        self._summed: dict[str, Boundary] = {}  # compactions by response id
 
     def charge(self, whole: Any) -> None:
         """Take the requests that a run's output lists beside its events."""
@@ -136,7 +136,7 @@ class _Reading:
             self._bill.take(whole.get("metrics"))
 
     def conversation(self, id: str) -> Conversation:
-        """The conversation; what is billed and nothing answers stands beside it."""
+        """Build the conversation; billed requests without an answer become side requests."""
         for key, call in self._bill.calls.items():
             answer, boundary = self._answers.get(key), self._summed.get(key)
             if boundary:
@@ -158,14 +158,14 @@ class _Reading:
         if self._take_sdk(event) if known else self._take_old(event):
             made = self._drafts.get(str(event.get("id")), [])
             inserted = self._condensed.inserted if self._condensed else []
-            apart = () if known else ("message", "observation")  # what it is to the user
+            apart = () if known else ("message", "observation")  # its role for the user
             said = {key: value for key, value in event.items() if key not in apart}
             pass_over_rest(self._lines, said, [*made, *inserted, *self.script.system], _SILENT)
 
-    # Events of the first kind: an action with its arguments, or an observation with its content.
+    # Events of V0: an action with its arguments, or an observation with its content.
 
     def _take_old(self, event: dict[str, Any]) -> bool:
-        """Take an event; return whether it is said to a model, or by it."""
+        """Take an event; return whether it is input or output of a model."""
         if not isinstance(event.get("args"), dict | None):
             self._lines.pass_over("arguments of an action", event["args"])
         args, time = dict_of(event.get("args")), time_of(event.get("timestamp"))
@@ -215,7 +215,7 @@ class _Reading:
 
     def _answer(self, event: dict[str, Any], time: float, id: str) -> Draft:
         answer = self.script.draft("assistant", None, time)
-        answer.call = Call()  # so that what follows knows that it answers a request
+        answer.call = Call()  # marks it as an answer to a request
         self.script.add(answer)
         if id:
             self._answers[id] = answer
@@ -223,7 +223,7 @@ class _Reading:
         return answer
 
     def _called(self, event: dict[str, Any], response: dict[str, Any], id: str) -> Call:
-        """The request of an answer: as the provider tells it, else by the growth of the totals."""
+        """Return an answer's request, from the provider's response or the growth of the totals."""
         metrics = event.get("llm_metrics")
         grown = self._bill.since(metrics)
         listed = self._bill.calls.get(id)
@@ -244,7 +244,7 @@ class _Reading:
         return Call(model, usage, id=id)
 
     def _said(self, message: dict[str, Any], args: dict[str, Any], id: str) -> list[Part]:
-        """What an answer says beside its calls: as the provider tells it, or as the event does."""
+        """Return an answer's text beside its calls, from the provider's response or the event."""
         told = message.get("content")
         thought = message.get("reasoning_content")
         said = [verbatim(id, "thinking", thought)] if isinstance(thought, str) and thought else []
@@ -269,7 +269,7 @@ class _Reading:
         draft.parts = [part]
         self._drafts[str(event.get("id"))] = [self.script.add(draft)]
 
-    # Both kinds forget events, and put a summary in their place.
+    # Both versions forget events, and replace them by a summary.
 
     def _condense(self, event: dict[str, Any], told: dict[str, Any], time: float) -> None:
         forgotten = {str(id) for id in list_of(told.get("forgotten_event_ids"))}
@@ -298,10 +298,10 @@ class _Reading:
         if id := str(event.get("llm_response_id") or ""):
             self._summed[id] = boundary
 
-    # Events of the SDK: what the model was told and answered, each with its kind.
+    # Events of the SDK: inputs and outputs of the model, each with its kind.
 
     def _take_sdk(self, event: dict[str, Any]) -> bool:
-        """Take an event; return whether it is said to a model, or by it."""
+        """Take an event; return whether it is input or output of a model."""
         kind, time = event["kind"], time_of(event.get("timestamp"))
         if kind == "ConversationStateUpdateEvent":
             self._stats(event)
@@ -380,12 +380,12 @@ class _Reading:
         self._drafts[str(event.get("id"))] = [self.script.add(draft)]
 
 
-# Fields of a message of the SDK that are read here, or that say nothing to the model.
+# Fields of a message of the SDK that are read here, or that the model does not see.
 _READ = ("thinking_blocks", "responses_reasoning_item", "reasoning_details", "cache_enabled")
 
 
 def _image(block: Any) -> Any:
-    """A block of content as Chat Completions have it."""
+    """Convert a content block to the form of Chat Completions."""
     urls = dict_of(block).get("image_urls")
     if not isinstance(urls, list):
         return block
@@ -404,7 +404,7 @@ def _tool_call(
     response: dict[str, Any],
     id: str,
 ) -> Part:
-    """The call of an action: as the provider tells it, or from the action's arguments."""
+    """Return the call of an action, from the provider's response or the action's arguments."""
     call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
     message = _message_of(response)
     asked = [dict_of(call) for call in list_of(message.get("tool_calls"))]

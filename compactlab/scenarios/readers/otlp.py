@@ -20,11 +20,11 @@ from compactlab.sim.core.message import Call, Part, Role, Usage, verbatim
 
 NAME = "otlp"
 
-# Operations that ask a model; those of agents and workflows sum up what is inside of them.
+# Operations that call a model; those of agents and workflows are sums of inner spans.
 _ASKING = ("chat", "generate_content", "text_completion")
 _DETAILS = "gen_ai.client.inference.operation.details"
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-# Today's names first, then those that instrumentations wrote before.
+# Current names first, then older ones.
 _READ = (
     "gen_ai.usage.cache_read.input_tokens",
     "gen_ai.usage.cache_read_input_tokens",
@@ -43,7 +43,7 @@ _ROLES: dict[str, Role] = {
     "model": "assistant",
 }
 _RESULTS = ("tool_call_response", "server_tool_call_response")
-# Lists and objects of a trace that have no spans in them.
+# Lists and objects of a trace without spans.
 _UNHEARD = {
     "attributes", "entityRefs", "events", "links", "resourceLogs", "resourceMetrics", "status",
 }  # fmt: skip
@@ -96,7 +96,7 @@ def _is_own(value: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file's spans, the first that began first."""
+    """Read the conversations of a file's spans, in order of their start."""
     known = Known()
     requests: list[Request] = []
     for number, value in jsonl.values(lines):
@@ -111,7 +111,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
-    """The spans of a trace, each with its client."""
+    """Yield the spans of a trace, each with its client."""
     if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
         return  # logs or metrics, from the same exporter
     traces = msgspec.convert(value, _Traces)
@@ -123,7 +123,7 @@ def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
 
 
 def _request_of(value: Any, client: str, known: Known, lines: jsonl.Lines) -> list[Request]:
-    """The request of a span, if it asks a model."""
+    """Return the request of a span, if it calls a model."""
     span = msgspec.convert(value, _Span)
     attributes = _told(span.attributes)
     for event in span.events:
@@ -133,7 +133,7 @@ def _request_of(value: Any, client: str, known: Known, lines: jsonl.Lines) -> li
 
 
 def _pass_over_lists(value: Any, inside: tuple[str, ...], lines: jsonl.Lines) -> None:
-    """Count what spans could be in and stands under a name that is not known."""
+    """Count values under unknown names that may contain spans."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in inside:
             for each in inner if isinstance(inner, list) else [inner]:
@@ -143,7 +143,7 @@ def _pass_over_lists(value: Any, inside: tuple[str, ...], lines: jsonl.Lines) ->
 
 
 def _is_telling(value: Any) -> bool:
-    """Whether spans or attributes are in a value, by the keys that they have."""
+    """Whether a value contains spans or attributes, judged by its keys."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, dict) and not value.keys().isdisjoint(_TELLING):
         return True
@@ -155,7 +155,7 @@ def _told(attributes: Iterable[_Attribute]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value of an attribute, which OTLP wraps in its type."""
+    """Return the value of an attribute, which OTLP wraps in its type."""
     if not isinstance(value, dict):
         raise InputError("the value of an attribute is one of a type")
     for kind, inner in value.items():
@@ -218,7 +218,7 @@ def _system(attributes: dict[str, Any], lines: jsonl.Lines) -> Iterator[Part]:
 
 
 def _messages(attributes: dict[str, Any], key: str, before: str, lines: jsonl.Lines) -> Any:
-    """The messages of a prompt or an answer, in one attribute or in many."""
+    """Return the messages of a prompt or an answer, from one attribute or several."""
     messages = attributes.get(key)
     return _indexed(attributes, before) if messages is None else _parsed(messages, lines)
 
@@ -228,13 +228,13 @@ def _seconds(nanoseconds: str | int) -> float:
 
 
 def _usage(attributes: dict[str, Any]) -> Usage | None:
-    """The usage of a call: the prompt contains what was read and written, or should."""
+    """Return the usage of a call; the prompt should include cache reads and writes."""
     prompt, output = _count(attributes, _PROMPT), _count(attributes, _WROTE)
     if prompt is None and output is None:
         return None
     read, written = _count(attributes, _READ) or 0, _count(attributes, _WRITTEN) or 0
     plain = (prompt or 0) - read - written
-    if plain < 0:  # the provider's own count, which leaves out what was cached
+    if plain < 0:  # the provider's own count, without cached tokens
         plain = prompt or 0
     return Usage(plain, read, written, output=output or 0)
 
@@ -247,7 +247,7 @@ def _count(attributes: dict[str, Any], keys: tuple[str, ...]) -> int | None:
 
 
 def _parsed(value: Any, lines: jsonl.Lines) -> Any:
-    """Structured content, which most exporters write as text; None where it was cut off."""
+    """Parse structured content, which most exporters write as text; None if it was cut off."""
     if not isinstance(value, str):
         return value
     try:
@@ -261,7 +261,7 @@ def _parsed(value: Any, lines: jsonl.Lines) -> Any:
 
 
 def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
-    """Messages whose fields are attributes of their own, as OpenLLMetry wrote them."""
+    """Return messages whose fields are single attributes, as OpenLLMetry wrote them."""
     messages: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         if not key.startswith(f"{before}."):
@@ -282,7 +282,7 @@ def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
 
 
 def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
-    """The messages of a prompt or an answer; each result is one of its own."""
+    """Return the messages of a prompt or an answer; each result is a message."""
     for message in msgspec.convert(messages or [], list[dict[str, Any]]):
         lines.pass_over_fields(message, _MESSAGE, "a message")
         role, parts = message.get("role"), _parts(message, lines)
@@ -303,7 +303,7 @@ def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
 
 
 def _understood(parts: list[dict[str, Any]], lines: jsonl.Lines, id: str = "") -> Iterator[Part]:
-    """What is made of parts; those that are not known are passed over."""
+    """Convert parts; unknown ones are skipped."""
     for part in parts:
         try:
             yield _part(part, id)
@@ -333,7 +333,7 @@ def _parts(message: dict[str, Any], lines: jsonl.Lines) -> list[dict[str, Any]]:
 
 
 def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
-    """A part of a tool's message: its text is a result, too."""
+    """Convert a part of a tool's message; its text is also a result."""
     if part.get("type") != "text":
         return part
     return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
@@ -347,12 +347,12 @@ def _arguments(text: str) -> Any:
 
 
 def _part(part: dict[str, Any], id: str) -> Part:
-    """A part of a message, by the conventions' models."""
+    """Convert a part of a message, by the models of the conventions."""
     kind, name, call_id = part.get("type"), str(part.get("name") or ""), str(part.get("id") or "")
     if kind in ("tool_call", "server_tool_call"):
         asked = part.get("arguments", part.get("server_tool_call"))
         if isinstance(asked, str) and asked[:1] == "{":
-            asked = _arguments(asked)  # the same arguments may be text in one span alone
+            asked = _arguments(asked)  # the same arguments may be text in one span only
         if not name or (asked is None and "arguments" not in part):
             raise InputError(f"a part of type {kind!r} has no name or no arguments")
         return verbatim(id, "tool_call", compact(asked), name=name, call_id=call_id)

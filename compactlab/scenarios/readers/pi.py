@@ -1,4 +1,4 @@
-"""Sessions of pi (to 1.6) and OpenClaw (to 2026.9): entries in a tree by ``parentId``."""
+"""Sessions of pi (to 1.6) and OpenClaw (to 2026.9): entries that form a tree by ``parentId``."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     cwd: Any = None
     parent_session: Any = None
     branched_from: Any = None
-    # Of OpenClaw: which entry is the newest now, and whether one hangs beside the others.
+    # OpenClaw only: which entry is now the newest, and whether this entry is a side entry.
     target_id: str | None = None
     append_parent_id: str | None = None
     append_mode: str | None = None
@@ -114,17 +114,17 @@ class _Replacement(msgspec.Struct):
     content: str | list[Block]
 
 
-# Summaries that are messages of the session; pi tells the model of none that is empty.
+# Summaries that are messages of the session; pi does not send empty ones to the model.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY = decoder(_Entry)
 _READ = {
     "message", "custom_message", "compaction", "branch_summary", "context_edit", "reset", "usage",
 }  # fmt: skip
-# Entries that say nothing to the model and cost nothing.
+# Entries that add nothing to the prompt and cost nothing.
 _LEFT_OUT = {
     "session", "custom", "model_change", "thinking_level_change", "label", "session_info", "leaf",
 }  # fmt: skip
-# Fields of entries and messages that clients write and models are not told.
+# Fields of entries and messages that clients write but do not send to models.
 _UNTOLD = {
     *("__openclaw", "customType", "data", "details", "display", "fromHook", "fromId", "label"),
     *("name", "note", "provider", "reason", "tokensAfter"),
@@ -138,15 +138,15 @@ _KNOWN = {field.encode_name for field in msgspec.structs.fields(_Full)} | _UNTOL
 _KNOWN_OF_MESSAGES = {
     field.encode_name for field in msgspec.structs.fields(_Message)
 } | _UNTOLD_OF_MESSAGES
-# Messages whose content pi replaces by none.
+# Messages whose content pi never replaces.
 _UNCHANGED = {"bashExecution", *_SUMMARIES}
-# Signs that an entry of a new type changes what the model sees of those before it.
+# Names in an unknown entry that show that it changes how the model sees earlier entries.
 _EDITING = {"firstKeptEntryId", "firstKeptEntryIndex", "replacement", "summary"}
 _CHANGES = re.compile(
     "edit|prun|reset|rewind|omit|clear|truncat|redact|replac|drop|remov|delet|collaps|splice"
 )
 _ALL = re.compile("context|history|conversation|transcript|message")
-# Answers that OpenClaw itself writes down, of what it delivered; it sends them to no model.
+# Answers that OpenClaw itself records after delivery; it sends them to no model.
 _OWN = {("openclaw", "delivery-mirror"), ("openclaw", "gateway-injected")}
 _REMEDY = "prompts would be wrong. Leave this session out, or cut it before this line"
 
@@ -157,26 +157,26 @@ def _begins(head: dict[str, Any]) -> bool:
         return False
     if head.get("type") == "session":
         return isinstance(head.get("version", 1), int)
-    # Of a session whose header is torn, the first value is an entry.
+    # If the header is damaged, the first value is an entry.
     return "parentId" in head and str(head.get("type")) in _READ | _LEFT_OUT
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a session."""
+    """Read the conversation of a session."""
     yield conversation_of(lines, lines, lines.path.stem)
 
 
 def conversation_of(
     records: Iterable[tuple[int, bytes]], lines: jsonl.Lines, id: str
 ) -> Conversation:
-    """Make the conversation of a session's entries, wherever they are kept.
+    """Make a conversation from the entries of a session, wherever they are stored.
 
     Parameters
     ----------
     records
-        The entries as JSON, with the numbers by which errors name them; the header first.
+        The entries as JSON, with the numbers that error messages use; the header first.
     lines
-        The transcript that they are of: how strictly it is read, and what was passed over.
+        The transcript they come from: how strictly it is read, and what was passed over.
     id
         The conversation's id.
     """
@@ -190,7 +190,7 @@ def conversation_of(
 
 
 def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
-    """An entry with what it holds; one of an unknown type is counted."""
+    """Decode an entry completely; an unknown type is counted."""
     held = jsonl.decode(data, jsonl.OBJECT)
     if entry.type in _READ:
         lines.pass_over_fields(held, _KNOWN, f"an entry of type {entry.type!r}")
@@ -208,19 +208,19 @@ def _whole(data: bytes, entry: _Entry, lines: jsonl.Lines) -> _Entry:
 
 
 class _Session:
-    """The tree of entries; where the script stands, and where the newest entry does."""
+    """The tree of entries, with the current node of the script and the newest node."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.starts_inside = False
         self._lines = lines
-        # By an entry's id, or its number in version 1: the node that it is or hangs from.
+        # Nodes by entry id, or number in version 1; other entries have their ancestor's node.
         self._nodes: dict[str | int | None, Node | None] = {None: None}
-        self._own: dict[str | int, Node] = {}  # of these, the ones that are nodes themselves
-        self._now: Node | None = None  # whose context the script's events have come to
+        self._own: dict[str | int, Node] = {}  # only entries that are nodes themselves
+        self._now: Node | None = None  # the node whose context the script has
         self._newest: Node | None = None
-        self._edited: Node | None = None  # an edit that the script has yet to play
-        self._beside: str | None = None  # the newest entry, if it hangs beside the others
+        self._edited: Node | None = None  # an edit not yet added to the script
+        self._beside: str | None = None  # id of the newest entry, if it is a side entry
         self._entries = 0
         self._forked = 0.0
         self._model = self._chosen = self._thinking = ""
@@ -239,7 +239,7 @@ class _Session:
         if isinstance(entry.model_id, str):
             self._model = entry.model_id
         key: str | int = number if entry.id is None else entry.id
-        # Should it not be read, what hangs from it hangs from its own parent.
+        # If the entry is not read, its children belong to its parent.
         parent = node = self._nodes[key] = self._parent(entry)
         if isinstance(entry, _Full):
             node = self._read(entry, parent)
@@ -253,7 +253,7 @@ class _Session:
             self._newest = node
 
     def finish(self) -> None:
-        """Play what was edited last."""
+        """Add the last edit to the script."""
         self._go_to(self._edited or self._now)
 
     def _head(self, entry: _Entry, number: int) -> None:
@@ -275,7 +275,7 @@ class _Session:
             self._forked = seconds(entry.timestamp)
 
     def _parent(self, entry: _Entry) -> Node | None:
-        """What an entry hangs from: where that is not said, as in version 1, the newest one."""
+        """Return the parent node; without a parent id, as in version 1, it is the newest node."""
         if entry.id is None or isinstance(entry.parent_id, msgspec.UnsetType):
             return self._newest
         self._tree.hang(entry.id, entry.parent_id)
@@ -294,7 +294,7 @@ class _Session:
         return reads.get(entry.type, self._message)(entry, parent)
 
     def _used(self, entry: _Full, parent: Node | None) -> Node | None:
-        """A request of the client's own, such as one that keeps the cache warm."""
+        """Record a request of the client itself, such as one that keeps the cache warm."""
         self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
         return parent
 
@@ -319,7 +319,7 @@ class _Session:
         return node
 
     def _go_to(self, node: Node | None) -> None:
-        """Bring the script to the context that there was at a node."""
+        """Change the script's context to that of a node."""
         edited, self._edited = self._edited, None
         if edited and not hangs_by_edits(node, edited):
             self._go_to(edited)
@@ -339,13 +339,13 @@ class _Session:
     def _replace(
         self, old: list[Draft], new: list[Draft], time: float, tokens: int = 0
     ) -> Boundary:
-        """Put one context in the place of another: what ends both is kept."""
+        """Replace one context by another; their common end is kept."""
         same = 0
         while same < min(len(old), len(new)) and old[-1 - same] is new[-1 - same]:
             same += 1
         first = len(new) - same
         while first < len(new) and not self.script.has(new[first]):
-            first += 1  # only a message of the script can be the first that is kept
+            first += 1  # the first kept message must be in the script
         kept = new[first] if first < len(new) else None
         covered = next((draft for draft in new if self.script.has(draft)), None)
         boundary = self.script.compact(time, kept=covered, tokens_before=tokens)
@@ -377,7 +377,7 @@ class _Session:
         return node
 
     def _checkpoint(self, entry: _Full) -> Draft | None:
-        """What a compaction repeats of the system prompt, of what has changed since its start."""
+        """Return the changes of the system prompt since its start, which a compaction repeats."""
         message = entry.system_message
         if message is None or not self.script.system:
             self.script.system += self._system.begin(message) if message else []
@@ -387,7 +387,7 @@ class _Session:
         return draft if draft.parts else None
 
     def _told(self, entry: _Full, message: _Message, parent: Node | None) -> Node | None:
-        """The first system prompt is the conversation's; later ones stand where they were told."""
+        """Take a system prompt: the first is the conversation's, a later one is a message."""
         if not self.script.system:
             self.script.system += self._system.begin(message)
             return parent
@@ -396,10 +396,10 @@ class _Session:
         return self._say(Node(parent, "system", draft)) if draft.parts else parent
 
     def _edit(self, entry: _Full, parent: Node | None) -> Node | None:
-        """What omits or replaces a message from now on."""
+        """Omit or replace a message from now on."""
         target = self._own.get(entry.target_id or "")
         if target is None or target.draft is None:
-            return parent  # the model was not told of it
+            return parent  # the model never saw it
         node = Node(parent, "edit", target=target, time=seconds(entry.timestamp))
         if entry.replacement is not None:
             node.draft = self._replacement(entry, target.draft)
@@ -429,10 +429,10 @@ class _Session:
         return edited(draft, made, original)
 
     def _account(self, entry: _Full, draft: Draft) -> None:
-        """What a message tells of requests: of its own, and of those that were made for it."""
+        """Record the requests of a message: its own, and those made for it."""
         message = entry.message or _Message("")
         if draft.role == "user":
-            self._thinking = self._chosen  # a level holds from the next prompt of the user on
+            self._thinking = self._chosen  # a level applies from the user's next prompt on
         if draft.call:
             self._model = draft.call.model or self._model
             draft.call = msgspec.structs.replace(
@@ -447,7 +447,7 @@ class _Session:
             self._bill(entry, entry.type, entry.usage, self._model)
 
     def _bill(self, entry: _Full, purpose: str, counts: _Counts | None, model: str) -> None:
-        """Take a request that was made beside the conversation, if there was one."""
+        """Record a side request, if there was one."""
         if call := self._request(entry, counts, model):
             request = SideRequest(purpose, call, seconds(entry.timestamp))
             self.script.side_requests.append(request)
@@ -459,14 +459,14 @@ class _Session:
         return Call(model, usage, id=_identity(entry, usage), inherited=self._inherited(entry))
 
     def _inherited(self, entry: _Entry) -> bool:
-        """Whether it is from before the fork: copies keep their times."""
+        """Whether the entry is older than the fork; copies keep their times."""
         return seconds(entry.timestamp) < self._forked
 
 
 def _identity(entry: _Entry, usage: Usage | None) -> str:
-    """The id of an entry, its time and counts, as its copies have: eight digits alone meet again.
+    """Identify a request by entry id, time and counts: eight digits are not unique.
 
-    OpenClaw keeps the sessions of a year in one database.
+    OpenClaw keeps the sessions of a year in one database. Copies have the same identity.
     """
     counts = (usage.prompt, usage.output) if usage else (0, 0)
     return f"{entry.id} {seconds(entry.timestamp):.3f} {counts}" if entry.id else ""
@@ -477,7 +477,7 @@ def _is_own(message: _Message) -> bool:
 
 
 def _repeats(draft: Draft, node: Node | None) -> bool:
-    """Whether a message says what the newest answer before it says."""
+    """Whether a message has the same text as the latest answer before it."""
     while node and not (node.draft and node.draft.role == "assistant"):
         node = node.parent
     said = node.draft.parts if node and node.draft else []
@@ -486,7 +486,7 @@ def _repeats(draft: Draft, node: Node | None) -> bool:
 
 
 def _draft(script: Script, entry: _Full, lines: jsonl.Lines) -> Draft | None:
-    """Make a message of an entry; it has no parts if the model does not see the entry."""
+    """Make a message of an entry, without parts if the model does not see the entry."""
     time, message = seconds(entry.timestamp), entry.message or _Message("")
     if entry.type == "message" and entry.message is None:
         raise InputError("there is no message in an entry of type 'message'")
@@ -531,24 +531,24 @@ def _parts(message: _Message, draft: Draft, lines: jsonl.Lines) -> list[Part]:
 
 
 def _there(text: str | None, what: str) -> str:
-    """A text that must be there, if only an empty one."""
+    """Return a text that may be empty but not missing."""
     if text is None:
         raise InputError(f"there is no {what} in it")
     return text
 
 
 def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
-    """Begin a message that stands in the user's place, but that no person typed."""
+    """Begin a message with the user role that no person typed."""
     draft = script.draft("user", entry.id, seconds(entry.timestamp), meta=True)
     draft.origin = origin
     return draft
 
 
 def _call(message: _Message) -> Call | None:
-    """The call that an answer is of; of an answer that broke off, zeros are counted, and none is.
+    """Return the call of an answer; None for a failed one, which has no counts or zeros.
 
-    A log that counts nothing at all says nothing of that. Under a router ``responseModel`` is the
-    model that answered.
+    A log without counts does not tell which answers were billed. Behind a router, ``responseModel``
+    is the model that answered.
     """
     model, usage = message.response_model or message.model or "", _usage(message.usage)
     if message.usage is None:
@@ -558,7 +558,7 @@ def _call(message: _Message) -> Call | None:
 
 
 def _usage(counts: _Counts | None) -> Usage:
-    """The counts by class; what was written for an hour is a part of all that was written."""
+    """Return the counts by class; writes with a lifetime of an hour are part of all writes."""
     if counts is None:
         return Usage()
     return beside(*(number or 0 for number in msgspec.structs.astuple(counts)))

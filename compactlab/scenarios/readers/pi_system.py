@@ -1,4 +1,4 @@
-"""The system prompt and the tools of a session of pi, as its log declares and changes them."""
+"""The system prompt and tools of a session of pi, as its log declares and changes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compactlab.sim.core.message import Part, frame, verbatim
 
 
 class Declaration(Protocol):
-    """A ``system`` message: text, sections by name (None takes one away), and tools."""
+    """A ``system`` message: text, sections by name (None removes one), and tools."""
 
     content: Given
     sections: dict[str, str | None] | None
@@ -20,10 +20,10 @@ class Declaration(Protocol):
 
 
 class SystemPrompt:
-    """What the first ``system`` message declared; later ones say what has changed since.
+    """The first declaration of the system prompt; later ones contain changes.
 
-    Models that take system messages in the midst of a conversation are told the change where it
-    happened; for the others pi rewrites the prompt in front, which a log does not tell apart.
+    Some models take system messages within a conversation: they get a change where it happened. For
+    others, pi rewrites the prompt at the start. A log does not distinguish the two.
     """
 
     def __init__(self, lines: Lines) -> None:
@@ -33,7 +33,7 @@ class SystemPrompt:
         self._tools: dict[Any, dict[str, Any]] = {}
 
     def begin(self, message: Declaration) -> list[Part]:
-        """The parts of the system prompt that a session starts with."""
+        """Return the parts of the system prompt at the start of a session."""
         self._text = self._words(message)
         self._sections = dict(message.sections or {})
         self._tools = {tool.get("name"): tool for tool in message.tools_added or []}
@@ -43,7 +43,7 @@ class SystemPrompt:
         return [*told, verbatim(SYSTEM, "text", compact(tools), name="tools")] if tools else told
 
     def change(self, message: Declaration, id: str) -> list[Part]:
-        """What a later message declares, as the model is told in the midst of a conversation."""
+        """Return a later declaration, as the model gets it within a conversation."""
         text = self._words(message)
         told = [verbatim(id, "text", text)] if text else []
         for name, section in (message.sections or {}).items():
@@ -54,7 +54,7 @@ class SystemPrompt:
         return [*told, frame(f"These tools are gone: {gone}")] if gone else told
 
     def since(self, message: Declaration, id: str) -> list[Part]:
-        """What is not as it was at first, of a message that declares all of it anew."""
+        """Return the changes since the first declaration, from a complete one."""
         text = self._words(message).removeprefix(self._text).strip()
         told = [verbatim(id, "text", text)] if text else []
         sections = message.sections or {}

@@ -1,9 +1,9 @@
-"""The tree of a session of pi or OpenClaw, and what the model sees at a place in it.
+"""The tree of a session of pi or OpenClaw, and the context of the model at a node.
 
-Both clients append entries that hang from each other, and build each request anew from the way
-that leads to the newest one: the last compaction (or reset) hides what came before it, and edits
-omit or replace messages. The rules are those of pi 1.6.0 and OpenClaw 2026.9.6; the answers of
-pi's own function are among this project's tests.
+Both clients append entries that form a tree, and build each request from the path to the newest
+entry. The last compaction (or reset) hides the entries before it, and edits omit or replace
+messages. The rules are those of pi 1.6.0 and OpenClaw 2026.9.6; the outputs of pi's own function
+are among this project's tests.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _HIDES = ("compaction", "reset")
 
 @dataclass(eq=False)
 class Node:
-    """An entry that changes what the model sees.
+    """An entry that changes the context of the model.
 
-    ``draft`` is what it tells the model: a message, the summary of a compaction, or what an edit
-    puts in the place of its ``target``, None where that is omitted.
+    ``draft`` is its content: a message, the summary of a compaction, or the replacement of an
+    edit's ``target``, which is None if the target is omitted.
     """
 
     parent: Node | None
     kind: Kind
     draft: Draft | None = None
-    system: Draft | None = None  # of a compaction: what has changed in the system prompt so far
+    system: Draft | None = None  # of a compaction: the changes of the system prompt so far
     target: Node | None = None
     kept: Kept | None = None
     time: float = 0.0
@@ -39,14 +39,14 @@ class Node:
 
 @dataclass(frozen=True)
 class Kept:
-    """Where what a compaction keeps begins: at a node, or after it; None is the root."""
+    """The first node that a compaction keeps, or the one before (``after``); None is the root."""
 
     node: Node | None
     after: bool
 
 
 def told(leaf: Node | None) -> list[Draft]:
-    """The messages that the model sees after an entry, as the client puts them together."""
+    """Return the messages that the model sees at a node, in the client's order."""
     way: list[Node] = []
     while leaf:
         way.append(leaf)
@@ -68,14 +68,14 @@ def told(leaf: Node | None) -> list[Draft]:
 
 
 def hangs_by_edits(node: Node | None, other: Node | None) -> bool:
-    """Whether nothing but edits stands between an entry and one above it."""
+    """Whether there are only edits between an entry and one of its ancestors."""
     while node is not other and node and node.kind == "edit":
         node = node.parent
     return node is other
 
 
 def _kept(before: list[Node], boundary: Node) -> list[Node]:
-    """What a compaction keeps; of a reset, what was said without results that nobody asked for."""
+    """Return what a compaction or a reset keeps; a reset drops results without their call."""
     first = boundary.kept
     if first is None:
         return []
@@ -93,7 +93,7 @@ def _kept(before: list[Node], boundary: Node) -> list[Node]:
 
 
 def _survives(node: Node, asked: set[str]) -> bool:
-    """Whether a reset keeps a message: what users, models and answered tools said."""
+    """Whether a message survives a reset: those of users, models, and tools that were called."""
     draft = node.draft
     if draft is None or draft.origin:
         return False
@@ -105,7 +105,7 @@ def _parts(node: Node) -> list[Part]:
 
 
 def edited(draft: Draft, parts: list[Part], original: Draft) -> Draft:
-    """What stands in the place of a message: parts that were there already are the same."""
+    """Return the replacement of a message; unchanged parts are reused."""
     draft.origin, draft.role, draft.meta = original.origin, original.role, original.meta
     draft.parts = [_copied(part, original) for part in parts]
     return draft
@@ -122,6 +122,6 @@ def _copied(part: Part, original: Draft) -> Part:
 
 
 def _piece(text: str, whole: str) -> bool:
-    """Whether a text is a piece of another, perhaps with a note at its end."""
+    """Whether a text is an excerpt of another, perhaps with a note at its end."""
     half = text[: (len(text) + 1) // 2]
     return bool(text) and (text in whole or whole.startswith(half))

@@ -1,4 +1,4 @@
-"""What traces keep of prompts and answers: messages in the notations of several frameworks."""
+"""Prompts and answers in traces: messages in the notations of several frameworks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
 from compactlab.sim.core.message import Part, Role, verbatim
 
-# LangChain's names of messages, by its classes and by its types.
+# LangChain's names of roles, by class and by type.
 _ROLES = {
     "human": "user",
     "ai": "assistant",
@@ -28,7 +28,7 @@ _ROLES = {
     "user": "user",
     "assistant": "assistant",
 }
-# Fields of a message that are read here, or that say nothing to the model.
+# Fields of a message that are read here, or that the model does not see.
 _READ = (
     "additional_kwargs", "artifact", "extra", "invalid_tool_calls", "response_metadata",
     "tool_call_chunks", "usage_metadata",
@@ -36,14 +36,14 @@ _READ = (
 
 
 class Prompts:
-    """Reads prompts and answers; what is said twice is the same object."""
+    """Reads prompts and answers; equal messages are the same object."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self._lines = lines
         self._known = Known()
 
     def asked(self, value: Any) -> tuple[list[Part], list[Said]]:
-        """The system parts and the messages of a prompt."""
+        """Return the system parts and the messages of a prompt."""
         outside = dict_of(value)
         system: list[Part] = []
         if tools := outside.get("tools"):
@@ -54,7 +54,7 @@ class Prompts:
         return system, self._messages(value, "user")
 
     def answered(self, value: Any) -> list[Said]:
-        """The messages of an answer."""
+        """Return the messages of an answer."""
         return self._messages(value, "assistant")
 
     def _messages(self, value: Any, role: Role) -> list[Said]:
@@ -81,9 +81,9 @@ class Prompts:
 def said_of(
     message: dict[str, Any], whole: Any, known: Known, lines: jsonl.Lines, silent: Collection[str]
 ) -> list[Said]:
-    """What a message of Chat Completions says, of which ``whole`` is what the log has.
+    """Convert a message of Chat Completions; ``whole`` is its complete form in the log.
 
-    Fields of the names in ``silent`` say nothing to the model, or are read elsewhere.
+    Fields in ``silent`` have no text for the model, or are read elsewhere.
     """
     role = message.get("role")
     if role in SYSTEM_ROLES:
@@ -96,7 +96,7 @@ def said_of(
 
 
 def _listed(value: Any) -> list[Any]:
-    """The messages of a prompt or an answer, wherever they are."""
+    """Find the messages of a prompt or an answer in a value."""
     if isinstance(value, str):
         try:
             parsed = json.loads(value) if value[:1] in ("[", "{") else None
@@ -104,7 +104,7 @@ def _listed(value: Any) -> list[Any]:
             parsed = None
         return _listed(parsed) if isinstance(parsed, list | dict) else [value] if value else []
     if isinstance(value, list):
-        # LangChain could ask for several prompts at once; of a chat there is one.
+        # LangChain could send several prompts at once; a chat has only one.
         return [one for each in value for one in (each if isinstance(each, list) else [each])]
     if isinstance(value, dict):
         for key in ("messages", "generations", "choices"):
@@ -115,7 +115,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _message(value: Any, role: Role) -> dict[str, Any]:
-    """A message as Chat Completions or Anthropic's interface have it."""
+    """Convert a message to the form of Chat Completions or Anthropic's API."""
     if not isinstance(value, dict):
         return {"role": role, "content": value if isinstance(value, str) else compact(value)}
     if isinstance(value.get("message"), dict):
@@ -129,7 +129,7 @@ def _message(value: Any, role: Role) -> dict[str, Any]:
         return _from_langchain({**value, **dict_of(value.get("data"))}, role)
     if "role" not in value:
         keys = [key for key in ("content", "text", "output") if isinstance(value.get(key), str)]
-        # What is no message is told to the model, or by it, as it stands.
+        # A value that is not a message is taken as text.
         return {"role": role, "content": value[keys[0]] if keys else compact(value)}
     return _with_calls({**value, "role": _ROLES.get(str(value["role"]).lower(), value["role"])})
 
@@ -142,7 +142,7 @@ def _from_langchain(fields: dict[str, Any], role: Role) -> dict[str, Any]:
 
 
 def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
-    """A message whose calls of tools stand where Chat Completions have them."""
+    """Move the tool calls of a message to the field that Chat Completions uses."""
     calls = plain.get("tool_calls") or dict_of(plain.get("additional_kwargs")).get("tool_calls")
     content = plain.get("content")
     inside = any(dict_of(block).get("type") == "tool_use" for block in list_of(content))

@@ -29,15 +29,15 @@ NAME = "qwen"
 
 _READ = {"user", "assistant", "tool_result"}
 _COMPRESSED, _BOOTSTRAP = "chat_compression", "agent_bootstrap"
-# What the client notes of itself and of its user, by the beginnings of subtypes.
+# Notes of the client about itself and its user, by the beginnings of subtypes.
 _NOTES = (
     "agent_launch_prompt", "agent_retry", "agent_session_ready", "at_command", "attribution_",
     "background_task_", "branch_checkpoint", "cron", "custom_title", "file_history_", "goal_",
     "managed_session_", "notification", "omni_recall", "parent_session", "rewind", "session_",
     "slash_command", "turn_result", "ui_telemetry", "user_text_elements",
 )  # fmt: skip
-_SAYING = {"message", "toolCallResult"}  # where a record says something
-# Subtypes of the user's records that a person typed.
+_SAYING = {"message", "toolCallResult"}  # text fields of a record
+# Subtypes of user records that a person typed.
 _TYPED = ("", "mid_turn_user_message", "realtime_message")
 
 
@@ -99,7 +99,7 @@ def _is_own(value: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a session, and those of subagents within its file."""
+    """Read the conversation of a session, and those of subagents within its file."""
     sessions: dict[str, _Session] = {"": _Session(lines)}
     for number, data in lines:
         with lines.at(number):
@@ -114,14 +114,14 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Session:
-    """The tree of records, and where the script stands after each."""
+    """The tree of records, and the end of the script after each."""
 
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.starts_inside = False
         self._lines = lines
         self._places: dict[str, Draft | None] = {}
-        self._answers: dict[str, Draft] = {}  # by their uuid: a record may come in pieces
+        self._answers: dict[str, Draft] = {}  # by uuid: an answer may have several records
         self._tree = Tree()
 
     def take(self, head: _Head, data: bytes) -> None:
@@ -143,10 +143,10 @@ class _Session:
         self._places[head.uuid] = self.script.last
 
     def _note(self, head: _Head, data: bytes) -> None:
-        """Pass over what the client notes; what the model was told by it is counted."""
+        """Ignore a note of the client; content for the model is counted."""
         subtype = head.subtype or ""
         if subtype == _BOOTSTRAP:
-            self.starts_inside = True  # with what another agent's context held
+            self.starts_inside = True  # it starts with the context of another agent
             self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, jsonl.OBJECT))
         elif (jsonl.decode(data, _SYSTEM).message or Content()).parts:
             fields = jsonl.decode(data, jsonl.OBJECT)
@@ -155,7 +155,7 @@ class _Session:
             self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, jsonl.OBJECT))
 
     def _go_to(self, head: _Head) -> None:
-        """Rewind, if a record hangs from something else than what the script ends with."""
+        """Rewind if a record's parent is not the end of the script."""
         if head.parent_uuid is None:
             place = None
         elif head.parent_uuid in self._places:
@@ -205,7 +205,7 @@ class _Session:
             draft.parts = [opaque(draft.id, "text", "empty", usage.output)]
 
     def _compression(self, record: _Compression) -> None:
-        """What the model sees from here on; its messages are inserted, as nothing names them."""
+        """Record a compaction; the new history is inserted, as its messages have no ids."""
         payload, time = record.system_payload, seconds(record.timestamp)
         if payload.compressed_history is None:
             told = "Qwen Code wrote a compression with no history that is known"
@@ -233,13 +233,13 @@ class _Session:
 
 
 def _usage(counts: Metadata | None) -> Usage | None:
-    """Usage of a call; none, where nothing is counted."""
+    """Return the usage of a call; None without counts."""
     if counts is None or not (counts.prompt_token_count or counts.candidates_token_count):
         return None
     prompt, answer = counts.prompt_token_count or 0, counts.candidates_token_count or 0
     thoughts, tool = counts.thoughts_token_count or 0, counts.tool_use_prompt_token_count or 0
     if counts.total_token_count and counts.total_token_count <= prompt + answer:
-        thoughts = 0  # endpoints in OpenAI's manner count them within the answer
+        thoughts = 0  # endpoints in OpenAI's style count them as part of the answer
     return google.usage(prompt, counts.cached_content_token_count or 0, answer, thoughts, tool)
 
 

@@ -1,4 +1,4 @@
-"""Clients whose files are not read: how they are known, and what helps instead."""
+"""Clients whose files cannot be read: how to recognise them, and what to do instead."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SPANS = "export its traces as OTLP JSON, or its runs from Langfuse or LangSmith
 
 
 class Refused(NamedTuple):
-    """A client that is not read."""
+    """A client whose files cannot be read."""
 
     client: str
-    shape: Shape  # of a value in its files
+    shape: Shape  # tests a value in its files
     instead: str
 
 
@@ -79,7 +79,7 @@ REFUSED: tuple[Refused, ...] = (
 
 
 def refusal(first: list[Any]) -> Refused | None:
-    """The client, not read, that the first values of a file are of; None if of none known.
+    """Return the unsupported client that the first values of a file belong to; None if unknown.
 
     Examples
     --------
@@ -91,6 +91,6 @@ def refusal(first: list[Any]) -> Refused | None:
 
 
 def _within(value: Any) -> list[Any]:
-    """The messages of a document."""
+    """Return the messages of a document."""
     lists = value.values() if isinstance(value, dict) else [value]
     return [each for messages in lists if isinstance(messages, list) for each in messages]

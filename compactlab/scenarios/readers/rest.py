@@ -1,4 +1,4 @@
-"""What a record says, and no part of what was read of it has: it is counted, so no word is lost."""
+"""Text of a record that is missing in everything read from it: it is counted, so none is lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from compactlab.scenarios.readers.script import Draft
 from compactlab.scenarios.readers.unread import says
 from compactlab.sim.core.message import Part
 
-# Keys of messages and blocks as the readers know them; under any other key that seems to say
-# something, all is taken for said.
+# Known keys of messages and blocks. Under any other key that seems to have text, the text counts as
+# content.
 _KNOWN = {
     "arguments", "args", "choices", "content", "dynamic_context", "extended_content", "function",
     "function_call", "generations", "input", "kwargs", "llm_message", "message", "messages",
@@ -20,7 +20,7 @@ _KNOWN = {
     "system", "system_prompt", "text", "thinking", "thought", "tool_call", "tool_calls", "tools",
     "value",
 }  # fmt: skip
-# What says nothing that a model reads, or says again what stands elsewhere.
+# Keys without text for a model, or with repeated text.
 _SILENT = {
     "annotations", "cache_control", "citations", "encrypted_content", "finish_reason", "internal",
     "invalid_tool_calls", "logprobs", "metadata", "provider_specific_fields", "reasoning_details",
@@ -34,7 +34,7 @@ _DEEPEST = 64
 def pass_over_rest(
     lines: Lines, value: Any, heard: Iterable[Part | Draft], silent: Collection[str] = ()
 ) -> None:
-    """Count the texts of a value that none of the parts or messages made of it has."""
+    """Count the texts of a value that are missing in all parts or messages made of it."""
     parts = [part for each in heard for part in (each.parts if isinstance(each, Draft) else [each])]
     whole = "\n".join(text for part in parts for text in (part.text, part.name, part.call_id))
     texts = _said(value, {*_SILENT, *silent}, False, _DEEPEST)
@@ -44,7 +44,7 @@ def pass_over_rest(
 
 
 def _holds(whole: str, text: str) -> bool:
-    """Whether a text is there as it stands, or as JSON writes it."""
+    """Whether a text contains another one, literally or as JSON."""
     text = text.strip()
     return text in whole or any(
         json.dumps(text, ensure_ascii=ascii)[1:-1] in whole for ascii in (False, True)
@@ -71,7 +71,7 @@ def _said(value: Any, silent: Collection[str], all_of_it: bool, depth: int) -> I
 
 
 def objects(lines: Lines, value: Any, kind: str) -> list[dict[str, Any]]:
-    """The objects of a list; what is none is counted."""
+    """Return the objects of a list; other items are counted."""
     items = value if isinstance(value, list) else [value] if value else []
     listed = isinstance(value, list)
     for each in items:

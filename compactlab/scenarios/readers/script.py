@@ -1,4 +1,4 @@
-"""What a reader is, and the script that it builds while messages are not yet complete."""
+"""The interface of a reader, and the script that it builds from incomplete messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def conversations(
     make: Callable[[Any, int], Conversation],
     split: Callable[[Any], Iterable[Any]] = lambda value: [value],
 ) -> Iterator[Conversation]:
-    """Make a conversation, with its number from 1, of each item of a file; one at least."""
+    """Make a conversation of each item of a file, numbered from 1; there must be at least one."""
     count = 0
     for number, value in jsonl.values(lines):
         for item in split(value):
@@ -75,7 +75,7 @@ def stored(
     sessions: Iterable[tuple[str, T]],
     make: Callable[[str, T], Conversation | None],
 ) -> Iterator[Conversation]:
-    """Make a conversation of each session of a database, or of the one that is named."""
+    """Make a conversation of each session of a database, or of one named session."""
     listed = list(sessions)
     if lines.session and lines.session not in dict(listed):
         raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
@@ -93,7 +93,7 @@ def stored(
 
 
 def numbered(name: str, number: int) -> str:
-    """The id of one of several conversations of a file, which are counted from 1."""
+    """Return the id of one of several conversations of a file, numbered from 1."""
     return name if number == 1 else f"{name}/{number}"
 
 
@@ -119,10 +119,10 @@ class Draft:
 
 @dataclass(eq=False)
 class Boundary:
-    """A compaction, while what was inserted is still coming in.
+    """A compaction whose inserted messages are still being read.
 
-    ``covered`` is what the summary stands for; ``restored`` the kind of a part that repeats a
-    message of the script word by word.
+    ``covered`` are the sources of the summary. ``restored`` is the kind of parts that repeat a
+    message of the script verbatim.
     """
 
     covered: tuple[Source, ...]
@@ -136,7 +136,7 @@ class Boundary:
 
 
 class Script:
-    """The events of a conversation that is being read, and the branch that it is on."""
+    """The events of a conversation that is being read, and the current branch."""
 
     def __init__(self) -> None:
         self.events: list[Draft | Boundary | Rewind] = []
@@ -144,13 +144,13 @@ class Script:
         self.system: list[Part] = []
         self._taken = {SYSTEM: 1}
         self._drafts = 0
-        self.project = ""  # the folder that the agent worked in
+        self.project = ""  # the working folder of the agent
         self.subagent = False
         self.parent = ""  # the session that it was forked from
         self.side_requests: list[SideRequest] = []
 
     def locate(self, folder: Any) -> None:
-        """Take the folder that the agent works in, where a log names it; the first one counts."""
+        """Set the working folder of the agent, if a log names it; only the first one is used."""
         if not self.project and isinstance(folder, str):
             self.project = folder
 
@@ -162,7 +162,7 @@ class Script:
     def draft(
         self, role: Role, id: str | None = "", time: float = 0.0, meta: bool = False
     ) -> Draft:
-        """Begin a message, with an id of its own."""
+        """Begin a message with a unique id."""
         self._drafts += 1
         return Draft(self._unique(id or f"m{self._drafts}"), role, time, meta)
 
@@ -187,19 +187,19 @@ class Script:
         meta: bool = False,
         origin: str = "",
     ) -> Draft:
-        """Append a message that is a text."""
+        """Append a message with a text."""
         draft = self.draft(role, id, time, meta)
         draft.origin, draft.parts = origin, [verbatim(draft.id, "text", text)]
         return self.add(draft)
 
     def copy(self, draft: Draft) -> Draft:
-        """A message that says the same, as a compaction puts it in front."""
+        """Copy a message, for a compaction that inserts it."""
         copy = self.draft(draft.role, None, draft.time, meta=True)
         copy.parts = [owned(part, copy.id) for part in draft.parts]
         return copy
 
     def has(self, draft: Draft | None) -> bool:
-        """Say whether a message is on the branch; the start always is."""
+        """Return whether a message is on the branch; the start always is."""
         if draft is None:
             return True
         return 0 <= draft.depth < len(self.path) and self.path[draft.depth] is draft
@@ -225,7 +225,7 @@ class Script:
         trigger: str = "",
         tokens_before: int = 0,
     ) -> Boundary:
-        """Record a compaction of the branch, keeping it from a message on."""
+        """Record a compaction of the branch that keeps it from a message on."""
         gone = self.path[: kept.depth] if kept else self.path
         covered = tuple(Source(draft.id) for draft in gone)
         kept_from = kept.id if kept else ""
@@ -236,9 +236,9 @@ class Script:
     def conversation(
         self, id: str, format: str, path: Path, *, inside: bool = False, counted: bool = False
     ) -> Conversation:
-        """Finish: no clock runs backwards, every result knows its tool, every copy its original.
+        """Build the conversation: order times, and link results to tools and copies to originals.
 
-        ``counted`` says that calls with usage need no text: they are read for their money alone.
+        ``counted``: calls with usage may lack text; they are read only for their cost.
         """
         drafts = [event for event in self.events if isinstance(event, Draft)]
         if not drafts:
@@ -266,13 +266,13 @@ class Script:
 
 
 class Tree:
-    """What hangs from what, by ids: a line may come before the one that it hangs from."""
+    """Parents by id; a line may come before its parent."""
 
     def __init__(self) -> None:
-        self._above: dict[str, str] = {}  # of what hangs: something further up, up to what does not
+        self._above: dict[str, str] = {}  # an ancestor of each id, towards the root
 
     def hang(self, id: str, parent: str | None) -> None:
-        """Hang one from another; what hangs from nothing is the top of its own tree."""
+        """Set the parent of an id; the parent of a root is None."""
         if not parent or id in self._above:
             return
         top = self._top(parent)
@@ -290,26 +290,26 @@ class Tree:
 
 
 class Moment(float):
-    """Seconds since 1970, which a format writes as a time stamp."""
+    """Seconds since 1970, from a time stamp of a format."""
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """Reads JSON as a structure whose time stamps become moments."""
+    """Return a decoder from JSON to a structure, with times in seconds."""
     return msgspec.json.Decoder(kind, dec_hook=_read_moment)
 
 
 def converted(value: Any, kind: type[T]) -> T:
-    """See a value as a structure whose time stamps become moments."""
+    """Convert a value to a structure, with times in seconds."""
     return msgspec.convert(value, kind, dec_hook=_read_moment)
 
 
 def seconds(when: Moment | None) -> float:
-    """Seconds since 1970; 0 where nobody knows."""
+    """Return seconds since 1970; 0 if unknown."""
     return 0.0 if when is None else float(when)
 
 
 def time_of(stamp: Any) -> float:
-    """Seconds since 1970 of a stamp that is text, or counts milliseconds; 0 where it is neither.
+    """Convert a stamp in text or milliseconds to seconds since 1970; 0 if it is neither.
 
     Examples
     --------
@@ -329,14 +329,14 @@ def _read_moment(kind: type, stamp: Any) -> Moment:
     try:
         return Moment(since_1970(msgspec.convert(stamp, str)))
     except msgspec.ValidationError as error:
-        # Of any other error than its own, msgspec says where it occurred.
+        # msgspec adds the position to all errors but its own.
         raise ValueError(str(error)) from None
 
 
 def since_1970(stamp: str) -> float:
-    """Turn a time stamp into seconds since 1970; one without a zone is taken as UTC.
+    """Convert a time stamp to seconds since 1970; without a zone it is taken as UTC.
 
-    A second of 60, as a leap second has it, is read as the start of the next minute.
+    A leap second (60) is read as the start of the next minute.
 
     Examples
     --------
@@ -353,7 +353,7 @@ _LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 
 def _wordless(drafts: list[Draft]) -> str:
-    """Say what was seen where nothing can be read."""
+    """Describe the values of a file in which nothing can be read."""
     count = f"{len(drafts):,} message{'s' if len(drafts) > 1 else ''}"
     seen = Counter([part.name or part.type for draft in drafts for part in draft.parts])
     roles = enumerated(Counter(draft.role for draft in drafts))
@@ -361,7 +361,7 @@ def _wordless(drafts: list[Draft]) -> str:
 
 
 def enumerated(counts: Counter[Any]) -> str:
-    """Counts in words, most first.
+    """Write counts in words, largest first.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def _compaction(
     boundary: Boundary, time: float, originals: dict[str, Source], made: dict[Draft, Message]
 ) -> Compaction:
     for draft in boundary.inserted:
-        if draft not in made:  # else it stood there before, as it does now
+        if draft not in made:  # otherwise it is an unchanged part from before the compaction
             parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
             time = max(time, draft.time)
             made[draft] = Message(draft.id, draft.role, parts, time, True, origin=draft.origin)

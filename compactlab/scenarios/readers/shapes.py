@@ -1,12 +1,11 @@
-"""What the values of a file look like: by that, formats that resemble each other are told apart."""
+"""The shapes of values in files, which distinguish similar formats."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-# The keys that a value has, each with the type or the very value that stands there, with a shape
-# in its turn, or with a test of what stands there.
+# The required keys of a value, each with a type, an exact value, a nested shape or a test.
 Shape = Mapping[str, Any]
 
 
@@ -30,12 +29,12 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def starts(text: str) -> Callable[[Any], bool]:
-    """A test of text that begins in a certain way."""
+    """Return a test for text that begins in a certain way."""
     return lambda value: isinstance(value, str) and value.startswith(text)
 
 
 def of_type(*kinds: str) -> Callable[[Any], bool]:
-    """A test of a list whose items have one of these types."""
+    """Return a test for a list whose items have one of these types."""
     return lambda value: (
         isinstance(value, list)
         and any(isinstance(item, dict) and item.get("type") in kinds for item in value)
@@ -43,33 +42,33 @@ def of_type(*kinds: str) -> Callable[[Any], bool]:
 
 
 def first_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
-    """A test of a file by its first value, if that is an object."""
+    """Return a test of a file by its first value, if that is an object."""
     return lambda first: isinstance(first[0], dict) and own(first[0])
 
 
 def any_is(own: Callable[[Any], bool]) -> Callable[[list[Any]], bool]:
-    """A test of a file by its first values: an object at least among them."""
+    """Return a test of a file that at least one object of its first values must pass."""
     return lambda first: any(isinstance(value, dict) and own(value) for value in first)
 
 
 def dict_of(value: Any) -> dict[str, Any]:
-    """The object that a value is; an empty one, if it is none."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Any) -> list[Any]:
-    """The list that a value is; an empty one, if it is none."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-# Trajectories and sessions that keep messages as providers know them, and are no plain chats.
+# Trajectories and sessions with a provider's messages that are not plain chats.
 
 _MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}
 _OLD_MINI: Shape = {"info": {"mini_version": str}, "messages": list}
 _AMP: Shape = {"id": starts("T-"), "messages": list, "created": int}
 _CLINE_SESSION: Shape = {"version": int, "sessionId": str, "agent": str}
 _ROO: Shape = {"version": 2, "messages": list}
-_TASK = ("<task>", "<user_message>")  # how Cline and its forks begin a task
+_TASK = ("<task>", "<user_message>")  # the beginnings of a task of Cline and its forks
 
 
 def is_mini(value: Any) -> bool:
@@ -83,14 +82,14 @@ def is_amp(value: Any) -> bool:
 
 
 def is_cline_session(value: Any) -> bool:
-    """Whether a value is a session of Cline's SDK, which its CLI and newer extensions write."""
+    """Whether a value is a session of Cline's SDK, written by its CLI and newer extensions."""
     if not fits(value, {"messages": list}):
         return False
     return sum(fits(value, {key: kind}) for key, kind in _CLINE_SESSION.items()) > 1
 
 
 def is_task_history(value: Any) -> bool:
-    """Whether a value is what Cline, Roo or Kilo sends: ``api_conversation_history.json``."""
+    """Whether a value is the history of Cline, Roo or Kilo: ``api_conversation_history.json``."""
     if fits(value, _ROO):
         return any(isinstance(each, dict) and "ts" in each for each in value["messages"])
     if not isinstance(value, list) or not value or not fits(value[0], {"role": str}):
@@ -101,7 +100,7 @@ def is_task_history(value: Any) -> bool:
 
 
 def is_task_screen(value: Any) -> bool:
-    """Whether a value is what Cline, Roo or Kilo shows: ``ui_messages.json``."""
+    """Whether a value is the display log of Cline, Roo or Kilo: ``ui_messages.json``."""
     shown: Shape = {"ts": int, "type": lambda kind: kind in ("say", "ask")}
     return isinstance(value, list) and bool(value) and fits(value[0], shown)
 

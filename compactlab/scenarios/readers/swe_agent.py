@@ -1,4 +1,4 @@
-"""Trajectories of SWE-agent: what the model saw, with each observation paired to its action."""
+"""Trajectories of SWE-agent: the context of the model, with observations paired to actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
 
 NAME = "swe-agent"
-# Fields of a message that are read here, or that say the same as its content again.
+# Fields of a message that are read here, or that repeat its content.
 _READ = ("action", "content", "query", "thinking_blocks", "thought", "tool_calls")
 
 
@@ -31,7 +31,7 @@ class _Message(msgspec.Struct):
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversation of a trajectory; of JSON Lines, one a line."""
+    """Read the conversation of a trajectory; in JSON Lines, one per line."""
     yield from conversations(lines, partial(_conversation, lines))
 
 
@@ -58,7 +58,7 @@ def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
-    """Write actions in text as calls, and what comes back as their results; None: as it is."""
+    """Convert actions in text to calls, and observations to results; None: no change."""
     call, asked = "", False
     for step, message in enumerate(history):
         if message.is_demo:
@@ -71,7 +71,7 @@ def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
             yield {"role": "tool", "tool_call_id": call, "content": _content(message)}
             call = ""
         elif message.role == "user" and asked:
-            # A developer's message in the middle reads as what no person typed.
+            # A developer message in the middle is read as one that no person typed.
             yield {"role": "developer", "content": _content(message)}
         else:
             asked = asked or message.role == "user"
@@ -88,7 +88,7 @@ def _called(message: _Message, id: str) -> dict[str, Any]:
 
 
 def _content(message: _Message) -> Any:
-    """The content of a message as its log writes it; None where it has none."""
+    """Return the content of a message as its log writes it; None if there is none."""
     content = None if isinstance(message.content, msgspec.UnsetType) else message.content
     return msgspec.to_builtins(content)
 

@@ -1,4 +1,4 @@
-"""tau-bench: talks between customer, agent and tools, with what the tasks ask for as facts."""
+"""tau-bench: dialogues of customer, agent and tools, with the tasks' arguments as facts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compactlab.sim.core.message import Message, Part, Source
 
 NAME = "tau-bench"
 
-LEAST = 3  # characters of a value; what is shorter stands anywhere by chance
+LEAST = 3  # characters; shorter values occur anywhere by chance
 # Tools that can be called again with the same result, in both domains of tau-bench.
 _LOOKS = ("get_", "search_", "list_", "find_", "calculate")
 _CHOICE = re.compile("[a-z_]+")
@@ -26,14 +26,14 @@ _ANY = msgspec.json.Decoder(Any)
 
 
 class _Argument(NamedTuple):
-    """What a call is given, the value as text."""
+    """An argument of a call, with the value as text."""
 
     name: str
     value: str
 
 
 class _Use(NamedTuple):
-    """A message, by its place, that calls a tool with an argument."""
+    """A message (by index) that calls a tool with an argument."""
 
     place: int
     tool: str
@@ -62,7 +62,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Yield the conversations of a file, in its order."""
+    """Read the conversations of a file in its order."""
     taken: dict[str, int] = {}
     for each in conversations(lines, partial(_conversation, lines), chat.items):
         count = taken[each.id] = taken.get(each.id, 0) + 1
@@ -117,7 +117,7 @@ def _fact(argument: _Argument, first: Message, origin: tuple[Source, ...]) -> Fa
 
 
 def _stated(messages: tuple[Message, ...], value: str) -> list[tuple[int, Source]]:
-    """Find where a value stands as a whole word: places of the messages, and the spans."""
+    """Find a value as a whole word: indices of messages, with the spans."""
     word = re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w)(?![.,]\d)")
     return [
         (place, Source(message.id, index, match.start(), match.end()))
@@ -128,7 +128,7 @@ def _stated(messages: tuple[Message, ...], value: str) -> list[tuple[int, Source
 
 
 def _arguments(message: Message) -> dict[_Argument, str]:
-    """What the calls of a message are given, and the first tool that is given it."""
+    """Return the arguments of a message's calls, each with the first tool that uses it."""
     arguments: dict[_Argument, str] = {}
     for part in message.parts:
         if part.type == "tool_call":
@@ -145,7 +145,7 @@ def _decoded(part: Part) -> Any:
 
 
 def _leaves(name: str, value: Any) -> Iterator[_Argument]:
-    """Yield the texts and numbers in arguments, each with the nearest name."""
+    """Yield the texts and numbers in arguments, each with the nearest key."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(key, inner)

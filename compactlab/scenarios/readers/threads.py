@@ -1,4 +1,4 @@
-"""Conversations that are put together from requests, each of which tells its whole prompt."""
+"""Conversations reconstructed from requests, each with its whole prompt."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ SYSTEM_ROLES = ("system", "developer")
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """A message, or a result in one; the same object wherever the same is said.
+    """A message, or one of its results; equal messages are the same object.
 
-    Its parts have the empty id as their source, until it is put into a script.
+    Its parts have the empty id as their source, until it is added to a script.
     """
 
     role: Role
     parts: tuple[Part, ...]
-    origin: str = ""  # the role, if it is that of a system prompt
+    origin: str = ""  # the role, if it is a system role
 
 
 @dataclass
 class Request:
-    """A call of a model: what it was asked, and what it answered."""
+    """A call of a model, with its prompt and its answer."""
 
     start: float
     end: float
     conversation: str
-    call: Call | None  # None, if the answer costs nothing
+    call: Call | None  # None if the answer costs nothing
     asked: list[Said]
     answered: list[Said]
     system: list[Part] = field(default_factory=list)
-    compacted: bool = False  # whether the client compacted its context for it
-    tokens_before: int = 0  # of the context before
+    compacted: bool = False  # whether the client compacted the context before it
+    tokens_before: int = 0  # of the context before the compaction
 
 
 class Known:
-    """What has been said, each once."""
+    """All distinct messages."""
 
     def __init__(self) -> None:
         self._said: dict[str, Said] = {}
 
     def said(self, role: Role, parts: Iterable[Part], origin: str = "") -> Said:
-        """The object for what is said; reasoning, which is not sent again, makes no difference."""
+        """Return the object of a message; reasoning is ignored, because it is not sent again."""
         made = tuple(owned(part, "") for part in parts)
         heard = [(p.type, p.text, p.name, p.size) for p in made if p.type != "thinking"]
         key = json.dumps([origin or role, heard])
         return self._said.setdefault(key, Said(role, made, origin))
 
     def of(self, drafts: Iterable[Draft]) -> list[Said]:
-        """What the messages of a script say."""
+        """Return the objects of a script's messages."""
         return [self.said(d.role, d.parts, d.origin) for d in drafts]
 
 
 @dataclass
 class _Thread:
-    """A conversation that is being put together: its script, and what is said on its branch."""
+    """A conversation being reconstructed: its script, and the messages of its branch."""
 
     script: Script = field(default_factory=Script)
     said: list[tuple[Said | None, Draft]] = field(default_factory=list)
-    inserted: int = 0  # messages at the start that a compaction put there: none of the script
+    inserted: int = 0  # first messages, inserted by a compaction; not in the script
 
     def common(self, asked: list[Said]) -> int:
-        """How many messages from the start on are those of a prompt."""
+        """Count the common messages at the start of the thread and a prompt."""
         pairs = zip(self.said, asked, strict=False)
         same = (
             mine is its or (mine is None and its.role == "assistant") for (mine, _), its in pairs
@@ -89,10 +89,10 @@ def conversations(
     beside: Iterable[SideRequest] = (),
     project: str = "",
 ) -> Iterator[Conversation]:
-    """Yield the conversations of requests, the one that began first before the others.
+    """Yield the conversations of requests, ordered by their starts.
 
-    Those of one conversation that have nothing in common, as those of subagents have not, are
-    conversations of their own. What is billed beside them goes to the first.
+    Requests of one conversation without common messages, such as those of subagents, become
+    separate conversations. The side requests belong to the first.
     """
     groups: dict[str, list[Request]] = {}
     for request in sorted(requests, key=lambda each: each.start):
@@ -109,7 +109,7 @@ def conversations(
 
 
 def _threads(requests: list[Request]) -> list[_Thread]:
-    """Put requests together: each continues the thread with which it has most in common."""
+    """Group requests: each continues the thread with the longest common start."""
     threads: list[_Thread] = []
     for request in requests:
         leading = list(takewhile(lambda said: bool(said.origin), request.asked))
@@ -138,7 +138,7 @@ def _continue(thread: _Thread, request: Request, asked: list[Said]) -> None:
         thread.said.append((said, script.add(_draft(script, said, request.start))))
     usage = request.call.usage if request.call else None
     if usage is None and not request.answered:
-        return  # a request that failed
+        return  # a failed request
     unlogged: list[Said | None] = [None]
     for at, answered in enumerate(request.answered or unlogged):
         draft = _draft(script, answered, request.end) if answered else None
@@ -151,10 +151,10 @@ def _continue(thread: _Thread, request: Request, asked: list[Said]) -> None:
 
 
 def _compact(thread: _Thread, request: Request, asked: list[Said]) -> int:
-    """Record a compaction; return how many messages of the prompt are there after it.
+    """Record a compaction; return the number of the prompt's messages in the context after it.
 
-    What the prompt repeats from the messages before, up to their end, was kept; what stands in
-    front of that was inserted.
+    Messages of the prompt that repeat the end of the previous context were kept; the messages
+    before them were inserted.
     """
     script = thread.script
     first = next((at for at in range(len(asked)) if _repeats(thread, asked[at:])), len(asked))
@@ -179,11 +179,11 @@ def _compact(thread: _Thread, request: Request, asked: list[Said]) -> int:
 
 
 def _repeats(thread: _Thread, tail: list[Said]) -> int:
-    """How many messages at the start of a prompt's tail are the last ones of a thread."""
+    """Count the first messages of a prompt's tail that are the last ones of a thread."""
     if not tail:
         return 0
     at = next((i for i, (said, _) in enumerate(thread.said) if said is tail[0]), None)
-    if at is None or not at:  # what stands at the very start is there again, and was not kept
+    if at is None or not at:  # a message at the very start was repeated, not kept
         return 0
     rest = thread.said[at:]
     same = len(rest) <= len(tail) and all(
@@ -193,7 +193,7 @@ def _repeats(thread: _Thread, tail: list[Said]) -> int:
 
 
 def _last_new(asked: list[Said], before: set[int]) -> int:
-    """Where the messages of a prompt end that a compaction put there: with its first new one."""
+    """Return the end of the messages inserted by a compaction: after the first new one."""
     return next((at + 1 for at, said in enumerate(asked) if id(said) not in before), len(asked))
 
 

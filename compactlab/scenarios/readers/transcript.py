@@ -1,4 +1,4 @@
-"""Reading a conversation, or a compacted context, from any transcript: told by what is in it."""
+"""Reading a conversation, or a compacted context, from any transcript; the format is detected."""
 
 from __future__ import annotations
 
@@ -86,17 +86,17 @@ FORMATS: tuple[Format, ...] = (
     chat.ANTHROPIC,
     chat.OPENAI,
 )
-_SHOWN = 8  # keys that are named
-TEXT = "text"  # the format of what is plain text, and the id of its one message
+_SHOWN = 8  # number of keys listed in an error
+TEXT = "text"  # the format of plain text, and the id of its one message
 _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
 @cache
 def formats() -> dict[str, Format]:
-    """All formats that can be read, by name: built in, then those of installed packages.
+    """Return all formats by name: built-in ones, then those of installed packages.
 
-    A built-in name wins, and a built-in format is asked first whether a file is its own. What
-    cannot be loaded is named by a warning, and costs nothing else.
+    A built-in format takes precedence by name, and detects files first. A plugin that fails to load
+    only causes a warning.
     """
     return READERS.usable(lambda error: warnings.warn(f"reader {error}", stacklevel=4))
 
@@ -108,7 +108,7 @@ def _checked(name: str, found: object, point: EntryPoint) -> Format:
 
 
 def _package(point: EntryPoint) -> str:
-    """Which version of which package an entry point comes from, and its module."""
+    """Return the package and version of an entry point, and its module."""
     module = point.value.partition(":")[0]
     return f"{point.dist.name} {point.dist.version}, {module}" if point.dist else module
 
@@ -117,15 +117,14 @@ READERS = Registry("readers", "reader", {each.name: each for each in FORMATS}, _
 
 
 def format_of(path: str | Path) -> Format | None:
-    """The format of a file; None if it is not known."""
+    """Detect the format of a file; None if it is unknown."""
     return _reader(_first(named(path)[0]))
 
 
 def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file, or one of a database (``PATH#SESSION``).
+    """Read the conversations of a file, or one of a database (``PATH#SESSION``).
 
-    What is not understood is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an
-    error.
+    Unknown content is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an error.
     """
     path, session = named(path)
     known = ", ".join(formats())
@@ -133,11 +132,11 @@ def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
         first = _first(path)
         reader = _reader(first)
         if reader is None and isinstance(first[0], str):
-            jsonl.load(path)  # which says why it is no JSON
+            jsonl.load(path)  # raises an error that says why it is not JSON
     except InputError as error:
         if error.line != 1:
             raise
-        # Not even its first line: perhaps it is none at all.
+        # The first line is not JSON; perhaps the whole file is not.
         text = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(text, error.path, error.line) from None
     if reader is None:
@@ -146,7 +145,7 @@ def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
 
 
 def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
-    """The conversations of a file, each with what was passed over in reading it."""
+    """Yield the conversations of a file, each with the counts of skipped content."""
     last: Conversation | None = None
     try:
         for conversation in _conversations(reader, lines):
@@ -156,7 +155,7 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
     except RefusedError:
         raise
     except InputError as error:
-        # Where nothing is left, what was passed over first says why.
+        # If nothing is left, the first skipped error is the reason.
         fault = error if last else lines.fault or error
         if last is not None:
             yield _with(last, lines.taken())
@@ -164,7 +163,7 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
     except (MemoryError, OSError):
         raise
     except Exception as error:
-        # The net below all commands: a fault of a reader costs its file alone.
+        # Last resort for all commands: a bug in a reader only fails this file.
         text = (
             f"the reader {reader.name} failed ({type(error).__name__}: {error}): please report it"
         )
@@ -174,7 +173,7 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _conversations(reader: Format, lines: jsonl.Lines) -> Iterable[Conversation]:
-    """What a reader reads; one that is not ours does it in a process of its own."""
+    """Run a reader; that of an installed package runs in its own process."""
     if not reader.package:
         return reader.read(lines)
     outcome = isolated(lambda: ([*reader.read(lines)], lines.taken()))
@@ -191,9 +190,9 @@ def _with(conversation: Conversation, passed: tuple[PassedOver, ...]) -> Convers
 
 
 def named(path: str | Path) -> tuple[Path, str]:
-    """The file that a path names, and the session in it: ``opencode.db#ses_1``; "" for all.
+    """Split a path into the file and the session: ``opencode.db#ses_1``; "" for all sessions.
 
-    A file whose own name has a ``#`` in it is that file.
+    A ``#`` in the name of an existing file is part of the name.
     """
     path = Path(path)
     file, mark, session = str(path).rpartition("#")
@@ -205,12 +204,12 @@ def named(path: str | Path) -> tuple[Path, str]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # too long, or no text that could be a path
+    except (OSError, ValueError):  # too long, or not a valid path
         return False
 
 
 def read_as(path: Path, name: str, *, strict: bool = False) -> Iterator[Conversation]:
-    """Read a file to replay it: one of its conversations must have a call at least."""
+    """Read a file for replay: at least one of its conversations must have a call."""
     uncalled: list[Conversation] = []
     called = False
     try:
@@ -240,7 +239,7 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             continue
         for file in files_below(path):
             if _leads_inside(file, path) and file.exists():
-                continue  # the file that it leads to is read
+                continue  # the target of the link is read
             if database.is_companion(file):
                 continue  # it is read with its database
             if not _is_transcript(file):
@@ -251,7 +250,7 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
                 raise InputError(text, str(file))
             else:
                 transcripts.setdefault(file.resolve(), file)
-    # What is read with its session is not left out.
+    # Files that are read with their session are not unread.
     return list(transcripts.values()), skipped - pieces if transcripts else skipped
 
 
@@ -260,12 +259,12 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except PermissionError as error:
         raise InputError(error.strerror or str(error), str(path)) from None
-    except (OSError, ValueError) as error:  # too long, or no text that could be a path
+    except (OSError, ValueError) as error:  # too long, or not a valid path
         raise InputError(f"this is no path: {error}") from None
 
 
 def _first(path: Path) -> list[Any]:
-    """The first values of a file, by which its format is told."""
+    """Return the first values of a file, to detect its format."""
     if not _is_folder(path) and path.exists() and not path.is_file():
         raise InputError("this is no regular file", str(path))
     return jsonl.peek(path)
@@ -278,12 +277,12 @@ def _reader(first: list[Any]) -> Format | None:
 def _sniffs(reader: Format, first: list[Any]) -> bool:
     if not reader.package:
         return reader.sniff(first)
-    # What does not know the file need not survive it.
+    # Detection by a foreign format may fail.
     return bool(isolated(lambda: bool(reader.sniff(first))).value)
 
 
 def _unknown(first: list[Any]) -> str:
-    """Say what a file of no known format looks like: whose it is, or what it has in it."""
+    """Describe a file of unknown format: the client it is from, or its contents."""
     if opencode.is_piece(first[0] if first else None):
         return "this is a piece of a session of OpenCode: name the session's file, or its folder"
     refused = refusal(first)
@@ -303,12 +302,12 @@ def _is_transcript(file: Path) -> bool:
     try:
         return not _whole(file) and _reader(_first(file)) is not None
     except InputError:
-        # What nobody may read may be a transcript; whoever reads it next will say so.
+        # An unreadable file may be a transcript; reading it will raise the error.
         return file.exists() and not os.access(file, os.R_OK)
 
 
 def _is_piece(file: Path) -> bool:
-    """Whether it is read with another file: with the session that it is a piece of."""
+    """Whether a file is read together with another one, its session."""
     try:
         return _whole(file) or opencode.is_piece(_first(file)[0])
     except InputError:
@@ -316,12 +315,12 @@ def _is_piece(file: Path) -> bool:
 
 
 def _whole(file: Path) -> bool:
-    """Whether there is a file that a file is read with, by the names of both."""
+    """Whether the file that another belongs to exists, judged by names."""
     return any(each.part_of(file) for each in FORMATS)
 
 
 def strangers(paths: Iterable[str | Path]) -> list[str]:
-    """The clients whose files are among files and below directories, and are not read."""
+    """Name the known clients whose files are present but cannot be read."""
     clients: dict[str, None] = {}
     for path in map(Path, paths):
         for file in files_below(path) if _is_folder(path) else [path]:
@@ -332,7 +331,7 @@ def strangers(paths: Iterable[str | Path]) -> list[str]:
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:
-    # A link to itself leads nowhere, and is no error here.
+    # A link to itself has no target; here it is not an error.
     return link.is_symlink() and Path(os.path.realpath(link)).is_relative_to(folder.resolve())
 
 
@@ -350,7 +349,7 @@ def read_compacted(path: str | Path) -> list[Conversation]:
 
 
 def _plain(path: Path) -> str | None:
-    """The text of a file; None if it is JSON, or is not to be read as a text."""
+    """Return the text of a file; None if it is JSON, or must not be read as text."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None

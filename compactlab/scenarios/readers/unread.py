@@ -1,4 +1,4 @@
-"""What a format did not have when its reader was written: its text, and the tokens it counts."""
+"""Content that a format did not have when its reader was written: texts and token counts."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 from compactlab.sim.core.errors import RefusedError
 
-# Fields with such a word in their name may hold what was said. Text in any other unknown field is
-# taken for a label, such as the name of a mode.
+# Words in the names of fields that may have text. Text in other unknown fields is taken for a
+# label, such as the name of a mode.
 _SAYING = (
     "args", "argument", "body", "call", "content", "definition", "input", "instruction", "message",
     "note", "observation", "output", "part", "prompt", "reasoning", "response", "result", "step",
     "summary", "text", "think", "thought", "tool", "trajector", "value", "words",
 )  # fmt: skip
-# But for those that end like this: they tell of something and do not say it.
+# Fields with these endings are exceptions: they describe a text.
 _LABELS = (
     "at", "count", "effort", "hash", "id", "ids", "keep", "kind", "level", "mode", "ms", "name",
     "path", "status", "type",
 )  # fmt: skip
 
 
-# What stands under such a name is no text at all.
+# Fields with such a name never have text.
 _MARKS = ("hash", "id", "role", "time", "timestamp", "type", "version")
-# Where a number under such a name is a total, it holds those beside it.
+# A number with such a name is a total that includes its neighbours.
 _TOTAL = "total"
-_DEEPEST = 64  # levels that are looked into
+_DEEPEST = 64  # depth of the search
 
 
 def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """The fields of an object that are not known and seem to say something.
+    """Yield the fields of an object that are unknown and seem to have text.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def unknown_fields(value: Any, known: Collection[str]) -> Iterator[tuple[str, An
 
 
 def edit_refused(what: str, file: str) -> RefusedError:
-    """What to raise where a client edited the context in a way that is not known."""
+    """Make the error for an unknown edit of the context by a client."""
     wrong = f"the prompts would be wrong, so that not even --lenient reads this {file}"
     return RefusedError(f"{what}; {wrong}")
 
 
 def characters_of(value: Any) -> int:
-    """Characters of all text in a value; names, ids and times are none.
+    """Count the characters of all text in a value, without names, ids and times.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def characters_of(value: Any) -> int:
 
 
 def typed(value: Any, kind: str) -> Any:
-    """The first object in a list of a value that is of a type; None if there is none.
+    """Find the first object of a type within lists of a value; None if there is none.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def typed(value: Any, kind: str) -> Any:
 
 
 def tokens_of(value: Any) -> int:
-    """The tokens that a value counts: of the first object in it that counts any.
+    """Return the token count of the first object in a value that has one.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _counts(value: Any, depth: int) -> Iterator[int]:
 
 
 def says(key: str) -> bool:
-    """Whether something seems to be said under a name; labels and marks tell of something."""
+    """Whether a field with this name seems to have text, and not a label or a flag."""
     plain = _plain(key)
     return any(word in plain for word in _SAYING) and not plain.endswith(_LABELS)
 

@@ -1,4 +1,4 @@
-"""Files that a client has compressed: unpacked as they are read, up to a limit."""
+"""Compressed files of clients: decompressed while reading, up to a limit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import IO
 from compactlab.sim.core.errors import InputError
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Bytes of memory that a frame may ask for: what the highest level takes.
+# Largest memory of a frame, in bytes: the need of the highest level.
 _WINDOW = 128 * 2**20
 _CHUNK = 1 << 18
 
 
 class Unpacked(io.RawIOBase):
-    """The bytes of a compressed stream, at most so many of them.
+    """The decompressed bytes of a stream, up to a limit.
 
-    A small file may stand for terabytes; nothing of it is kept, and reading ends at the limit.
+    A small file may contain terabytes; nothing is stored, and reading stops at the limit.
     """
 
     def __init__(self, packed: IO[bytes], path: Path | str, most: int) -> None:
@@ -29,7 +29,7 @@ class Unpacked(io.RawIOBase):
         self._stream = unpacker.stream_reader(packed, read_across_frames=True, closefd=False)
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: object) -> int:
@@ -47,5 +47,5 @@ class Unpacked(io.RawIOBase):
 
 
 def unpacked(packed: IO[bytes], path: Path | str, most: int) -> IO[bytes]:
-    """Read what a stream is when unpacked."""
+    """Open a stream for reading its decompressed bytes."""
     return io.BufferedReader(Unpacked(packed, path, most), _CHUNK)

@@ -1,1 +1,1 @@
-"""What strategies of several systems share: pure functions. Rules of one system stand with it."""
+"""Pure functions shared by strategies of several systems."""

@@ -1,4 +1,4 @@
-"""Where a history may be cut, so that no result is parted from its call."""
+"""Positions at which a history may be cut without separating a result from its call."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compactlab.sim.core.view import Messages
 
 
 def after_results(messages: Messages, index: int) -> int:
-    """The next index at which no tool's result stands; the end, if only results follow."""
+    """Return the next index without a tool result; the end, if only results follow."""
     while index < len(messages) and messages[index].role == "tool":
         index += 1
     return index
 
 
 def tail(messages: Messages, index: int) -> Messages:
-    """The messages from an index on, without results whose call was cut off.
+    """Return the messages from an index on, without results whose call was removed.
 
-    A result may come late, with a reminder of the client between it and its call. Where only
-    results would be left, the cut moves back to their call: there must be something to send.
+    A result may come late, with a client's reminder between it and its call. If only results would
+    be left, the cut moves back to their call, because a prompt must not be empty.
     """
     start = after_results(messages, index)
     if start == len(messages):
@@ -33,7 +33,7 @@ def tail(messages: Messages, index: int) -> Messages:
 
 
 def unasked(messages: Iterable[Message]) -> list[Message]:
-    """Results without their call; nearly all follow theirs, so each is looked up at once."""
+    """Return results without their call; most follow their calls, so each is found at once."""
     calls: set[str] = set()
     doubtful = []
     for message in messages:
@@ -53,7 +53,7 @@ def _answers(message: Message, calls: set[str]) -> bool:
 
 
 def open_call(messages: Messages) -> int:
-    """Index of the last answer, if it calls a tool whose result has not come; else the length."""
+    """Return the index of the last answer, if it has a call without a result; else the length."""
     come: set[str] = set()
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -65,7 +65,7 @@ def open_call(messages: Messages) -> int:
 
 
 def history_end(messages: Messages) -> int:
-    """Index behind the last answer: what stands from there on is about to be sent."""
+    """Return the index after the last answer: later messages are about to be sent."""
     index = len(messages)
     while index and messages[index - 1].role != "assistant":
         index -= 1
@@ -73,7 +73,7 @@ def history_end(messages: Messages) -> int:
 
 
 def unanswered(messages: Messages) -> int:
-    """Index from which on nobody but the user has spoken; the length if the user has not."""
+    """Return the index after which there are only user messages; the length if there are none."""
     index = len(messages)
     while index and messages[index - 1].role == "user" and messages[index - 1].origin != SUMMARY:
         index -= 1
@@ -85,30 +85,29 @@ starts_turn: Weight = attrgetter("starts_turn")
 
 
 def current_turn(messages: Messages) -> int:
-    """Index at which the current turn begins; 0 if nobody has spoken."""
+    """Return the index at which the current turn begins; 0 if there is no user message."""
     return messages.last_holding(starts_turn, 1) or 0
 
 
 def last_turns(messages: Messages, turns: int) -> int:
-    """Index at which the newest turns begin: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
+    """Return the start of the newest turns: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
 
-    What came before the first turn stays unless a turn has to go; then it goes with it, and so
-    does a summary: it is no turn. 0 is no limit.
+    Messages before the first turn are kept unless a turn is removed; then they are removed with it,
+    including a summary, which is not a turn. 0 is no limit.
     """
     if not turns or messages.total(starts_turn) <= turns:
         return 0
     return messages.last_holding(starts_turn, turns) or 0
 
 
-# Exchanges: an assistant message with the results of its calls, or any other message alone.
-#
-# What keeps or drops whole exchanges never leaves a result without its call.
+# Exchanges: an assistant message with the results of its calls, or any other message alone. Keeping
+# or dropping whole exchanges never leaves a result without its call.
 
 
 def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
-    """Split messages into exchanges, in the order in which they begin.
+    """Split messages into exchanges, ordered by their starts.
 
-    A result belongs to the exchange of its call, however late it comes.
+    A result belongs to the exchange of its call, even if it is late.
     """
     split: list[list[Message]] = []
     of_call: dict[str, list[Message]] = {}
@@ -127,10 +126,10 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
 
 
 def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:
-    """What stands before an index, and the rest.
+    """Split messages at an index; return both parts.
 
-    A result may come late, with a reminder of the client between it and its call: it goes with its
-    call, so that the rest has no result without one.
+    A result may come late, with a client's reminder between it and its call. It stays with its
+    call, so that the second part has no result without a call.
     """
     old, rest = messages[:index], messages[index:]
     if not any(message.role == "tool" for message in rest):

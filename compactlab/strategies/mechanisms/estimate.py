@@ -1,4 +1,4 @@
-"""How agents estimate tokens, and what they know of the size of their context."""
+"""How agents estimate tokens and the size of their context."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compactlab.sim.replay.strategy import CAP, Strategy
 from compactlab.strategies.mechanisms.cut import history_end
 
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
-# 0.73.1), and none in what the user says.
+# 0.73.1), and an image in a user message as none.
 IMAGE_CHARS = 4800
 
 _ROLES = {"assistant": "assistant", "tool": "toolResult"}
@@ -34,7 +34,7 @@ _KNOWN = {"user", "custom", "bashExecution", "branchSummary", "compactionSummary
 
 
 def role_of(message: Message) -> str:
-    """What pi calls a message's role: ``user``, ``toolResult``, ``bashExecution`` and so on."""
+    """Return pi's role of a message: ``user``, ``toolResult``, ``bashExecution`` and so on."""
     origin = "" if message.origin == INTERRUPTED else message.origin  # a client's note to the model
     return _ROLES.get(message.role) or origin or "user"
 
@@ -42,9 +42,9 @@ def role_of(message: Message) -> str:
 def estimate(message: Message) -> int:
     """Estimate a message: a quarter of its characters, rounded up.
 
-    As pi's ``estimateTokens`` does (0.49.3 to 0.73.1): text, thinking, and of a tool call its name
-    and arguments; nothing of a role that pi does not know. Frames are put around a message later
-    and do not count. Parts whose text is not known count what they are known to weigh.
+    As pi's ``estimateTokens`` (0.49.3 to 0.73.1): text, thinking, and names and arguments of tool
+    calls; 0 for unknown roles. Frames are added later and do not count. Parts without known text
+    count their known size.
     """
     role, chars = message.role, 0
     if role == "user" and role_of(message) not in _KNOWN:
@@ -62,7 +62,7 @@ def estimate(message: Message) -> int:
 
 
 def estimate_system(view: View) -> int:
-    """Estimate the system blocks of a view."""
+    """Estimate the system prompt of a view."""
     return sum(chars4(part.text) + part.size for part in view.system)
 
 
@@ -73,10 +73,10 @@ def usage_tokens(
     cache_write: float | None = math.nan,
     total: float | None = None,
 ) -> float:
-    """Tokens of a request and its answer: pi's ``calculateContextTokens`` (0.49.3 to 0.73.1).
+    """Count the tokens of a call: pi's ``calculateContextTokens`` (0.49.3 to 0.73.1).
 
-    The total where the provider gives one that is not 0, else the sum; NaN where something is
-    missing, and 0 for what is null.
+    This is the provider's total if it is not 0, otherwise the sum. The sum is NaN if a count is
+    missing; null counts as 0.
     """
     if total and not math.isnan(total):
         return total
@@ -84,7 +84,7 @@ def usage_tokens(
 
 
 def last_usage(host: Host) -> float | None:
-    """Tokens of the last call and its answer as the provider reported them; None before it."""
+    """Return the reported tokens of the last call and its answer; None before the first call."""
     usage = host.reported
     if usage is None:
         return None
@@ -92,7 +92,7 @@ def last_usage(host: Host) -> float | None:
 
 
 class Context(NamedTuple):
-    """What is in context: tokens of the last report, estimates of what came after, their sum."""
+    """Tokens of the last report, estimates of later messages, and their sum."""
 
     tokens: float
     reported: float
@@ -103,10 +103,10 @@ class Context(NamedTuple):
 def estimate_context(
     messages: Sequence[Message], reported: Callable[[Message], float | None]
 ) -> Context:
-    """Tokens in context: pi's ``estimateContextTokens`` (0.49.3 to 0.73.1).
+    """Return the tokens in context: pi's ``estimateContextTokens`` (0.49.3 to 0.73.1).
 
-    The last answer that has a usage and did not fail tells of everything up to itself; what came
-    after it is estimated. Without such an answer everything is.
+    The usage of the last answer that did not fail covers all messages up to it; later ones are
+    estimated. Without such an answer, all messages are estimated.
     """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -121,10 +121,10 @@ def estimate_context(
 
 
 def reported_tokens(host: Host) -> int | None:
-    """Tokens of the last call, its answer included; None if no report says what is in context now.
+    """Return the tokens of the last call with its answer; None if the report is out of date.
 
-    A report is of the prompt that was sent. After a compaction it is stale until the next call: an
-    agent that goes by it compacts what it has just compacted (OpenClaw issue 26458).
+    A report is about the prompt that was sent. After a compaction it is out of date until the next
+    call: an agent that uses it compacts again at once (OpenClaw issue 26458).
     """
     if host.reported is None or is_stale(host):
         return None
@@ -145,9 +145,9 @@ def is_stale(host: Host) -> bool:
 
 
 def known_tokens(view: View, host: Host) -> int:
-    """Tokens in context: what was reported, and estimates of what came after the last answer.
+    """Return the tokens in context: the report, plus estimates of messages after the last answer.
 
-    Where no report holds, estimates of everything.
+    Without a valid report, all messages are estimated.
     """
     reported = reported_tokens(host)
     if reported is None:
@@ -156,24 +156,24 @@ def known_tokens(view: View, host: Host) -> int:
 
 
 def is_little(tokens: int, host: Host) -> bool:
-    """Whether so much is not worth a compaction: less than a hundredth of the window.
+    """Whether a saving is too small for a compaction: below a hundredth of the window.
 
-    The originals do not ask, and would do it again at every call.
+    The originals have no such check, and would compact again at every call.
     """
     return tokens * 100 < host.window
 
 
 def at_most(tokens: int, host: Host) -> int:
-    """A number of tokens that is meant for a large window: a quarter of one that is narrowed.
+    """Limit a number of tokens meant for a large window: to a quarter of a narrowed one.
 
-    A run may narrow the window of its model. What agents reserve as an absolute number would then
-    be all of it, which no agent was made for. A window that is a model's own is as it is.
+    A run may narrow the window of its model. A fixed reserve of an agent could then exceed it,
+    which no agent was designed for. A model's own window is not limited.
     """
     return min(tokens, host.window // CAP) if host.model.own_window else tokens
 
 
 def defaults(strategy: Strategy, *names: str) -> dict[str, int]:
-    """Those of some fields of a strategy that nobody has set, with what they stand at."""
+    """Return those fields of a strategy that have their default values, with these values."""
     return {
         field.name: tokens
         for field in fields(strategy)  # type: ignore[arg-type]
@@ -182,48 +182,48 @@ def defaults(strategy: Strategy, *names: str) -> dict[str, int]:
 
 
 def capped(strategy: Strategy, name: str, host: Host) -> int:
-    """A field's tokens: in a narrowed window a quarter of it at most, if nobody has set them."""
+    """Return a field's tokens; a default is limited to a quarter of a narrowed window."""
     tokens: int = getattr(strategy, name)
     return at_most(tokens, host) if name in defaults(strategy, name) else tokens
 
 
-# Tokens as LangChain approximates them (langchain-core 1.7.2, `count_tokens_approximately`).
+# LangChain's approximation of tokens (langchain-core 1.7.2, `count_tokens_approximately`).
 
-# Three tokens are added to every message; an image has 85. LangChain takes 3.3 characters for a
-# token of Claude where it summarises, and 4 elsewhere and for any other model.
+# Each message counts three more tokens; an image counts 85. LangChain takes 3.3 characters per
+# token of Claude in its summarising middleware, and 4 elsewhere and for other models.
 _EXTRA, _IMAGE = 3, 85
 _CLAUDE, _OTHERS = 3.3, 4.0
 
 
 @remembered
 def approximate(message: Message) -> int:
-    """Approximate a message: a token for four characters."""
+    """Approximate a message: one token per four characters."""
     return approximated(message, _OTHERS)
 
 
 @remembered
 def approximate_blocks(message: Message) -> int:
-    """The same where an answer is a list of blocks, as LangChain has those of Anthropic."""
+    """Approximate a message whose answer is a list of blocks, as LangChain has Anthropic's."""
     return approximated(message, _OTHERS, blocks=True)
 
 
 @remembered
 def approximate_claude(message: Message) -> int:
-    """Approximate a message for a model of Anthropic: a token for 3.3 characters."""
+    """Approximate a message for a model of Anthropic: one token per 3.3 characters."""
     return approximated(message, _CLAUDE, blocks=True)
 
 
 def approximates(host: Host) -> Weight:
-    """How LangChain approximates messages of a model where nothing else is said."""
+    """Return LangChain's default approximation for a model."""
     return approximate_blocks if host.model.name.startswith("claude") else approximate
 
 
 def approximated(
     message: Message, chars_per_token: float, extra: float = _EXTRA, *, blocks: bool = False
 ) -> int:
-    """Content, role, and of tools the calls, ids and names; rounded up for each message.
+    """Count content, role, and the calls, ids and names of tools; rounded up for each message.
 
-    Each result of a tool is a message of its own.
+    Each tool result is a separate message.
     """
     images = sum(part.type == "image" for part in message.parts)
     opaque = sum(part.size for part in message.parts if part.type != "image")
@@ -241,9 +241,9 @@ def approximated(
 
 
 def _block(part: Part) -> int:
-    """Characters of a block of Anthropic's: a text's, or all as Python writes it.
+    """Count the characters of an Anthropic block: its text, or all of its Python form.
 
-    A block of thinking has a signature besides, which no transcript of ours holds.
+    Blocks of thinking also have a signature, which our transcripts do not contain.
     """
     if part.type == "thinking":
         return len(repr({"type": "thinking", "thinking": part.text, "signature": ""}))
@@ -258,7 +258,7 @@ def _block(part: Part) -> int:
 
 
 def _call(part: Part) -> dict[str, Any]:
-    """A call as LangChain keeps it: its length as Python writes it is what counts."""
+    """Return a call as LangChain keeps it; the length of its Python form is counted."""
     try:
         arguments = msgspec.json.decode(part.text)
     except (msgspec.DecodeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The messages that stand for what was summarised, and what is put in front of the user's words."""
+"""Messages that contain summaries, and parts inserted before the user's last message."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ LEAD = "What was said before has been summarised:"
 
 
 def is_summary(message: Message) -> bool:
-    """Whether a message stands for others that were summarised."""
+    """Whether a message contains a summary of others."""
     return message.origin == SUMMARY
 
 
 def summary_message(
     host: Host, parts: Iterable[Part], role: Role = "user", lead: str = LEAD
 ) -> Message:
-    """A message that tells a summary, with a line before it that says so."""
+    """Make a message of a summary, with an introductory line."""
     before = (frame(lead),) if lead else ()
     id = f"summary-{len(host.compactions) + 1}"
     return Message(id, role, (*before, *parts), host.now, meta=True, origin=SUMMARY)
 
 
 def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]:
-    """What summaries among messages say, and the messages that are none."""
+    """Separate the content of summaries from the other messages."""
     previous = tuple(p for m in messages if is_summary(m) for p in m.parts if p.sources)
     return previous, [message for message in messages if not is_summary(message)]
 
@@ -46,17 +46,17 @@ def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]
 def live_request(
     messages: Messages, max_tokens: int, instructions: str = INSTRUCTIONS
 ) -> SummaryRequest:
-    """A request that rides on the live prompt; summaries among the messages are carried on."""
+    """Make a request on the live prompt; summaries among the messages are updated."""
     previous, spoken = split_previous(messages)
     return SummaryRequest(tuple(spoken), max_tokens, previous, instructions, rides="live")
 
 
 def fitting(view: View, host: Host, more: str) -> View:
-    """The live prompt with its oldest messages left out until a request at its end fits.
+    """Remove the oldest messages of the live prompt until a request at its end fits.
 
-    Codex CLI does so one item at a time, until the provider takes the request; Claude Code, in
-    groups. What is refused is not billed. A result never begins what is left. The newest
-    message always stays.
+    Codex CLI removes one item at a time until the provider accepts the request; Claude Code removes
+    groups. A refused request is not billed. The rest never begins with a result, and always
+    contains the newest message.
     """
     room = host.window - host.count(View(view.system)) - host.count(more)
     tokens = blocks_of(host.model.tokenizer).tokens
@@ -69,7 +69,7 @@ def fitting(view: View, host: Host, more: str) -> View:
 
 
 def glued(view: View, part: Part) -> View:
-    """The view with a part before what the user said last; itself, if nobody has spoken."""
+    """Insert a part before the user's last message; the same view if there is none."""
     at = current_turn(view.messages)
     turn = view.messages[at:]
     if not turn or not turn[0].starts_turn:
@@ -79,7 +79,7 @@ def glued(view: View, part: Part) -> View:
 
 
 def placed(message: Message) -> tuple[Part, ...]:
-    """A message's parts, each with its own place: what is put before them moves them."""
+    """Give each part its own index as source, because inserted parts shift them."""
     own = (Source(message.id),)
     return tuple(
         msgspec.structs.replace(part, sources=(Source(message.id, place),))

@@ -1,4 +1,4 @@
-"""A tool's texts as one, and where in the log is what is left of them when that one is cut."""
+"""The joined texts of a tool message, and the spans that remain after cutting the joined text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compactlab.strategies.mechanisms.text import head
 
 
 class Piece(NamedTuple):
-    """A text of a message, and where it begins in all of them joined, in UTF-16 code units."""
+    """A text of a message, with its start in the joined text, in UTF-16 code units."""
 
     part: Part
     place: int
@@ -23,9 +23,9 @@ class Piece(NamedTuple):
 
 
 def pieces_of(message: Message, image: str | None = None) -> Iterator[Piece]:
-    """The texts of a message as they stand when line breaks join them.
+    """Yield the texts of a message, at their positions after joining by line breaks.
 
-    ``image`` is what stands for an image; without it, images are passed over.
+    ``image`` is the text of an image; without it, images are skipped.
     """
     start = 0
     for place, part in enumerate(message.parts):
@@ -37,7 +37,7 @@ def pieces_of(message: Message, image: str | None = None) -> Iterator[Piece]:
 
 
 def spans_of(pieces: Sequence[Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
-    """What is left of each text when so many code units of all are kept at either end."""
+    """Return the spans that remain if code units are kept at both ends of the joined text."""
     sources: list[Source] = []
     for part, place, text, start in pieces:
         if part.type == "image" or not text:
@@ -56,7 +56,7 @@ def spans_of(pieces: Sequence[Piece], first: int, last: int, length: int) -> tup
 
 
 def instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...]) -> Message:
-    """A tool's result with one text in the place of all its parts; a stub, if nothing is left."""
+    """Replace all parts of a tool result by one text; without sources it is a stub."""
     if not sources:
         kind, sources = "stub", sources_of(message.parts)
     first = next((part for part in message.parts if part.call_id), message.parts[0])
@@ -74,7 +74,7 @@ def instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...]
 
 
 def ending(text: str, units: int) -> str:
-    """The last so many code units of a text; half of a pair may be left in front."""
+    """Return the last code units of a text; a surrogate pair may be split."""
     if text.isascii():
         return text[max(len(text) - units, 0) :]
     cut = text.encode("utf-16-le", "surrogatepass")
@@ -82,9 +82,9 @@ def ending(text: str, units: int) -> str:
 
 
 def before_break(text: str, units: int, share: float) -> int:
-    r"""Where to cut a text after so many code units, or at its last line break before that.
+    r"""Return a length in code units at which to cut a text, if possible at a line break.
 
-    The break counts if what stands before it is more than a share of the units.
+    The break is used if it is after more than a share of the units.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def before_break(text: str, units: int, share: float) -> int:
 
 
 def _span(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:
-    """A span of a part; of one that is a piece itself, what it stands for."""
+    """Return the source of a part's span; for a part that is not verbatim, all its sources."""
     plain = part.kind == "verbatim" and len(part.sources) == 1
     return (Source(part.sources[0].id, place, start, end),) if plain else part.sources
 
 
 def _points(text: str, units: int, *, up: bool) -> int:
-    """Characters in so many code units; one that is cut in two counts only if rounded up."""
+    """Count the characters in code units; a split character only counts if rounded up."""
     begins = head(text, units)
     cut = bool(begins) and begins[-1] != text[len(begins) - 1]
     return len(begins) - (cut and not up)

@@ -1,4 +1,4 @@
-"""What stands in the place of messages, told by rule: files and commands, without a model."""
+"""Notices that replace messages: files and commands, by rule, without a model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from compactlab.strategies.mechanisms.cut import exchanges
 from compactlab.strategies.mechanisms.stub import sources_of
 from compactlab.strategies.mechanisms.text import arguments_of
 
-# Gaps in a history, told by rule: which files were read and changed, which commands were run.
+# Descriptions of gaps in a history by rule: files read and changed, commands run.
 
-# How many names stand in each list of a notice, and how long a command may be.
+# Maximum names in each list of a notice, and maximum length of a command.
 LISTED, COMMAND = 20, 80
 NOTICE = "notice"
 
@@ -25,10 +25,10 @@ _CHANGES = ("write", "edit", "patch", "replace", "create", "insert")
 
 
 def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
-    """Leave out the middle of a conversation, and say in a notice what was done there.
+    """Replace the middle of a conversation by notices about the work done there.
 
-    What people typed stays, and so do earlier notices and the words of the newest answers. A call
-    whose result stands behind the boundary stays with all its results.
+    Typed messages, earlier notices and the texts of the newest answers are kept. A call with a
+    result after the boundary is kept with all its results.
     """
     behind = {id(message) for message in messages[boundary:]}
     whole = {
@@ -60,7 +60,7 @@ def _words(message: Message) -> tuple[Part, ...]:
 
 
 def notice(gap: list[Message]) -> Message:
-    """What stands in the place of messages: how many they were, files and commands."""
+    """Make a notice that replaces messages: their number, files and commands."""
     lines = [f"[{len(gap)} messages left out]", *told_files(gap)]
     parts = [part for message in gap for part in message.parts]
     kind = "summary" if sources_of(parts) else "synthetic"
@@ -70,12 +70,12 @@ def notice(gap: list[Message]) -> Message:
 
 
 def told_files(messages: Iterable[Message]) -> list[str]:
-    """Lines on what calls among messages did: files read and changed, commands run."""
+    """Describe the effects of calls in messages: files read and changed, commands run."""
     return list(_lists(p for m in messages for p in m.parts if p.type == "tool_call"))
 
 
 def path_of(call: Part) -> str:
-    """The file that a call is about; "" for none."""
+    """Return the file that a call is about; "" for none."""
     return _argument(call, _PATHS)
 
 

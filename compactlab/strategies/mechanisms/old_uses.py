@@ -1,4 +1,4 @@
-"""Old uses of tools in fewer words, by rule: results in a line each, and arguments cut."""
+"""Rules that shorten old tool uses: results become one line each, and arguments are cut."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from compactlab.sim.core.view import Messages
 from compactlab.strategies.mechanisms.stub import results_of, stub
 from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
 
-# All figures and rules are those of Hermes (hermes-agent 0.19.0, `agent/context_compressor.py`);
-# lengths are code points.
+# All figures and rules are those of Hermes (hermes-agent 0.19.0, `agent/context_compressor.py`).
+# Lengths are code points.
 
-# A result that is repeated, a result, arguments, a text in arguments.
+# Limits of lengths: of a repeated result, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
 AGAIN = "[Duplicate tool output — same content as a more recent call]"
 CUT = "...[truncated]"
@@ -25,10 +25,10 @@ NO_IMAGE = "[screenshot removed to save context]"
 
 
 def pruned(messages: Messages, boundary: int) -> Messages:
-    """Shorten uses of tools; as ``_prune_old_tool_results``.
+    """Shorten tool uses; as ``_prune_old_tool_results``.
 
-    Of results that are repeated word for word, the newest stays, on either side of the boundary.
-    A history in which nothing is to be shortened is given back as it is.
+    The newest of several equal results is kept, on either side of the boundary. A history without
+    changes is returned as the same object.
     """
     newest = {
         result.text: (index, place)
@@ -49,7 +49,7 @@ def pruned(messages: Messages, boundary: int) -> Messages:
 
 
 def _single(message: Message) -> Iterator[tuple[int, Part]]:
-    """Results that are a text alone, with their places among the results of their message."""
+    """Yield results that consist of one text, with their numbers in the message."""
     for place, result in enumerate(results_of(message)):
         if len(result) == 1:
             yield place, result[0]
@@ -87,7 +87,7 @@ def _without_image(part: Part) -> Part:
 
 
 def shrunk(message: Message) -> Message:
-    """Cut the long texts in the arguments of a message's calls; they stay valid JSON."""
+    """Cut long texts in the arguments of a message's calls; they stay valid JSON."""
     return with_parts(message, tuple(_shrunk(part) for part in message.parts))
 
 
@@ -110,42 +110,42 @@ def _cut(value: Any) -> Any:
     return [_cut(inside) for inside in value] if isinstance(value, list) else value
 
 
-# The line that is left of a result: Hermes' own tools have one each, all others the last.
+# The line that replaces a result: each tool of Hermes has its own form, all others the last one.
 
 
 class Use(NamedTuple):
-    """A use of a tool: its arguments, and what came back."""
+    """A tool use: its arguments, and its result."""
 
     arguments: dict[str, Any]
     text: str
 
     def get(self, key: str, other: object = "?") -> Any:
-        """An argument as it is."""
+        """Return an argument as it is."""
         return self.arguments.get(key, other)
 
     def said(self, key: str) -> str:
-        """An argument as a text; "" for none."""
+        """Return an argument as text; "" for none."""
         value = self.arguments.get(key)
         return "" if value is None else str(value)
 
     def found(self, key: str) -> str:
-        """A number under a key in the result."""
+        """Find a number under a key in the result."""
         match = re.search(rf'"{key}"\s*:\s*(-?\d+)', self.text)
         return match[1] if match else "?"
 
     @property
     def size(self) -> str:
-        """Characters of the result."""
+        """The result's characters."""
         return f"{len(self.text):,} chars"
 
     @property
     def lines(self) -> int:
-        """Lines of the result."""
+        """The result's lines."""
         return self.text.count("\n") + 1 if self.text.strip() else 0
 
 
 def line_of(call: Part | None, text: str) -> str:
-    """What a call was for, and how much came back; as ``_summarize_tool_result``."""
+    """Describe a call and the size of its result; as ``_summarize_tool_result``."""
     arguments = arguments_of(call) if call else None
     use = Use(arguments if isinstance(arguments, dict) else {}, text)
     name = call.name if call else "unknown"

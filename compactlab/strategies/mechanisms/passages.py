@@ -1,4 +1,4 @@
-"""A log in passages, as a search finds them: pieces of messages that are no longer than so much."""
+"""Passages of a log for a search: pieces of messages of limited length."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compactlab.strategies.mechanisms.text import whole
 
 
 class Passage(NamedTuple):
-    """A piece of what was said, word for word, and where it stands."""
+    """A verbatim piece of a message, with its source."""
 
     text: str
     source: Source
 
 
 def passages(messages: Iterable[Message], chars: int) -> Iterator[Passage]:
-    r"""Cut messages into passages of so many characters at most.
+    r"""Split messages into passages of limited length.
 
-    They end at line breaks, or between words, where there are any. Thinking, images and what has
-    no text are left out: no client keeps them to be searched. So is what is no part of the log.
+    Passages end at line breaks or between words, if possible. Thinking, images, parts without text
+    and parts outside of the log are left out, because no client keeps them for a search.
 
     Examples
     --------

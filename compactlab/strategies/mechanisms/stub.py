@@ -1,4 +1,4 @@
-"""Place-holders that stand where a tool's result stood, so that its call keeps its result."""
+"""Placeholders that replace tool results, so that every call keeps a result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compactlab.strategies.mechanisms.text import changed_to, with_parts
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""
 
-# How many edited messages are remembered before all are forgotten.
+# Number of edited messages in the cache before it is cleared.
 _REMEMBERED = 20_000
 
 
 def results_of(message: Message) -> list[Result]:
-    """Split a tool's message into its results, by call; what stands in front of them is none.
+    """Split a tool message into its results, by call; parts before the first result are ignored.
 
-    A result is its text and what follows it up to the next one: images have no call of their own.
+    A result is its text and the parts up to the next one: images have no call of their own.
     """
     parts = message.parts
     if message.role != "tool":
@@ -45,12 +45,12 @@ def results_of(message: Message) -> list[Result]:
 
 
 def is_stub(result: Result) -> bool:
-    """Whether a result has given way to a place-holder already."""
+    """Whether a result is already a placeholder."""
     return result[0].kind == "stub"
 
 
 def unstubbed(message: Message) -> int:
-    """Weigh a message by how many results of it still say what they said."""
+    """Weigh a message by the number of its results that are not placeholders."""
     if message.role != "tool":
         return 0
     if len(message.parts) == 1:
@@ -59,7 +59,7 @@ def unstubbed(message: Message) -> int:
 
 
 def stub(result: Result, text: str) -> Part:
-    """The place-holder of a result: another text, under the same call."""
+    """Make a placeholder of a result: another text for the same call."""
     first = result[0]
     return Part(
         "tool_result",
@@ -74,18 +74,17 @@ def stub(result: Result, text: str) -> Part:
 
 
 def sources_of(parts: Sequence[Part]) -> tuple[Source, ...]:
-    """All that parts stand for, each once."""
+    """Return all sources of parts, each once."""
     if len(parts) == len(parts[0].sources) == 1:  # nearly always
         return parts[0].sources
     return tuple(dict.fromkeys(source for part in parts for source in part.sources))
 
 
 def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Message:
-    """Put place-holders in the place of results.
+    """Replace results by placeholders.
 
-    ``say`` gives the text that takes the place of a result, or None to leave it; it is told
-    which of the message's results it is. A message of which nothing is replaced is given back
-    as it is.
+    ``say`` returns the replacement of a result, or None to keep it. Its arguments are the result's
+    number in the message and the result. A message without replacements is returned unchanged.
     """
     results = results_of(message)
     if len(results) == len(message.parts) == 1:  # nearly always
@@ -103,23 +102,23 @@ def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Me
 
 @dataclass
 class Edits:
-    """Remembers edited messages, so that the same edit gives the same object.
+    """Caches edited messages, so that the same edit returns the same object.
 
-    A message that is edited anew for every request would be counted and named anew as well.
+    A message that is edited again for every request would be counted and named again, too.
     """
 
     known: dict[tuple[object, ...], tuple[Message, Message]] = field(default_factory=dict)
-    # What else was found out of messages, by their ids; whoever puts it there holds them.
+    # Other cached data of messages, by object id; the entry must keep the message alive.
     found: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def of(self, message: Message, how: tuple[object, ...], edit: Callable[[], Message]) -> Message:
-        """The message, edited that way."""
+        """Return the edited message."""
         key = (id(message), *how)
         known = self.known.get(key)
         if known is None:
             if len(self.known) >= _REMEMBERED:
                 self.known.clear()
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is also stored, because the id of a deleted object may be reused.
             known = self.known[key] = (message, edit())
         return known[1]
 
@@ -128,11 +127,11 @@ T = TypeVar("T")
 
 
 class PerReplay(Generic[T]):
-    """One of something for each replay, known by its host.
+    """One object per replay, found by its host.
 
-    For what makes a strategy faster, or lets it give the same object twice, and changes nothing
-    else: it is no JSON, and no rewind takes it back. A strategy may serve one replay after the
-    other, or several at once; what it remembers of one must not tell in another.
+    It is for caches that make a strategy faster, or let it return the same objects. It is not saved
+    as JSON, and a rewind does not change it. A strategy may serve several replays, one after the
+    other or at once; data of one must not affect another.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -140,7 +139,7 @@ class PerReplay(Generic[T]):
         self._known: dict[int, tuple[ReferenceType[Host], T]] = {}
 
     def of(self, host: Host) -> T:
-        """The one of the replay to which a host belongs."""
+        """Return the object of a host's replay."""
         known = self._known.get(id(host))
         if known is None or known[0]() is not host:
             self._known = {key: each for key, each in self._known.items() if each[0]()}
@@ -148,18 +147,18 @@ class PerReplay(Generic[T]):
         return known[1]
 
     def __reduce__(self) -> tuple[type[PerReplay[T]], tuple[Callable[[], T]]]:
-        # A copy on another worker begins with nothing.
+        # A copy on another worker starts empty.
         return PerReplay, (self._make,)
 
 
-# Old tool outputs give way to a stub; the call and its place stay.
+# Old tool outputs become placeholders; the call and its position stay.
 
 STUB = "[Old tool output erased]"
 SKILL = ("skill",)
 
 
 def erased(message: Message) -> Message:
-    """A message whose tool results are stubs; images that came with them are gone."""
+    """Replace a message's tool results by placeholders, without their images."""
     parts = tuple(_stub(part) for part in message.parts if part.type != "image")
     return msgspec.structs.replace(message, parts=parts)
 
@@ -171,17 +170,17 @@ def _stub(part: Part) -> Part:
 
 
 def is_erased(message: Message) -> bool:
-    """Whether a message has a tool result that was erased."""
+    """Whether a message has a cleared tool result."""
     return any(part.type == "tool_result" and part.kind == "stub" for part in message.parts)
 
 
 def with_erased(messages: Messages, places: Collection[int]) -> Messages:
-    """Messages, some of which are erased; the same ones if there are none to erase."""
+    """Clear results of some messages; return the same messages if there are none to clear."""
     return messages.replace({place: erased(messages[place]) for place in places})
 
 
 def output_tokens(message: Message) -> int:
-    """Tokens of a message's tool outputs as OpenCode estimates them: a quarter, rounded."""
+    """Estimate the tokens of a message's tool outputs as OpenCode does: a quarter, rounded."""
     return sum(
         int(utf16_length(part.text) / 4 + 0.5)
         for part in message.parts
@@ -197,12 +196,12 @@ def prunable(
     turns: int = 2,
     exempt: Iterable[str] = SKILL,
 ) -> list[int]:
-    """Which messages' outputs are to be erased; as OpenCode's ``prune`` (31e22f6).
+    """Return the messages whose outputs are to be cleared; as OpenCode's ``prune`` (31e22f6).
 
-    Walks back from the end, passing over the newest turns. Outputs are added up, those of
-    exempt tools and failed ones left out; what comes when the sum is over ``protect`` is to go.
-    The walk ends at a summary, or at an output that is erased already. The places come newest
-    first; there are none unless they have more than ``minimum`` tokens together.
+    The walk from the end skips the newest turns. Outputs are added up, except failed ones and those
+    of exempt tools; outputs after the sum exceeds ``protect`` are to be cleared. The walk ends at a
+    summary, or at a cleared output. The indices are in order from the newest; there are none unless
+    they have more than ``minimum`` tokens together.
     """
     exempt, places = frozenset(exempt), []
     total = gone = passed = 0
@@ -231,7 +230,7 @@ def _spared(message: Message, exempt: Collection[str]) -> bool:
 
 
 def older_outputs(messages: Messages, keep: int) -> list[int]:
-    """Places of all tool outputs but the newest few that are not erased yet."""
+    """Return the positions of uncleared tool outputs, except the newest."""
     newest_first = [
         n
         for n in range(len(messages) - 1, -1, -1)

@@ -1,4 +1,4 @@
-"""Texts and parts as the originals see, cut and write them."""
+"""Texts and parts as the original systems interpret, cut and write them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import msgspec
 from compactlab.sim.core.message import FRAME, SUMMARY, Kind, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 
-# Numbers as JavaScript has them: of any kind in a configuration, and not always numbers.
+# Numbers as in JavaScript: a configuration may have values of any type.
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number, NaN and infinity among them."""
+    """Whether a value is a number, including NaN and infinity."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Whether a value is a number, and neither NaN nor infinite."""
+    """Whether a value is a finite number."""
     return is_number(value) and math.isfinite(value)
 
 
-# Small questions to the parts of a message, and small things done to them.
+# Small functions for the parts of a message.
 
 
 def holds(message: Message, type: str) -> bool:
@@ -35,12 +35,12 @@ def holds(message: Message, type: str) -> bool:
 
 
 def one(message: Message) -> int:
-    """Weigh a message by that it is one."""
+    """Weigh every message as 1."""
     return 1
 
 
 def with_parts(message: Message, parts: Sequence[Part]) -> Message:
-    """A message with other parts; itself, if they are the very same."""
+    """Return a message with other parts; the same message if they are identical."""
     own = message.parts
     if len(parts) == len(own) and all(a is b for a, b in zip(parts, own, strict=True)):
         return message
@@ -48,32 +48,32 @@ def with_parts(message: Message, parts: Sequence[Part]) -> Message:
 
 
 def changed_to(kind: Kind, part: Part) -> Kind:
-    """The kind of a part that is changed; what stands for nothing goes on doing so."""
+    """Return the kind of a changed part; a part without sources stays synthetic."""
     return kind if part.sources else part.kind
 
 
 def arguments_of(call: Part) -> Any:
-    """The arguments of a call, read as JSON; None if they are none."""
+    """Parse the arguments of a call as JSON; None if they are invalid."""
     try:
         return json.loads(call.text)
     except (ValueError, RecursionError):
         return None
 
 
-# Texts as the originals see, cut and write them.
+# Texts as the original systems interpret, cut and write them.
 
-# What JavaScript takes for white space; Python's own list is another one.
+# JavaScript's white space, which differs from Python's.
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
-# Where Python and JavaScript do not agree on what a blank is.
+# Characters that only one of Python and JavaScript treats as blank.
 _DISPUTED = "\x1c\x1d\x1e\x1f\x85\ufeff"
 LONE = re.compile("[\ud800-\udfff]")
 
 
 def head(text: str, units: int) -> str:
-    r"""The first so many code units of a text; half of a pair may be left at the end.
+    r"""Return the first code units of a text; a surrogate pair may be split.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def head(text: str, units: int) -> str:
 
 
 def collapsed(text: str, words: int = -1) -> str:
-    r"""A text with one blank for every run of blanks, and none around it.
+    r"""Replace each run of blanks by one blank, and strip the text.
 
-    Of a long text of which only so many words are wanted the rest is not looked at.
+    If only the first words are wanted, the rest of a long text is not read.
     """
     if any(map(text.__contains__, _DISPUTED)):
         text = _BLANK_RUN.sub(" ", text).strip(" ")
@@ -100,7 +100,7 @@ def collapsed(text: str, words: int = -1) -> str:
 
 
 def as_json(value: object) -> str:
-    r"""A value as ``JSON.stringify`` writes it: halves of pairs become escapes.
+    r"""Write a value as ``JSON.stringify`` does: unpaired surrogates are escaped.
 
     Examples
     --------
@@ -112,12 +112,12 @@ def as_json(value: object) -> str:
 
 
 def whole(text: str) -> str:
-    r"""A text without halves of pairs: pi takes them out of everything that it sends."""
+    r"""Remove unpaired surrogates from a text, as pi does before sending."""
     return text if text.isascii() else LONE.sub("", text)
 
 
 def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
-    """A part's text with its middle left out, with the spans that it still holds."""
+    """Return a part's text without its middle, with the remaining spans."""
     part = message.parts[index]
     text, end = part.text, len(part.text)
     shorter = text[:head] + marker + (text[end - tail :] if tail else "")
@@ -134,7 +134,7 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
 
 
 def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[Source, ...]:
-    """Where pieces of a part stand in the log; all of its sources, if that is not known."""
+    """Return the spans of pieces of a part in the log; all its sources, if they are unknown."""
     part = message.parts[index]
     if part.kind != "verbatim" or len(part.sources) > 1:
         return part.sources
@@ -145,11 +145,11 @@ def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[
 
 
 def speaker(message: Message) -> str:
-    """``User`` or ``Assistant``; "" if neither of them speaks.
+    """Return ``User`` or ``Assistant``; "" for other messages.
 
-    Summaries, shell output and the like, which are told to the model as the user's, are nobody's
-    words, and so is what a client attaches without a person having typed it. What a strategy tells
-    the agent in an extra turn is the user's: it stands in the transcript as such.
+    Summaries, shell output and similar messages have the user role but no speaker, and so do
+    attachments of the client that no person typed. A strategy's text in an extra turn is the
+    user's: the transcript shows it as such.
     """
     if message.role == "assistant":
         return "" if message.origin == SUMMARY else "Assistant"
@@ -158,7 +158,7 @@ def speaker(message: Message) -> str:
 
 
 def spoken(message: Message) -> list[tuple[int, Part]]:
-    """The parts of a message that are prose, with their places in it."""
+    """Return the prose parts of a message, with their indices."""
     return [
         (place, part)
         for place, part in enumerate(message.parts)
@@ -170,9 +170,9 @@ _SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
 
 
 def transcript(messages: Iterable[Message], result_chars: int | None = None) -> str:
-    """Write messages out, who said it and what.
+    """Write messages as text, with speakers.
 
-    OpenCode and Cline cut each tool's result to 2,000 characters.
+    OpenCode and Cline cut each tool result to 2,000 characters.
     """
     lines = (_line(message, part, result_chars) for message in messages for part in message.parts)
     return "\n\n".join(line for line in lines if line)

@@ -1,4 +1,4 @@
-"""When it is time to compact: a number of tokens, or a share of the window."""
+"""Triggers of compaction: a number of tokens, or a share of the window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZE = "a whole number of tokens, or a share of the window above 0 and at most 1
 
 
 def is_size(value: Any) -> bool:
-    """Whether a number can be tokens or a share."""
+    """Whether a number can be a number of tokens or a share."""
     if isinstance(value, bool) or not math.isfinite(value):
         return False
     return bool(0 < value <= 1 or value == int(value) > 1)
@@ -31,16 +31,16 @@ estimate, a count) stays as its system does it.
 
 
 def tokens_at(trigger: float | None, host: Host, own: float) -> float:
-    """Tokens at which it is time.
+    """Return the tokens of a trigger.
 
     Parameters
     ----------
     trigger
-        What was asked for: tokens, a share of the window, or None.
+        The setting: tokens, a share of the window, or None.
     host
-        Knows the window.
+        The host, which knows the window.
     own
-        Tokens by the system's own rule, taken where nothing was asked for.
+        Tokens by the system's own rule, used if the setting is None.
 
     Examples
     --------
@@ -51,5 +51,5 @@ def tokens_at(trigger: float | None, host: Host, own: float) -> float:
     """
     if trigger is None:
         return own
-    # Not rounded: whether what is compared must reach it or exceed it is the system's own rule.
+    # Not rounded: the system's own rule decides whether it must be reached or exceeded.
     return host.window * trigger if trigger <= 1 else trigger

@@ -1,4 +1,4 @@
-"""When an agent is to write its memory down before a compaction: OpenClaw's memory flush."""
+"""OpenClaw's memory flush: the agent writes its memory before a compaction."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
-#
-# Early versions suppress a whole message that begins or ends with the token, whatever else it
-# says. Later ones suppress only a message that is the token, and strip a token from the end of
-# another.
+# Silent replies: answers of an agent that OpenClaw does not show to the user. Early versions
+# suppress a whole message that begins or ends with the token. Later ones suppress only a message
+# that equals the token, and remove the token from the end of others.
 
 SILENT = "NO_REPLY"
 
@@ -36,34 +34,34 @@ _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
 
 
 def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
-    """Whether a text is to be suppressed as a whole; as ``isSilentReplyText``.
+    """Whether a text is suppressed completely; as ``isSilentReplyText``.
 
-    2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
+    2026.1.29 checks both ends of the text, 2026.3.13 the whole text.
     """
     match = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
     return match(text or "") is not None
 
 
 def strip_silent(text: str) -> str:
-    """A text without the token at its end and without outer blanks; as ``stripSilentToken``."""
+    """Remove the token from the end of a text, and outer blanks; as ``stripSilentToken``."""
     return _TRAILING.sub("", text, count=1).strip(BLANKS)
 
 
 def is_silent_start(text: str | None) -> bool:
-    """Whether what has been streamed so far may become the token; as ``isSilentReplyPrefixText``.
+    """Whether a streamed text may become the token; as ``isSilentReplyPrefixText``.
 
-    Capitals only, so that a sentence which begins with "No" is not held back; without the
-    underscore only ``NO``.
+    Only capitals match, so that a sentence that begins with "No" is not withheld; without the
+    underscore, only ``NO`` matches.
     """
     begun = (text or "").lstrip(BLANKS)
     return SILENT.startswith(begun) and ("_" in begun or begun == "NO")
 
 
 def heard(text: str, version: Version) -> str:
-    """What a user hears of an answer: nothing, the text, or the text without the token.
+    """Return what the user sees of an answer: nothing, the text, or the text without the token.
 
-    Of an answer that breaks off inside the token, a later version shows nothing either, because
-    its streaming holds it back.
+    An answer interrupted within the token is not shown by later versions either, because streaming
+    withholds it.
     """
     if is_silent(text, version):
         return ""
@@ -72,17 +70,17 @@ def heard(text: str, version: Version) -> str:
     return "" if is_silent_start(text) else strip_silent(text)
 
 
-# When an agent is to write its memory down before a compaction.
+# The trigger of a flush.
 
 SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000
 FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
 
-# So near the threshold 2026.3.13 reads the transcript for what the last answer came to.
+# Within this distance of the threshold, 2026.3.13 reads the last answer's size from the transcript.
 _OUTPUT_BUFFER_TOKENS = 8_192
 
-# Our own wording throughout; only lengths matter here, as no model reads it. The originals have
-# about as many characters.
+# Our own wording; only its length matters, as no model reads it. The originals have about as many
+# characters.
 PROMPT = (
     "The context will soon be compacted. Write down now what must outlive that: decisions and "
     "their reasons, what you learnt about the user, where the work stands and what blocks it, and "
@@ -99,7 +97,7 @@ SYSTEM_PROMPT = (
     f"thing. When you are done, or if there is nothing to store, the whole answer is {SILENT}, "
     "which is never shown to anybody."
 )
-# The first words of the first hint are OpenClaw's (2026.3.13, vectors memoryFlushSettings).
+# The first words of the first hint are OpenClaw's (2026.3.13, test vectors memoryFlushSettings).
 _SAFETY_HINTS = (
     "Store durable memories in the file of today under memory/, and nowhere else.",
     "Append to a file that is there; leave what stands in it as it is.",
@@ -109,10 +107,10 @@ _SILENCE_HINT = f"Begin with {SILENT} where the user need not hear anything."
 
 
 def hinted(given: str, default: str, version: Version) -> str:
-    """A prompt; as ``resolveMemoryFlushSettings``.
+    """Complete a prompt; as ``resolveMemoryFlushSettings``.
 
-    What does not say how to be silent has that appended, and since 2026.3.13 what keeps files safe
-    as well.
+    A hint about silent replies is appended if it is missing, and since 2026.3.13 also one about the
+    safety of files.
     """
     text = given.strip(BLANKS) or default
     if text is not default and version != "2026.1.29":
@@ -121,40 +119,39 @@ def hinted(given: str, default: str, version: Version) -> str:
 
 
 def flush_threshold(window: int, reserve: int, soft: int) -> int:
-    """Tokens from which on a flush is due; 0 for never."""
+    """Return the tokens from which a flush is due; 0 for never."""
     return max(0, window - reserve - soft)
 
 
 def should_flush(tokens: float, threshold: float) -> bool:
-    """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively."""
+    """Whether a flush is due; as ``shouldRunMemoryFlush``, inclusively."""
     return 0 < threshold <= tokens
 
 
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
-    """Tokens that the next prompt will have, as 2026.3.13 computes them.
+    """Estimate the tokens of the next prompt, as 2026.3.13 does.
 
-    The answer to the last prompt counts only where the rest comes near the threshold, because
-    the transcript is not read before.
+    The last answer only counts near the threshold, because otherwise the transcript is not read.
     """
     near = prompt + new >= threshold - _OUTPUT_BUFFER_TOKENS
     return prompt + new + (output if near else 0)
 
 
 def transcript_bytes(message: Message) -> int:
-    """What a message adds to the transcript: its text in UTF-8, without the JSON around it."""
+    """Return the bytes that a message adds to the transcript: its text in UTF-8, without JSON."""
     return sum(len(part.text.encode("utf-8", "surrogatepass")) for part in message.parts)
 
 
 def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int:
-    """The count of compactions that a flush is booked under.
+    """Return the number of compactions under which a flush is recorded.
 
-    Where a compaction ends the flush's own turn, OpenClaw writes down the count after it: the
-    cycle that begins then counts as flushed, and has no flush of its own.
+    If a compaction ends the flush's own turn, OpenClaw records the number after it. The cycle that
+    begins then counts as flushed, and has no flush of its own.
     """
     return count + sum(compacted.last == last for compacted in compactions[count:])
 
 
-# What a plug-in of OpenCode may add to the request for a summary. Our own wording.
+# Text that a plug-in of OpenCode can add to a summary request; our own wording.
 REMINDER = "A memory is kept outside of this conversation: what is put into it can be asked for."
 
 
@@ -224,7 +221,7 @@ class MemoryFlush(Strategy):
 
     @property
     def flushes(self) -> bool:
-        """Whether it is to come before each compaction; of an internal one nobody can tell."""
+        """Whether it runs before each compaction; the internal profile is not observable."""
         return self.profile != "internal"
 
     def compact(self, view: View, host: Host) -> View:
@@ -268,6 +265,6 @@ class MemoryFlush(Strategy):
 
 
 def _said_now(view: View) -> int:
-    """Estimate what the user says now: all that a person typed since the last answer."""
+    """Estimate the user's new messages: all that a person typed since the last answer."""
     new = view.messages[history_end(view.messages) :]
     return sum(estimate(message) for message in new if message.starts_turn)

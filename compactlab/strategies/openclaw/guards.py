@@ -1,4 +1,4 @@
-"""OpenClaw's guards on tool results: when one is written, before a request, after a refusal."""
+"""OpenClaw's guards on tool results: at writing, before a request, and after a refusal."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Version = Literal["2026.1.29", "2026.2.17", "2026.3.13"]
 NEWEST: Version = "2026.3.13"
 VERSIONS: tuple[str, ...] = get_args(Version)
 
-# A text that is too long: its beginning, and its end if that matters.
+# Cutting a long text: its beginning is kept, and its end if that is important.
 
-MOST_CHARS = 400_000  # of a result, however large the window is
-LEAST_CHARS = 2000  # of a text, however many others there are
-# The literals of the original, as its answers show them.
+MOST_CHARS = 400_000  # of a result, for any window
+LEAST_CHARS = 2000  # of a text, for any number of texts
+# Literals of the original, from its outputs.
 WARNS = "\n\n\N{WARNING SIGN}\N{VARIATION SELECTOR-16} "
 TOO_LARGE = (
     f"{WARNS}[Content truncated — original was too large for the model's context window. "
@@ -52,7 +52,7 @@ NOT_STORED = (
     "offset/limit parameters or request specific sections for large content.]"
 )
 OMITTED = f"{WARNS}[... middle content omitted — showing head and tail ...]\n\n"
-# Since when the end is kept if it looks important; vectors hold both versions to account.
+# Version from which an important end is kept; test vectors cover both versions.
 _KEEPS_ENDS = "2026.3.1"
 _SHARE, _TAIL_SHARE, _TAIL_CHARS, _LOOKS_AT = 0.3, 0.3, 4000, 2000
 _FAILS = "error|exception|failed|fatal|traceback|panic|stack trace|errno|exit code"
@@ -61,9 +61,9 @@ _TELLS = re.compile(rf"\b({_FAILS}|{_CONCLUDES})\b", re.ASCII)
 
 
 def most_chars(window: float) -> float:
-    """Characters that one result may have: ``calculateMaxToolResultChars`` (2026.2.17, 3.13).
+    """Return the largest length of a result: ``calculateMaxToolResultChars`` (2026.2.17, 3.13).
 
-    At four to the token, a share of 0.3 of the window, and no more than 400,000.
+    It is 0.3 of the window at four characters per token, and at most 400,000.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def most_chars(window: float) -> float:
 
 
 class Cut(NamedTuple):
-    """A text that was cut, and how many UTF-16 code units at its ends are the original's."""
+    """A cut text, with the UTF-16 code units kept at both ends."""
 
     text: str
     first: int
@@ -89,10 +89,10 @@ def cut_text(
     suffix: str = TOO_LARGE,
     least: int = LEAST_CHARS,
 ) -> Cut | None:
-    """Cut a text to so many characters: ``truncateToolResultText``; None if it is no longer.
+    """Cut a text to a length: ``truncateToolResultText``; None if it is not longer.
 
-    What stays is never less than ``least``, whatever was asked for. In 2026.3.13 the end stays as
-    well if it tells of failure, sums up or closes JSON.
+    At least ``least`` characters are kept. In 2026.3.13 the end is also kept if it reports failure,
+    sums up or closes JSON.
     """
     length = utf16_length(text)
     if length <= most:
@@ -109,13 +109,13 @@ def cut_text(
 
 
 def has_important_end(text: str) -> bool:
-    """Whether the last 2,000 characters tell of failure, sum up, or close JSON."""
+    """Whether the last 2,000 characters report failure, sum up, or close JSON."""
     end = ending(text, _LOOKS_AT).lower()
     return _TELLS.search(end) is not None or end.strip(BLANKS).endswith("}")
 
 
 def _after_break(text: str, units: int) -> int:
-    """How much of an end is kept: from its first line break on, if that is in its first fifth."""
+    """Return the length of the end to keep: after a line break in its first fifth, if any."""
     line, found, _ = ending(text, units).partition("\n")
     place = utf16_length(line)
     return units - place - 1 if found and place < units * 0.2 else units
@@ -128,9 +128,9 @@ def cut_result(
     suffix: str = TOO_LARGE,
     least: int = LEAST_CHARS,
 ) -> Message:
-    """Cut a result's texts to so many characters together: ``truncateToolResultMessage``.
+    """Cut a result's texts to a total length: ``truncateToolResultMessage``.
 
-    Each has its share of them, but never less than ``least``. Images stay.
+    Each text gets its share, but at least ``least``. Images are kept.
     """
     total = text_chars(message)
     if total <= most:
@@ -147,7 +147,7 @@ def cut_result(
 def capped(message: Message, version: str = NEWEST, most: float = MOST_CHARS) -> Message:
     """Cap a result before it is written: ``capToolResultSize`` (2026.2.17; none before it).
 
-    In 2026.3.13 it is :func:`cut_result` with another notice, by its source (openclaw/openclaw,
+    In 2026.3.13 this is :func:`cut_result` with another notice, by its source (openclaw/openclaw,
     ``session-tool-result-guard.ts`` as of 2026-03).
     """
     if is_at_least(version, _KEEPS_ENDS):
@@ -169,7 +169,7 @@ def capped(message: Message, version: str = NEWEST, most: float = MOST_CHARS) ->
 
 @remembered
 def text_chars(message: Message) -> int:
-    """Weigh a tool's result by the characters of its texts; anything else weighs nothing."""
+    """Count the characters of a tool result's texts; other messages count 0."""
     texts = (part.text for part in message.parts if part.type != "image")
     return sum(map(utf16_length, texts)) if message.role == "tool" else 0
 
@@ -188,9 +188,9 @@ def _with_cuts(message: Message, cut: Callable[[Part], Cut | None]) -> Message:
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 
-# What is written: every call is answered before anything else is said.
+# Writing: every call gets a result before the next message.
 
-Pending = dict[str, str]  # ids of calls without a result, and their tools
+Pending = dict[str, str]  # ids of calls without a result, with their tools
 
 
 def written(
@@ -201,12 +201,12 @@ def written(
     synthetic: bool = True,
     version: str = NEWEST,
 ) -> list[Message]:
-    """Write messages one after the other: OpenClaw's ``installSessionToolResultGuard``.
+    """Write messages in order: OpenClaw's ``installSessionToolResultGuard``.
 
-    A result that is still missing when something else is written is made up; ``pending``, which is
-    changed, says what is missing. Without ``synthetic`` nothing is made up. A result that comes
-    late is written all the same, and one that nobody asked for, too. Exact for 2026.1.29; from
-    2026.2.3 on calls of an answer that was cut off are left alone, as in the repair at load.
+    If another message comes before a result, a synthetic result is added first, unless
+    ``synthetic`` is false. ``pending`` are the calls without a result; it is updated. Late results,
+    and results without a call, are still written. Exact for 2026.1.29; from 2026.2.3 on, calls of
+    an interrupted answer get no synthetic result, as in the repair at load.
     """
     out: list[Message] = []
     for message in messages:
@@ -223,7 +223,7 @@ def written(
 
 
 def flushed(pending: Pending, before: Message, now: float | None = None) -> list[Message]:
-    """Make up what is missing, and forget it: ``flushPendingToolResults``."""
+    """Add synthetic results for pending calls, and clear them: ``flushPendingToolResults``."""
     found = [made_up(before, id, tool, now) for id, tool in pending.items()]
     pending.clear()
     return found
@@ -235,7 +235,7 @@ def _calls(message: Message) -> Pending:
     return {p.call_id: p.name for p in message.parts if p.type == "tool_call" and p.call_id}
 
 
-# What is sent: no result is too large, and neither are all of them.
+# Sending: no result, and not all results together, may be too large.
 
 CUT_NOTICE = "[truncated: output exceeded context limit]"
 REMOVED = "[compacted: tool output removed to free context]"
@@ -244,14 +244,14 @@ _CONTEXT_SHARE, _RESULT_SHARE, _LEAST_ROOM = 0.75, 0.5, 1024
 
 
 class Room(NamedTuple):
-    """What the guard allows, in characters that it weighs: of one result, and of all messages."""
+    """The guard's limits in weighted characters: for one result, and for all messages."""
 
     result: int
     context: int
 
     @classmethod
     def of(cls, window: float) -> Room:
-        """What it allows in a window of so many tokens."""
+        """Return the limits for a window in tokens."""
         tokens = max(1, math.floor(window))
         result = math.floor(tokens * _CHARS_PER_TOKEN / _RESULT_WEIGHT * _RESULT_SHARE)
         context = math.floor(tokens * _CHARS_PER_TOKEN * _CONTEXT_SHARE)
@@ -277,13 +277,12 @@ def guarded(
     details: Weight = _none,
     edits: Edits | None = None,
 ) -> Messages:
-    """Guard a request against results that are too large: ``installToolResultContextGuard``.
+    """Guard a request against large results: ``installToolResultContextGuard``.
 
-    As released with 2026.2.17. A result whose weight exceeds half of the window is cut, and loses
-    its images; if all messages exceed three quarters of it, a word takes the place of results,
-    oldest first, until they do not. It does so even where the word is longer than the result.
-    ``details`` are the characters of what a tool told its client beside the result: they count,
-    and are gone with what is replaced.
+    As released with 2026.2.17. A result that weighs more than half of the window is cut, and loses
+    its images. If all messages exceed three quarters of it, the oldest results are replaced by a
+    placeholder until they fit, even where the placeholder is longer. ``details`` are the characters
+    of the data a tool gave its client beside the result: they count, and are removed with it.
     """
     room, known = Room.of(window), edits or Edits()
     sizes = messages.total(guarded_chars)
@@ -312,7 +311,7 @@ def guarded(
 
 @cache
 def _longer(most: int) -> Weight:
-    """A weight that counts results that weigh more than that."""
+    """Return a weight that counts results above a limit."""
     return lambda message: int(message.role == "tool" and guarded_chars(message) > most)
 
 
@@ -334,7 +333,7 @@ def _fitted(message: Message, most: int) -> Message:
 def _removed(
     messages: Messages, weights: Mapping[int, int], needed: int, edits: Edits, newest_first: bool
 ) -> dict[int, Message]:
-    """Put a word in the place of results until so much is gained."""
+    """Replace results by a placeholder until enough characters are saved."""
     changed: dict[int, Message] = {}
     for place in reversed(list(weights)) if newest_first else weights:
         if needed <= 0:

@@ -1,4 +1,4 @@
-"""What OpenClaw keeps under a summary: the last turns, or the newest word for word."""
+"""Messages that OpenClaw appends to a summary: the last turns, or the newest messages."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines
 BUFFER_HEADING = "\n\n---\n\n## Recent Context (preserved verbatim)\n\n"
 
 _NAMES = {"user": "User", "assistant": "Assistant"}
-# Roles whose words stand where the original looks for them.
+# Roles whose text is not in the fields that the original reads.
 _SPOKEN = {"bashExecution", "branchSummary", "compactionSummary"}
 
 
 def buffered(messages: Sequence[Message], keep_messages: float, keep_tokens: float) -> int:
-    """How many of the newest messages go into the buffer: ``computeRecencyBufferSlice``.
+    """Return the number of newest messages in the buffer: ``computeRecencyBufferSlice``.
 
-    Whichever limit is hit first. The newest goes in even if it alone has more tokens than that,
-    unless no message at all is wanted. Calls and their results may be torn apart.
+    The first limit that is reached ends the buffer. The newest message is always in it, even if it
+    exceeds the tokens, unless ``keep_messages`` is 0. Calls and results may be separated.
     """
     count, tokens = 0, 0
     for message in reversed(messages):
@@ -53,10 +53,10 @@ def buffered(messages: Sequence[Message], keep_messages: float, keep_tokens: flo
 
 
 def words(message: Message) -> list[Part]:
-    """The words of a message: ``extractMessageText``.
+    """Return the text of a message: ``extractMessageText``.
 
-    Calls, thinking and images vanish, and so does what is no content to the original: a command
-    that the user ran, a summary.
+    Calls, thinking and images are removed. So is everything that is not content in the original: a
+    command of the user, a summary.
     """
     if role_of(message) in _SPOKEN:
         return []
@@ -65,13 +65,13 @@ def words(message: Message) -> list[Part]:
 
 
 def quoted(message: Message) -> list[Part]:
-    """A message in the buffer, with who said it: ``formatMessageForRecencyBuffer``."""
+    """Format a message for the buffer, with its role: ``formatMessageForRecencyBuffer``."""
     role = role_of(message)
     return [plain(f"**{_NAMES.get(role, role)}:** "), *words(message)]
 
 
 def buffer_section(messages: Sequence[Message]) -> list[Part]:
-    """The buffer as it stands under a summary; nothing if it is empty."""
+    """Format the buffer for the end of a summary; [] if it is empty."""
     parts: list[Part] = []
     for message in messages:
         parts += [plain("\n\n" if parts else BUFFER_HEADING), *quoted(message)]
@@ -146,7 +146,7 @@ class RecencyBuffer(OnPi):
         return now.replaced(host, parts)
 
 
-# The turns that OpenClaw keeps under a summary in place of a recency buffer (2026.3.13).
+# The turns that OpenClaw appends to a summary instead of a recency buffer (2026.3.13).
 
 CHARS = 600
 TURNS_HEADING = "\n\n## Recent turns preserved verbatim"
@@ -157,11 +157,11 @@ _TYPES = {"thinking": "thinking", "tool_call": "toolCall", "image": "image"}
 def split_turns(
     messages: Messages, turns: int, now: float | None = None
 ) -> tuple[Messages, list[Message]]:
-    """Take the newest turns out of what would be summarised: ``splitPreservedRecentTurns``.
+    """Separate the newest turns from the messages to summarise: ``splitPreservedRecentTurns``.
 
-    Of users and assistants everything from the so-manieth last user message on; where there are
-    fewer of those, all of them and the newest messages, twice as many as there should be turns.
-    With the calls that are kept go their results, and what is left is repaired.
+    Kept are the user's and the agent's messages from the n-th newest user message on. If there are
+    fewer user messages, all of them and the newest other messages are kept, twice as many as
+    ``turns``. The results of kept calls are kept, too, and the rest is repaired.
     """
     places = _talk(messages, turns)
     if not places:
@@ -175,7 +175,7 @@ def split_turns(
 
 
 def _talk(messages: Sequence[Message], turns: int) -> set[int]:
-    """Places of the messages of users and assistants that are kept."""
+    """Return the indices of the kept user and assistant messages."""
     talk = [n for n, m in enumerate(messages) if role_of(m) in _NAMES]
     users = [n for n in talk if role_of(messages[n]) == "user"]
     if not turns:
@@ -191,13 +191,13 @@ def _talk(messages: Sequence[Message], turns: int) -> set[int]:
 
 
 def turns_section(messages: Sequence[Message]) -> list[Part]:
-    """The kept turns as they stand under a summary: ``formatPreservedTurnsSection``."""
+    """Format the kept turns for the end of a summary: ``formatPreservedTurnsSection``."""
     lines = [part for message in messages for part in _line(message)]
     return [plain(TURNS_HEADING), *lines] if lines else []
 
 
 def _line(message: Message) -> list[Part]:
-    """One message: who said it, its words, and what in it is no words; cut to 600 characters."""
+    """Format a message in one line of 600 characters: role, text, and names of other parts."""
     pieces = [*_words(message), *_rest(message)]
     if not pieces:
         return []
@@ -220,7 +220,7 @@ def _words(message: Message) -> Iterator[Part]:
         if part.type in ("text", "tool_result") and text:
             start = part.text.index(text)
             piece = (Source(message.id, number, start, start + len(text)),)
-            # What a repair made up comes from nothing that was said.
+            # A synthetic result has no sources.
             yield Part("text", text, part.kind, piece if part.sources else ())
 
 
@@ -311,6 +311,6 @@ class PreserveTurns(OnPi):
 
 
 def repaired(messages: list[Message]) -> Mended:
-    """A history with calls and results together, and how many results had lost their calls."""
+    """Return the repaired history, and the number of results whose calls were removed."""
     found = repair(Messages(messages))
     return found.messages, found.dropped_orphan_count

@@ -1,4 +1,4 @@
-"""OpenClaw, as it was released, and as three pull requests would have made it."""
+"""OpenClaw, as released, and with three pull requests that were not merged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TurnSlice(Mending):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What the repair breaks."""
+        """The effects of the repair."""
         return BREAKS if self.repair else MappingProxyType({})
 
     def compact(self, view: View, host: Host) -> View:
@@ -122,7 +122,7 @@ class Openclaw(Agent):
         super().__post_init__()
 
     def steps(self) -> tuple[Strategy, ...]:
-        """What changes the session, then what changes a turn, then what changes a request."""
+        """The parts that change the session, then those for a turn, then those for a request."""
         new = self.version == "2026.3.13"
         session: list[Strategy] = [WriteGuard(version=self.version)] if self.guards else []
         if self.planner:

@@ -1,4 +1,4 @@
-"""Oversized results of tools, put into files: OpenClaw's outputRef (pull request 17345)."""
+"""Oversized tool results are moved to files: OpenClaw's outputRef (pull request 17345)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.text import head, is_finite, whole
 
 FOLDER = "tool-output"
-# More than this is put away (UTF-16 code units): of what the model is told, and what the client is.
+# Largest sizes that stay (UTF-16 code units): of the text for the model, and of the client's data.
 MAX_TEXT_CHARS, MAX_DETAILS_CHARS = 120_000, 24_000
-PREVIEW_CHARS = 8_000  # what stays of a text, its ellipsis included
-NOTICE_CHARS = 400  # room for the path, the hash and the words around them
-KIND = "tool_result_payload"  # what the original calls such a reference
-# What stays of details that are put away: short plain values under these names.
+PREVIEW_CHARS = 8_000  # length of the preview, with its ellipsis
+NOTICE_CHARS = 400  # room for the path, the hash and the text around them
+KIND = "tool_result_payload"  # the original's name of such a reference
+# Fields of moved details that stay if their values are short and plain.
 _KEPT = (
     "status",
     "exitCode",
@@ -46,22 +46,22 @@ _DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
 
 
 class Payload(NamedTuple):
-    """What was put away."""
+    """A result moved to a file."""
 
-    path: str  # of the file, in the folder of the session
+    path: str  # of the file, in the session's folder
     content: str  # the file's text
     bytes: int  # its size
     sha256: str
-    # What stands in place of the result's text: a beginning, and where the rest is; None if the
-    # text was not put away.
+    # Replacement of the result's text: a preview and the file's path; None if the text was not
+    # moved.
     text: str | None
-    # What stands in place of the result's details; None if they were not put away.
+    # Replacement of the result's details; None if they were not moved.
     details: dict[str, Any] | None
-    preview: int  # how many characters of the text are its beginning
+    preview: int  # number of the text's characters in the preview
 
 
 def digest(content: str) -> str:
-    """The hash by which a payload is checked: SHA-256 of its UTF-8, in hexadecimal digits."""
+    """Return the hash that checks a payload: SHA-256 of its UTF-8, in hexadecimal digits."""
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
@@ -75,11 +75,11 @@ def put_away(
     max_text: int = MAX_TEXT_CHARS,
     preview: int = PREVIEW_CHARS,
 ) -> Payload | None:
-    """Put a tool's result away, if it is too large.
+    """Move a large tool result to a file.
 
-    ``details`` is what the tool told its client and not the model: any JSON; ``now`` is in
-    seconds since 1970. A text of more than ``max_text`` characters is put away, and ``preview`` of
-    it stay. None if nothing is too large.
+    ``details`` are the data that the tool gave its client, not the model: any JSON. ``now`` is in
+    seconds since 1970. A text of more than ``max_text`` characters is moved, and ``preview``
+    characters of it stay. The result is None if nothing is too large.
     """
     text = "\n".join(blocks)
     large_text = utf16_length(text) > max_text
@@ -101,7 +101,7 @@ def put_away(
     )
     size, sha256 = len(content.encode("utf-8", "replace")), digest(content)
     start, preview = _beginning(text, preview)
-    # The literal of the original, as its answers show it: agents look for the path in it.
+    # The original's literal, from its outputs: agents search for the path in it.
     notice = (
         f"{start}\n\n[openclaw] Full tool output saved to {path} (sha256: {sha256[:12]}..., "
         f"bytes: {size})."
@@ -120,7 +120,7 @@ def put_away(
 
 
 def _beginning(text: str, most: int) -> tuple[str, int]:
-    """What stays of a text, and how many characters of it that are."""
+    """Return the preview of a text, and its number of original characters."""
     length = utf16_length(text)
     if length <= most:
         return text, length
@@ -139,7 +139,7 @@ def _short(value: Any) -> bool:
 
 
 def read_reference(details: Any) -> dict[str, Any] | None:
-    """Read a reference out of a result's details; what is not as it should be is left out."""
+    """Read a reference from a result's details; invalid fields are left out."""
     stored = details.get("outputRef") if isinstance(details, Mapping) else None
     if not isinstance(stored, Mapping) or stored.get("kind") != KIND:
         return None
@@ -159,9 +159,9 @@ def read_reference(details: Any) -> dict[str, Any] | None:
 
 
 def resolve(folder: str, path: str) -> str | None:
-    """Where a reference's path leads, if that is inside the folder of payloads; else None.
+    """Resolve a reference's path, if it is inside the folder of payloads; else None.
 
-    It looks at names alone, as the original does; symbolic links are for whoever opens the file.
+    As in the original, only names are checked; the caller must check symbolic links.
     """
     root = posixpath.normpath(posixpath.join(folder, FOLDER))
     place = posixpath.normpath(posixpath.join(folder, path))
@@ -169,13 +169,13 @@ def resolve(folder: str, path: str) -> str | None:
 
 
 def chars_to_deliver(asked: Any = None) -> int:
-    """How many characters of a payload are delivered: what was asked for, within bounds."""
+    """Return how many characters of a payload are returned: the requested number, within limits."""
     wanted: int = math.floor(asked) if is_finite(asked) else _DEFAULT_CHARS
     return min(max(wanted, _MIN_CHARS), _MAX_CHARS)
 
 
 def delivered(content: str, chars: int) -> str:
-    """The beginning of a payload, with a mark if there is more; no pair of surrogates is split."""
+    """Return the beginning of a payload, marked if it is cut; surrogate pairs are not split."""
     if utf16_length(content) <= chars:
         return content
     start = head(content, chars)

@@ -1,4 +1,4 @@
-"""Pairs: behind every call its result, and no result without its call: OpenClaw's repair."""
+"""OpenClaw's repair: every call gets its result right after it, and no result lacks its call."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Version = Literal["2026.1.29", "2026.3.13"]
 NEWEST: Version = "2026.3.13"
 VERSIONS: tuple[str, ...] = get_args(Version)
 
-# What OpenClaw says in the place of a result that it does not find (2026.1.29 to 2026.3.13).
+# OpenClaw's synthetic result for a missing one (2026.1.29 to 2026.3.13).
 MISSING = (
     "[openclaw] missing tool result in session history; inserted synthetic error result for "
     "transcript repair."
 )
-# Since when calls of answers that were cut off are left alone (its pull request 4598), and results
-# are given the name of a tool (30881 and its successors); vectors hold both ends to account.
+# Versions from which calls of interrupted answers get no result (its pull request 4598), and from
+# which results get their tool's name (30881 and its successors); test vectors cover both sides.
 LEAVES_FAILED, _NAMES = "2026.2.3", "2026.3.1"
-UNKNOWN = "unknown"  # the name of a tool that has none
+UNKNOWN = "unknown"  # the name of a tool without one
 
-# What a strategy that repairs breaks of the contract, because OpenClaw does.
+# Rules of the contract that a repairing strategy breaks, because OpenClaw does.
 BREAKS: Mapping[str, str] = MappingProxyType(
     {
         "order": "a result that came late is moved up to its call (OpenClaw 2026.1.29 on)",
@@ -48,21 +48,20 @@ _Calls = list[tuple[str, str]]  # ids and tools
 
 @dataclass(frozen=True)
 class Repaired:
-    """A history in which every call has its result, and what was done for that."""
+    """A history in which every call has its result, and the changes made."""
 
-    messages: Messages  # the history; the very one that was given, if nothing was to be done
-    # Results that were made up for calls that had none, those among them that were dropped again as
-    # duplicates.
+    messages: Messages  # the history; the same object if nothing changed
+    # Synthetic results for calls without one, and those of them dropped again as duplicates.
     added: tuple[Message, ...] = ()
-    # How many results were dropped because their id had been answered before.
+    # Number of results dropped because their id already had a result.
     dropped_duplicate_count: int = 0
-    # How many were dropped because their call was not right before them.
+    # Number of results dropped because they did not follow their call.
     dropped_orphan_count: int = 0
-    moved: bool = False  # whether anything at all was found to be wrong
+    moved: bool = False  # whether anything was wrong
 
 
 class _Span(NamedTuple):
-    """An answer and what came between it and the next, put right."""
+    """An answer and the repaired messages up to the next answer."""
 
     out: list[Message]
     added: list[Message]
@@ -80,16 +79,14 @@ def repair(
 ) -> Repaired:
     """Put calls and results together, as OpenClaw's ``repairToolUseResultPairing`` does.
 
-    Behind every answer come the results of its calls, in the order of the calls, and then what
-    else stood between it and the next answer. Calls without a result there get one that is made
-    up; results that stand anywhere else are dropped. Two things go wrong in the original and
-    here: when an id is used again in a later turn, its real result is dropped, and so is the
-    one that is made up for it; and further results of the same id behind the same answer vanish
-    uncounted. A history with which nothing else is wrong keeps them, and the order of its
-    results. Results that are made up have the time ``now``, in seconds since 1970, or that of
-    their call. In newer versions the calls of an answer that was cut off are left alone, so
-    that their results are dropped; and a result without a tool's name is given that of its
-    call.
+    After every answer come the results of its calls, in the order of the calls, then the other
+    messages before the next answer. Calls without a result there get a synthetic one; results
+    elsewhere are dropped. The original has two faults, kept here. If an id is used again in a later
+    turn, its real result is dropped, and so is the synthetic one. Further results of one id after
+    the same answer are removed without being counted. A history without other problems keeps these
+    results and their order. Synthetic results have the time ``now`` (seconds since 1970), or that
+    of their call. In newer versions, calls of an interrupted answer get no synthetic results, so
+    their results are dropped; and a result without a tool's name gets its call's.
     """
     if not messages.total(involved):
         return Repaired(messages)
@@ -118,7 +115,7 @@ def involved(message: Message) -> int:
 
 
 def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Cut a history before every answer."""
+    """Split a history before every answer."""
     answer: list[Message] = []
     for message in messages:
         if message.role == "assistant" and answer:
@@ -131,7 +128,7 @@ def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
 
 @dataclass
 class _Rules:
-    """What is done, and at what time."""
+    """The rules of a version, and the time of synthetic results."""
 
     now: float | None
     version: str
@@ -142,7 +139,7 @@ class _Rules:
         self.names = is_at_least(self.version, _NAMES)
 
     def apply(self, answer: list[Message], seen: set[str]) -> _Span:
-        """Put an answer and what follows it right, once: it mostly is what it was last time."""
+        """Repair an answer and the messages after it; the result is cached."""
         key = self.now, self.version, *map(id, answer)
         known: tuple[_Span, list[str], list[Message]] | None = self.edits.found.get(key)
         if known is None or not seen.isdisjoint(known[1]):
@@ -204,7 +201,7 @@ class _Rules:
         return self.edits.of(caller, how, lambda: made_up(caller, id, tool, self.now))
 
     def _named(self, message: Message, tool: str) -> Message:
-        """A result under the name of its tool, without blanks around it."""
+        """Return a result with the stripped name of its tool."""
         own_name = next((part.name for part in message.parts if part.call_id), "")
         name = own_name.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if own_name else "")
         if name == own_name or not self.names:
@@ -213,12 +210,12 @@ class _Rules:
 
 
 def answers(message: Message) -> str:
-    """The id of the call that a message is the result of; "" if it is none."""
+    """Return the call id of a result; "" for other messages."""
     return next((part.call_id for part in message.parts if part.call_id), "")
 
 
 def made_up(caller: Message, id: str, tool: str, now: float | None) -> Message:
-    """The result of a call that has none, at a time or at that of a message."""
+    """Make a synthetic result of a call, with a given time or a message's time."""
     part = Part("tool_result", MISSING, "synthetic", (), tool or UNKNOWN, id, is_error=True)
     return Message(f"missing-{id}", "tool", (part,), caller.time if now is None else now)
 
@@ -231,15 +228,15 @@ def _named(message: Message, name: str) -> Message:
 
 
 def _begins_with_result(messages: Messages) -> bool:
-    """Whether a result stands before the first answer."""
+    """Whether a result comes before the first answer."""
     return next((m.role for m in messages if m.role != "user"), "") == "tool"
 
 
 @dataclass
 class Mender:
-    """Repairs one history after the other, and remembers what it found sound.
+    """Repairs successive histories, and remembers which parts are sound.
 
-    A session is repaired once a turn, and most of what is there then was there before.
+    A session is repaired once per turn, and most of it was repaired before.
     """
 
     edits: Edits = field(default_factory=Edits, repr=False)
@@ -250,22 +247,22 @@ class Mender:
     _same: bool = field(default=True, repr=False)
 
     def mend(self, messages: Messages, version: str = NEWEST) -> Messages:
-        """The history with calls and results together; itself, if they are.
+        """Return the repaired history; the same object if nothing is wrong.
 
-        The same repair gives the same objects: what was sent once is not sent as something new.
+        Equal repairs give the same objects, so that they do not count as new messages.
         """
         if not messages.total(involved) or self._is_sound(messages, version):
             return messages
         return repair(messages, version=version, edits=self.edits).messages
 
     def _is_sound(self, messages: Messages, version: str) -> bool:
-        """Whether a repair would change nothing; only what came since the last time is looked at.
+        """Whether a repair would change nothing; only messages since the last check are read.
 
-        The last answer and what follows it are looked at again: there may be more to come.
+        The last answer and the messages after it are checked again: results may have been added.
         """
         ahead = self._history.ahead_of(messages)
         if 0 < ahead <= self._upto and not _begins_with_result(messages):
-            # The same history, cut off in front; ids from there can only make one look twice.
+            # The same history, cut at the front; ids of the removed part do no harm.
             self._upto -= ahead
         elif ahead or self._history.shared(messages) < self._upto:
             self._upto, self._seen, self._changed, self._same = 0, set(), False, True
@@ -274,7 +271,7 @@ class Mender:
         place, changed, same = self._upto, self._changed, self._same
         answered: list[str] = []
         for answer in _spans(messages[place:]):
-            # Of what stands before an answer all is known now.
+            # The messages before an answer are final.
             self._upto, self._changed, self._same = place, changed, same
             self._seen.update(answered)
             span = rules.apply(answer, self._seen)
@@ -285,7 +282,7 @@ class Mender:
 
 @dataclass(frozen=True)
 class Mending(Strategy):
-    """What looks at the history once a turn, for that turn, and repairs it."""
+    """Base of strategies that view the history for one turn, and repair it."""
 
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
@@ -295,7 +292,7 @@ class Mending(Strategy):
     )
 
     def cut(self, view: View, host: Host, start: int, *, repair: bool = True) -> View:
-        """The view from an index on; the very view, if the repair would leave no history."""
+        """Return the view from an index on; unchanged if the repair would leave no history."""
         messages, now = view.messages, current_turn(view.messages)
         history = messages[start:now]
         mended = self.menders.of(host).mend(history) if repair else history

@@ -1,4 +1,4 @@
-"""What of a history fits a token budget: the planner of OpenClaw's pull request 17345."""
+"""The planner of OpenClaw's pull request 17345: the part of a history that fits a token budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.pairs import Mending
 
-# What the planner leaves of a budget aside, because its token counts are estimates.
+# Share of a budget that the planner leaves free, because its token counts are estimates.
 SAFETY_RATIO = 0.9
 DYNAMIC_RESERVE_RATIO = 0.08
 MIN_DYNAMIC_RESERVE_TOKENS = 1200
@@ -31,49 +31,50 @@ Outcome = Literal[
 
 
 def available(rule: TokenBudget, window: int, static: int) -> int:
-    """Tokens that a window leaves for the history, before safety and share; may be negative."""
+    """Return the window's tokens for the history, before margin and share; may be negative."""
     dynamic = max(int(window * rule.dynamic_reserve_ratio), rule.min_dynamic_reserve_tokens)
     return window - rule.reserve_tokens_floor - static - dynamic
 
 
 class Plan(NamedTuple):
-    """What is to be kept of a history, and why."""
+    """The part of a history to keep, and the reason."""
 
-    # ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its last
-    # message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the user said
-    # last, and what came of it, fills the budget. ``budget-trimmed``: the oldest messages go.
+    # ``empty``: there is no history. ``invalid-budget``: no tokens are left, so only the last
+    # message is kept. ``under-budget``: everything fits. ``mandatory-tail-only``: the last user
+    # message and the messages after it fill the budget. ``budget-trimmed``: the oldest messages are
+    # dropped.
     outcome: Outcome
-    # Whether the planner says that it trimmed: always, where a tail alone is kept, even if that is
+    # Whether the planner reports trimming; always true if only a tail is kept, even if that is
     # everything.
     trimmed: bool
     first: int | None  # index of the first message that is kept; None if there is none
-    # before, after: estimated tokens of the history and of what is kept
+    # before, after: estimated tokens of the history and of the kept part
     before: int
     after: int
-    budget: int  # tokens that it might have had
+    budget: int  # tokens available
 
     @property
     def dropped(self) -> int:
-        """How many messages go."""
+        """The number of dropped messages."""
         return self.first or 0
 
     @property
     def dropped_tokens(self) -> int:
-        """How many estimated tokens go."""
+        """The estimated tokens of dropped messages."""
         return self.before - self.after
 
 
 def plan(messages: Messages, room: int, share: float, weight: Weight | None = None) -> Plan:
-    """Say what of a history fits a share of the room that is left, as ``planContextMessages``.
+    """Choose the part of a history that fits a share of the budget, as ``planContextMessages``.
 
-    Messages go from the front, wherever that cuts a turn; the user's last message and what
-    follows it are kept whatever their size. Calls and results are for others to put together.
-    The prompt that is about to be sent is no part of the history.
+    The oldest messages are dropped, possibly within a turn. The user's last message and the
+    messages after it are always kept. Others must repair calls and results. The prompt about to be
+    sent is not part of the history.
     """
     if not messages:
         return Plan("empty", False, None, 0, 0, 0)
     weight = weight or planned_tokens
-    # The order of the products decides how the last bit is rounded.
+    # The order of the products determines the rounding of the last bit.
     tokens = max(1, math.floor(room * SAFETY_RATIO * share))
     total, last = messages.total(weight), len(messages) - 1
     if room <= 0:
@@ -90,7 +91,7 @@ def plan(messages: Messages, room: int, share: float, weight: Weight | None = No
 
 
 def planned_tokens(message: Message, written: Callable[[Message], str] | None = None) -> int:
-    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0."""
+    """Estimate a message as the planner does: as pi, or by its length as JSON if pi counts 0."""
     return estimate(message) or _by_length((written or as_json)(message))
 
 
@@ -99,10 +100,10 @@ def _by_length(text: str) -> int:
 
 
 def as_json(message: Message) -> str:
-    """Write a message in the shape in which pi keeps one, as far as it is known here.
+    """Write a message in pi's form, as far as it is known here.
 
-    The model's name and the usage of an answer, which pi keeps with it, are left out, so an empty
-    answer weighs less than there.
+    An answer's model name and usage, which pi keeps with it, are left out, so an empty answer is
+    smaller than there.
     """
     content = [{"type": part.type, "text": part.text} for part in message.parts]
     time = round(message.time * 1000)
@@ -111,12 +112,12 @@ def as_json(message: Message) -> str:
 
 
 def text_tokens(text: str) -> int:
-    """Estimate a text: a quarter of its length, rounded up; blanks alone are nothing."""
+    """Estimate a text: a quarter of its length, rounded up; 0 for blanks."""
     return chars4(text) if text.strip(BLANKS) else 0
 
 
 def static_tokens(system: str, prompt: str) -> int:
-    """Estimate what is sent whatever the history: ``computeStaticPromptTokens``."""
+    """Estimate the fixed parts of a prompt: ``computeStaticPromptTokens``."""
     return text_tokens(system) + text_tokens(prompt)
 
 
@@ -166,7 +167,7 @@ class TokenBudget(Mending):
 
 
 def _static(view: View, prompt: Messages) -> int:
-    """Tokens that are sent in any case, those of parts whose text is not known among them."""
+    """Return the tokens of the fixed parts, including those without known text."""
     spoken = [part for message in prompt for part in message.parts if part.type != "image"]
     texts = ("\n".join(part.text for part in parts) for parts in (view.system, spoken))
     return static_tokens(*texts) + sum(part.size for part in (*view.system, *spoken))

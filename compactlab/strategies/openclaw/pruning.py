@@ -1,4 +1,4 @@
-"""Old tool results made shorter when the cache has gone cold: OpenClaw's cache-ttl pruning."""
+"""Old tool results are shortened after the cache has expired: OpenClaw's cache-ttl pruning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compactlab.strategies.mechanisms.text import BLANKS, head, holds
 from compactlab.strategies.pi.preparation import is_at_least
 
 PLACEHOLDER = "[Old tool result content cleared]"
-IMAGE_GONE = "[image removed during context pruning]"  # 2026.3.11 on
+IMAGE_GONE = "[image removed during context pruning]"  # from 2026.3.11 on
 
 Version = Literal["2026.1.29", "2026.3.13"]
 NEWEST: Version = "2026.3.13"
@@ -30,14 +30,14 @@ _TRIMS_IMAGES = "2026.3.11"  # its pull request 43045
 
 CHARS_PER_TOKEN = 4
 IMAGE_CHARS = 8000
-OTHER_CHARS = 256  # of whatever is neither the user's, nor an answer, nor a tool's
+OTHER_CHARS = 256  # characters of a message with another role than user, assistant or tool
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
 
 
 def duration_ms(text: str) -> int | None:
-    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none."""
+    """Parse a duration, ``90s`` or ``1.5h``; minutes without a unit; None if it is invalid."""
     match = _DURATION.fullmatch(text.strip(BLANKS).lower())
     if match is None:
         return None
@@ -46,10 +46,10 @@ def duration_ms(text: str) -> int | None:
 
 
 def may_prune(allow: Iterable[str], deny: Iterable[str]) -> Callable[[str], bool]:
-    """Say of a tool's name whether its results may be made shorter.
+    """Whether results of a tool may be shortened, by its name.
 
-    Patterns know the asterisk only, and case does not matter. A tool that is denied is out; where
-    any are allowed, so are all others.
+    The only wildcard in patterns is the asterisk; case is ignored. Denied tools are excluded; if
+    any are allowed, all others are excluded.
     """
     allowed, denied = _patterns(allow), _patterns(deny)
 
@@ -74,12 +74,12 @@ def _plain(name: str) -> str:
 def trimmed(
     message: Message, max_chars: int, head_chars: int, tail_chars: int, *, images: bool
 ) -> Message:
-    """Keep the beginning and the end of a tool's result that is too long.
+    """Keep the beginning and the end of a long tool result.
 
-    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and
-    cut by UTF-16 code units, if need be through a pair; a note says what was kept. With
-    ``images`` a line takes the place of each image, however short the result is; without, a
-    result with images is left alone.
+    As in OpenClaw's pruner (2026.1.29 to 2026.3.13), the texts are joined by line breaks and cut by
+    UTF-16 code units, even within a surrogate pair; a note gives the kept lengths. With ``images``,
+    each image becomes a line of text, in results of any length; without, a result with images is
+    left unchanged.
     """
     pictured = holds(message, "image")
     if pictured and not images:
@@ -101,24 +101,24 @@ def trimmed(
 
 
 def cleared(message: Message, placeholder: str) -> Message:
-    """Put a word in the place of a tool's result; its call keeps it."""
+    """Replace a tool result by a placeholder."""
     return instead(message, placeholder, "stub", ())
 
 
 def is_expired(now: float, touched: float | None, ttl_ms: float) -> bool:
-    """Whether a cache that was touched then has outlived its time; without a touch it has not."""
+    """Whether a cache last touched at that time has expired; without a touch it has not."""
     return bool(touched) and ttl_ms > 0 and now - (touched or 0) >= ttl_ms
 
 
 def prune(
     messages: Messages, rule: TtlPrune, window: float, edits: Edits | None = None
 ) -> Messages:
-    """Make old tool results shorter: OpenClaw's ``pruneContextMessages``.
+    """Shorten old tool results: OpenClaw's ``pruneContextMessages``.
 
-    Only results between the first words of the user and the newest few answers are touched. If
-    the context fills a share of the window, all that are too long are trimmed; if it then still
-    fills a larger one, they are cleared, oldest first, until it does not. Newer versions take
-    images for something that can be trimmed away, older ones leave results with images alone.
+    Only results between the user's first message and the newest answers are changed. If the context
+    fills a share of the window, all long results are trimmed. If it still fills a larger share,
+    results are cleared, oldest first, until it does not. Newer versions trim results with images;
+    older ones leave them unchanged.
     """
     stop = _protected(messages, rule.keep_last_assistants)
     room, total = window * CHARS_PER_TOKEN, messages.total(context_chars)
@@ -137,7 +137,7 @@ def prune(
     changed: dict[int, Message] = {}
 
     def edit(index: int, how: tuple[object, ...], shorten: Callable[[Message], Message]) -> int:
-        """Put a shorter message in the place of one; how many characters longer it is."""
+        """Replace a message by a shorter one; return the change in characters."""
         before = results[index]
         after = known.of(before, how, partial(shorten, before))
         if after is before:  # few are too long
@@ -167,18 +167,18 @@ def _tool(message: Message) -> str:
 
 
 def _protected(messages: Messages, keep: int) -> int | None:
-    """Where the newest answers begin, so many of them; None if there are fewer."""
+    """Return the index of the n-th newest answer; None if there are fewer."""
     return messages.last_holding(is_answer, keep) if keep else len(messages)
 
 
 def is_answer(message: Message) -> int:
-    """Weigh a message by whether the model said it."""
+    """Weigh a message by whether it is the model's."""
     return int(message.role == "assistant")
 
 
 @remembered
 def context_chars(message: Message) -> int:
-    """Weigh a message in characters, as the pruner does: images 8,000, and no names of tools."""
+    """Weigh a message in characters, as the pruner does: images 8,000, no names of tools."""
     if message.role == "user" and message.origin:
         return OTHER_CHARS
     chars = 0
@@ -192,8 +192,8 @@ def context_chars(message: Message) -> int:
     return chars
 
 
-# What a note is no longer than, and the least that is cleared by default: so much is never made of
-# results that are shorter than a place-holder.
+# An upper bound of a note's length, and the default minimum to clear: results shorter than a
+# placeholder never reach it.
 _NOTE_CHARS, _ENOUGH_CHARS = 120, 50_000
 _LONGER: Mapping[str, str] = MappingProxyType(
     {"size": "a note or a place-holder may be longer than a result (OpenClaw 2026.1.29 on)"}
@@ -280,7 +280,7 @@ class TtlPrune(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What stands in the place of a result is longer than a very short one."""
+        """The placeholder is longer than a very short result."""
         ends = self.soft_trim_head_chars + self.soft_trim_tail_chars
         trims_short = self.soft_trim_max_chars < ends + _NOTE_CHARS
         clears_short = self.hard_clear_enabled and self.min_prunable_tool_chars < _ENOUGH_CHARS
@@ -299,11 +299,11 @@ class TtlPrune(Strategy):
             return view
         host.notes["touched"] = now
         if self.sticky:
-            host.notes["compactions"] += 1  # this one is no reason not to count the turn
+            host.notes["compactions"] += 1  # its own compactions do not exclude the turn
         return view.with_messages(messages)
 
     def _load(self, host: Host) -> None:
-        """A turn begins: find out when the last one touched the cache."""
+        """At the start of a turn, read when the last turn touched the cache."""
         notes, compactions = host.notes, len(host.compactions)
         if self.version == "2026.1.29":
             notes["touched"], notes["began"] = notes.get("began"), _milliseconds(host.now)

@@ -1,4 +1,4 @@
-"""Show notes from memory that have to do with what the user asks: OpenClaw's recall."""
+"""OpenClaw's recall: notes from memory that match the user's message."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from compactlab.strategies.mechanisms.text import head, spoken, whole
 def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     r"""Keep the first snippets that fit a budget of characters, as OpenClaw does (2026.2.17).
 
-    The first that does not fit is cut, and is the last. Empty ones cost nothing, but pass only
-    while something of the budget is left. The cut may go through a pair of code units. None, 0,
-    less than that, and NaN are no limit.
+    The first that does not fit is cut, and ends the list. Empty ones cost nothing, but are only
+    kept while the budget is not exhausted. A cut may split a surrogate pair. None, 0, negative
+    numbers and NaN mean no limit.
     """
     if budget is None or not budget > 0:
         return list(snippets)

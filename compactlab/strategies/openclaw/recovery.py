@@ -1,4 +1,4 @@
-"""What is shown once more after a compaction: OpenClaw pull request 3599."""
+"""Messages shown again after a compaction: OpenClaw pull request 3599."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.text import BLANKS, head, speaker, spoken, whole
 
-# The heading of the original; the line below it is our own, and as long as the original's.
+# The original's heading; the line below it is our own, with the original's length.
 HEADING = "## Recent Conversation (Recovered After Context Compaction)"
 INTRO = (
     "What was said last, before older parts of this conversation were condensed; carry on from "
@@ -24,14 +24,14 @@ INTRO = (
 )
 MOST = 50
 CHARS = 500
-# Asked for beyond the messages that are wanted, because tools' results count as messages, too.
+# Additional messages requested, because tool results count as messages, too.
 EXTRA = 10
-# How OpenClaw marks what neither of the two has said.
+# OpenClaw's marks of messages that are neither the user's nor the agent's.
 _MARKS = ("[tool:", "[System Event]")
 
 
 class Quote(NamedTuple):
-    """What somebody said: who, the words without blanks around them, and the message."""
+    """A quoted message: its speaker, the stripped text, and the message."""
 
     speaker: str
     text: str
@@ -39,7 +39,7 @@ class Quote(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece of the block, and where it comes from; a frame comes from nowhere."""
+    """A piece of the block, with its sources; a frame has none."""
 
     text: str
     sources: tuple[Source, ...] = ()
@@ -51,16 +51,16 @@ def is_needed(compactions: int, recovered: int) -> bool:
 
 
 def asked_for(history: Messages, wanted: int) -> Messages:
-    """The newest messages that the transcript is asked for: tools' results are among them."""
+    """Return the newest messages requested from the transcript, including tool results."""
     return history[max(0, len(history) - wanted - EXTRA) :]
 
 
 def recover(history: Sequence[Message], count: int) -> list[Quote]:
-    """The newest messages of user and assistant that have words.
+    """Return the newest messages of user and assistant with text.
 
-    The parts of a message are put together without anything between them. What begins with a
-    mark of OpenClaw's own is left out; blanks before the mark hide it. As in the original, a
-    ``count`` of 0 is all of them.
+    The parts of a message are joined without separators. A message that begins with a mark of
+    OpenClaw is left out, unless blanks precede the mark. As in the original, a ``count`` of 0 means
+    all.
     """
     return [quote for message in history if (quote := _quote(message))][-count:]
 
@@ -77,9 +77,9 @@ def _joined(message: Message) -> str:
 
 
 def block(quotes: Sequence[Quote], intro: str = INTRO, chars: int = CHARS) -> list[Piece]:
-    """Write the block that shows them, in pieces that are put together without a gap.
+    """Write the block with these messages, in pieces that are joined without separators.
 
-    Each message is cut to so many UTF-16 code units; what is longer ends in three dots.
+    Each message is cut to a number of UTF-16 code units; a cut message ends in three dots.
     """
     if not quotes:
         return []
@@ -99,7 +99,7 @@ def _shown(quote: Quote, chars: int) -> Piece:
 
 
 def _spans(message: Message, length: int) -> tuple[Source, ...]:
-    """Where the first characters of a message's words stand in its parts."""
+    """Return the spans of a message's first characters in its parts."""
     text = _joined(message)
     begin = len(text) - len(text.lstrip(BLANKS))
     end = begin + length
@@ -163,10 +163,10 @@ class ContextRecovery(Strategy):
         return view.with_system(*parts, *view.system)
 
     def _decide(self, host: Host) -> None:
-        """Note where the turn begins, if it is one that has the block."""
+        """Note the start of the turn, if the turn gets the block."""
         notes, start = host.notes, current_turn(host.log)
         notes.pop("turn", None)
-        # What is compacted on the way to this very prompt is compacted after the original looks.
+        # Compactions during the preparation of this prompt come after the original's check.
         turn = {message.id for message in host.log[start:]}
         compactions = len(host.compactions)
         while compactions and host.compactions[compactions - 1].last in turn:

@@ -1,4 +1,4 @@
-"""OpenClaw's safeguard: how it has a history summarised instead of pi, in stages."""
+"""OpenClaw's safeguard: it summarises a history in stages, instead of pi."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HISTORY_SHARE = 0.5
 
 
 def weight(messages: Sequence[Message]) -> int:
-    """Estimated tokens of messages."""
+    """Estimate the tokens of messages."""
     return sum(map(estimate, messages))
 
 
 def chunk_ratio(messages: Sequence[Message], window: float) -> float:
-    """Share of the window that one request may take: ``computeAdaptiveChunkRatio``.
+    """Return the share of the window for one request: ``computeAdaptiveChunkRatio``.
 
-    Less where messages are large.
+    It is smaller if messages are large.
     """
     if not messages:
         return BASE_RATIO
@@ -47,9 +47,9 @@ def is_oversized(message: Message, window: float) -> bool:
 
 
 def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list[Message]]:
-    """Split messages into parts of about the same weight: ``splitMessagesByTokenShare``.
+    """Split messages into parts of similar weight: ``splitMessagesByTokenShare``.
 
-    Calls and their results may be torn apart, and there may be fewer parts.
+    Calls and results may be separated, and there may be fewer parts.
     """
     parts = min(parts, len(messages))
     if parts <= 1:
@@ -69,10 +69,10 @@ def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list
 
 
 def chunks_of(messages: Sequence[Message], most: float, margin: float = 1.0) -> list[list[Message]]:
-    """Cut messages into pieces of no more than so many tokens: ``chunkMessagesByMaxTokens``.
+    """Split messages into pieces of limited size: ``chunkMessagesByMaxTokens``.
 
-    A message that alone has more closes the piece that it stands in. By the margin pieces are
-    smaller: estimates may be too low (1.2 in 2026.3.13).
+    A message that exceeds the limit alone ends its piece. Because estimates may be too low, the
+    margin makes pieces smaller (1.2 in 2026.3.13).
     """
     most = max(1, math.floor(most / margin))
     chunks: list[list[Message]] = []
@@ -96,21 +96,21 @@ Mended = tuple[Sequence[Message], int]
 
 
 def unmended(messages: list[Message]) -> Mended:
-    """The history as it is (2026.1.29)."""
+    """Return the history unchanged (2026.1.29)."""
     return messages, 0
 
 
 class Pruned(NamedTuple):
-    """What is left of a history, and what was dropped of it."""
+    """A pruned history, and the dropped messages."""
 
     rest: Sequence[Message]
     dropped: list[Message]
-    chunks: int  # how many times something was dropped
-    orphans: int  # results that were dropped because their calls had been
+    chunks: int  # number of drops
+    orphans: int  # results dropped because their calls had been dropped
 
 
 def share_of(window: float, share: float) -> int:
-    """Tokens of a history that may stay, by its share of the window."""
+    """Return the tokens that a history may keep, from its share of the window."""
     return max(1, math.floor(window * share))
 
 
@@ -121,11 +121,11 @@ def pruned(
     parts: int = PARTS,
     mend: Callable[[list[Message]], Mended] = unmended,
 ) -> Pruned:
-    """Drop the oldest messages so that the rest has its share of the window.
+    """Drop the oldest messages so that the rest fits its share of the window.
 
-    As ``pruneHistoryForContextShare``: the first of so many parts of what is left, again and
-    again. A single message stays however large it is. ``mend`` is done to the rest after each drop
-    (2026.3.13: calls and results put together).
+    As ``pruneHistoryForContextShare``: the history is split into parts, and the first is dropped,
+    repeatedly. A single message is always kept. ``mend`` is applied after each drop (2026.3.13:
+    calls and results are repaired).
     """
     budget = share_of(window, share)
     rest, dropped, times, orphans = messages, list[Message](), 0, 0
@@ -140,17 +140,17 @@ def pruned(
     return Pruned(rest, dropped, times, orphans)
 
 
-# What stands where no summary could be had; the words are ours.
+# The text if there is no summary; our own wording.
 NO_SUMMARY = "No summary could be written of these {} messages, {} of them too large for a request."
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Summarises piece by piece."""
+    """Summarises in pieces."""
 
-    scribe: Scribe  # asks for the summaries
-    chunk: float  # estimated tokens of one request, at most
-    # By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
+    scribe: Scribe  # makes the requests for summaries
+    chunk: float  # largest request, in estimated tokens
+    # Safety margin for estimates: pieces are smaller by this factor (2026.3.13: 1.2).
     margin: float = 1.0
 
     def summary(
@@ -158,8 +158,8 @@ class Stages:
     ) -> list[Part]:
         """Summarise messages: ``summarizeInStages``.
 
-        More than one request can take are split in two halves; both are summarised without what
-        was before, and then the two summaries with it are made one.
+        Messages too large for one request are split in two halves. Both are summarised without the
+        previous summary; then all three summaries are merged.
         """
         if len(messages) < LEAST_MESSAGES or weight(messages) <= self.chunk:
             return self._in_a_row(messages, previous, focus)
@@ -176,10 +176,10 @@ class Stages:
     def _in_a_row(
         self, messages: Sequence[Message], previous: Sequence[Part], focus: str
     ) -> list[Part]:
-        """Summarise piece after piece, each with the summary of those before it.
+        """Summarise the pieces in order, each with the summary so far.
 
-        As ``summarizeWithFallback``: where a request is refused, what may be too large for one is
-        left out and named; where that does not help, a line tells that there is no summary.
+        As ``summarizeWithFallback``: if a request is refused, oversized messages are removed and
+        named. If that fails too, a line states that there is no summary.
         """
         window = self.scribe.host.window
         large = [message for message in messages if is_oversized(message, window)]
@@ -197,7 +197,7 @@ class Stages:
     def _pieces(
         self, messages: Sequence[Message], previous: Sequence[Part], focus: str
     ) -> list[Part] | None:
-        """The summary of all pieces; None if a request is larger than the window."""
+        """Summarise all pieces; return None if a request exceeds the window."""
         summary = list(previous)
         for chunk in chunks_of(messages, self.chunk, self.margin):
             written = self.scribe.history_that_fits(chunk, summary, focus)
@@ -212,7 +212,7 @@ def _omitted(message: Message) -> str:
     return f"[Large {role_of(message)} (~{tokens}K tokens) omitted from summary]"
 
 
-# Tools that reported failure, as OpenClaw's safeguard tells of them under a summary.
+# Failed tools, which OpenClaw's safeguard lists after a summary.
 
 # OpenClaw 2026.1.29.
 MOST = 8
@@ -224,13 +224,13 @@ Details = Callable[[Message], Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result that says that its tool failed."""
+    """A result that reports a tool's failure."""
 
-    message: str  # id of the message that told of it
-    call_id: str  # of which call
+    message: str  # id of the message with the result
+    call_id: str  # id of the call
     tool: str  # the tool's name
-    text: str  # what it said, in a line
-    meta: str = ""  # status and exit code, where they are known
+    text: str  # its text, in one line
+    meta: str = ""  # status and exit code, if known
 
 
 def _nothing(message: Message) -> None:
@@ -238,11 +238,11 @@ def _nothing(message: Message) -> None:
 
 
 def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> list[Failure]:
-    """The failures among messages: ``collectToolFailures`` (OpenClaw 2026.1.29 and 2026.3.13).
+    """Collect failures from messages: ``collectToolFailures`` (OpenClaw 2026.1.29 and 2026.3.13).
 
-    Of each call the first; what has no call id is passed over. ``details`` says what a tool
-    told its client beside the result: the model never sees it, so recordings and scripts do not
-    have it.
+    Only the first failure of a call is used; results without a call id are ignored. ``details`` are
+    the data that a tool gave its client beside the result. The model never sees them, so recordings
+    and scripts do not have them.
     """
     failures: dict[str, Failure] = {}
     for message in messages:
@@ -275,9 +275,9 @@ def _meta(details: Any) -> str:
 
 
 def failure_section(failures: list[Failure]) -> list[Part]:
-    """The failures as they stand under a summary; nothing if there are none.
+    """Format the failures for the end of a summary; "" if there are none.
 
-    As ``formatToolFailuresSection``: the first eight, and how many more there were.
+    As ``formatToolFailuresSection``: the first eight, and the number of the others.
     """
     if not failures:
         return []
@@ -293,31 +293,31 @@ def failure_section(failures: list[Failure]) -> list[Part]:
     return parts
 
 
-# What 2026.3.13 adds for a request to its messages.
+# Text that 2026.3.13 adds to a request's messages.
 OVERHEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """Summarises in stages, and less of the history if there is much that is new."""
+    """Summarises in stages, and prunes the history if there are many new messages."""
 
-    scribe: Scribe  # asks for the summaries
-    # Share of the window that the history may take if there is much that is new.
+    scribe: Scribe  # makes the requests for summaries
+    # Share of the window for the history if there are many new messages.
     max_history_share: float
-    focus: str = ""  # what every summary should look to
-    overhead: int = 0  # tokens that a request has beside the messages
-    margin: float = 1.0  # by what a piece is made smaller than a request may be (2026.3.13: 1.2)
-    # What is done to a history of which messages were dropped.
+    focus: str = ""  # instructions for every summary
+    overhead: int = 0  # tokens of a request beside the messages
+    margin: float = 1.0  # factor by which pieces are smaller than a request (2026.3.13: 1.2)
+    # Applied to a history after messages were dropped.
     mend: Callable[[list[Message]], Mended] = unmended
 
     def fitted(
         self, history: Sequence[Message], prepared: Preparation
     ) -> tuple[Sequence[Message], list[Part]]:
-        """What of a history is to be summarised, and the summary that this carries on.
+        """Return the history to summarise, and the summary to update.
 
-        Where too much is new, the oldest messages are dropped and summarised first. New is what is
-        in context and not to be summarised. The margin for estimates that are too low raises what
-        is allowed, as in the original.
+        If too much is new, the oldest messages are dropped, and summarised first. New messages are
+        those in context that are not to be summarised. As in the original, the margin for estimates
+        raises the limit.
         """
         old = weight(history) + weight(prepared.prefix)
         new = max(0, math.floor(prepared.tokens_before - old))
@@ -333,9 +333,9 @@ class Safeguard:
     def summary(
         self, history: Sequence[Message], prepared: Preparation, previous: Sequence[Part]
     ) -> list[Part]:
-        """The summary of a history, and of the first part of a turn that is cut in two.
+        """Summarise a history, and the first part of a split turn.
 
-        Unlike pi's, it keeps the previous summary if there is no history to summarise.
+        Unlike pi, it keeps the previous summary if there is no history.
         """
         stages = self._stages([*history, *prepared.prefix])
         written = stages.summary(history, previous, self.focus)

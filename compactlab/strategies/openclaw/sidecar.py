@@ -1,4 +1,4 @@
-"""Notes, a line for each message, kept beside the transcript: OpenClaw pull request 17345."""
+"""A file beside the transcript with one line per message: OpenClaw pull request 17345."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
 from compactlab.strategies.mechanisms.text import as_json, collapsed, head, speaker, spoken, whole
 
-# The header of the original; the line below it is our own, and exactly as long as the original's.
+# The original's header; the line below it is our own, with the original's length.
 HEADER = "[SESSION_SUMMARY]"
 INSTRUCTION = (
     "Earlier messages, a line each; where a message itself is in view, go by its own words."
@@ -36,14 +36,14 @@ THRESHOLD = 0.72
 
 
 class Item(NamedTuple):
-    """A line, and the id of the message that it was read from; "" if that is not known."""
+    """A line, and the id of its message; "" if unknown."""
 
     text: str
     id: str = ""
 
 
 class Block(NamedTuple):
-    """What is shown, and the lines that are in it."""
+    """The displayed text, and its lines."""
 
     text: str
     items: tuple[Item, ...] = ()
@@ -51,18 +51,18 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """The state that is kept beside a transcript."""
+    """The state in the file beside the transcript."""
 
-    processed: float  # messages of the transcript that were read
-    items: tuple[Item, ...]  # the lines, oldest first
-    updated: float  # when it was last changed, in milliseconds since 1970
-    version: float = VERSION  # of the format
+    processed: float  # number of messages read
+    items: tuple[Item, ...]  # lines, oldest first
+    updated: float  # last change, in milliseconds since 1970
+    version: float = VERSION  # version of the format
 
 
 def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
-    """Read the file; what is missing or makes no sense counts as empty, whatever the version.
+    """Read the file; missing or invalid content counts as empty, for any version.
 
-    ``ids`` are those of the lines' messages, which the original does not keep; ``now`` is in
+    ``ids`` are the message ids of the lines, which the original does not keep. ``now`` is in
     milliseconds since 1970.
     """
     raw = _parsed(file)
@@ -80,7 +80,7 @@ def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
 
 def _parsed(file: str | None) -> dict[str, Any]:
     try:
-        # Numbers of JavaScript are floats, and it knows no NaN in JSON.
+        # JavaScript's numbers are floats, and its JSON has no NaN.
         raw = json.loads(file or "", parse_int=float, parse_constant=_refused)
     except (ValueError, RecursionError):
         return {}
@@ -96,7 +96,7 @@ def _number(value: object, default: float = 0.0) -> float:
 
 
 def dump(state: Sidecar, now: float) -> str:
-    """Write the file, as of now."""
+    """Write the file, with the current time."""
     lines = ",\n    ".join(_quoted(item.text) for item in state.items)
     items = f"[\n    {lines}\n  ]" if lines else "[]"
     return (
@@ -107,7 +107,7 @@ def dump(state: Sidecar, now: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in JSON; JavaScript writes halves of code pairs as escapes."""
+    """Encode a text as JSON; JavaScript escapes unpaired surrogates."""
     try:
         return msgspec.json.encode(text).decode()
     except UnicodeEncodeError:
@@ -115,7 +115,7 @@ def _quoted(text: str) -> str:
 
 
 def _written(value: float) -> str:
-    """A whole number as JavaScript writes it: the shortest digits that name the float."""
+    """Write a whole number as JavaScript does: the shortest digits of the float."""
     shortest = repr(float(value))
     return shortest if value >= 1e21 else str(int(Decimal(shortest)))
 
@@ -129,13 +129,13 @@ def update(
     item_chars: int = ITEM_CHARS,
     hardened: bool = False,
 ) -> Sidecar:
-    """Add a line for each message of user and assistant that has words and was not read yet.
+    """Add a line for each unread message of user and assistant with text.
 
-    A line that is the same as the last one that had been there before is left out; the lines
-    that are added are not compared with each other. The newest ``max_items`` lines stay, 60
-    where that is None. ``hardened`` leaves out messages that begin with a block of the
-    sidecar's own, and begins anew when the transcript has become shorter; otherwise it waits
-    until it is as long again. The very state comes back if nothing is new.
+    A line that equals the last old line is left out; new lines are not compared with each other.
+    The newest ``max_items`` lines are kept, 60 if that is None. ``hardened`` ignores messages that
+    begin with a block of the sidecar, and starts over when the transcript has become shorter;
+    otherwise reading pauses until it is as long again. If nothing is new, the same state object is
+    returned.
     """
     if hardened and state.processed > len(messages):
         state = replace(state, processed=0, items=())
@@ -152,11 +152,11 @@ def update(
 
 
 def _item(message: Message, chars: int, hardened: bool) -> Item | None:
-    """The line of a message; None if nobody speaks in it."""
+    """Return the line of a message; None if it has no user or assistant text."""
     who = speaker(message)
     if not who:
         return None
-    # A word and a blank are two characters at least, so that more words are never shown.
+    # A word and a blank have at least two characters, which limits the number of words.
     words = chars // 2 + 2
     text = " ".join(filter(None, (collapsed(part.text, words) for _, part in spoken(message))))
     if not text or (hardened and text.startswith(HEADER)):
@@ -165,7 +165,7 @@ def _item(message: Message, chars: int, hardened: bool) -> Item | None:
 
 
 def shortened(text: str, chars: int) -> str:
-    r"""A text that is no longer than so many UTF-16 code units, the last a sign that it was cut.
+    r"""Cut a text to a number of UTF-16 code units; the last marks the cut.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def block(
 ) -> Block | None:
     """Write the newest lines that fit below the header, oldest first.
 
-    At most ``max_chars`` UTF-16 code units, 1,200 where that is None. None if there are no
-    lines; the header alone, cut if it must be, if none of them fits.
+    The limit is ``max_chars`` UTF-16 code units, 1,200 if that is None. The result is None if there
+    are no lines, and only the header, cut if necessary, if no line fits.
     """
     if not items:
         return None
@@ -205,14 +205,14 @@ def block(
 
 
 def is_needed(trimmed: bool, pressure: float, threshold: float = THRESHOLD) -> bool:
-    """Whether the hardened version shows its lines: history was left out, or the window fills.
+    """Whether the hardened version shows its lines: history was removed, or the window fills.
 
-    Only the threshold is known of the original; that reaching it is enough is taken for granted.
+    Only the original's threshold is known; reaching it is assumed to be enough.
     """
     return trimmed or pressure >= threshold
 
 
-# The file of the original, and beside it the ids of the messages that its lines were read from.
+# The original's file, and a second one with the message ids of its lines.
 FILE = "session.jsonl.summary.json"
 _IDS = "session.jsonl.summary.ids.json"
 _NAME = "session summary"
@@ -292,7 +292,7 @@ class SummarySidecar(Strategy):
                 len(view.messages) < len(session), _pressure(view, host), self.threshold
             )
         elif host.notes.get("shown") and not any(part.name == _NAME for part in view.system):
-            state = _loaded(host)  # a compaction in the middle of the turn took the block away
+            state = _loaded(host)  # a compaction within the turn removed the block
         else:
             return view
         shown = self._part(state, host) if host.notes["shown"] else None

@@ -1,4 +1,4 @@
-"""pi: a compaction in a running session, when it comes, and what the view is after it."""
+"""pi: compaction in a running session: its trigger, and the resulting view."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ def should_compact(tokens: float, window: float, reserve: float) -> bool:
 
 
 def raised_reserve(reserve: int, floor: int) -> int:
-    """The reserve, raised to the floor: ``ensurePiCompactionReserveTokens`` (2026.1.29)."""
+    """Return the larger of reserve and floor: ``ensurePiCompactionReserveTokens`` (2026.1.29)."""
     return max(reserve, floor)
 
 
-# From this version on, an answer that is older than the last compaction triggers none.
+# From this version on, an answer older than the last compaction triggers no compaction.
 STALE_IS_IGNORED = "0.56.3"
 
 _NOTES = "compaction"
-# A provider that refuses a request answers with an error. pi keeps that answer in the session, of
-# no weight and with no words, and it is an entry before which a cut may fall.
+# A refused request returns an error. pi keeps it in the session as an answer without tokens or
+# text, before which a cut is allowed.
 _REFUSED = Entry("refused", message=Message("refused", "assistant", (), origin="error"))
 _TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A compaction that is about to be made."""
+    """A compaction that is due."""
 
-    view: View  # what was in context when it was decided
-    # What has come since and is not looked at: the prompt before which pi compacts.
+    view: View  # the context at the decision
+    # The prompt before which pi compacts; it is not part of the decision.
     arrived: Messages
-    prepared: Preparation  # what is summarised and what is kept
-    kept: int  # how many messages of the view stay
+    prepared: Preparation  # the messages to summarise and to keep
+    kept: int  # number of messages that the view keeps
 
     def replaced(self, host: Host, summary: Sequence[Part], files: Files | None = None) -> View:
-        """The view with a summary in front of what is kept.
+        """Return the view with the summary before the kept messages.
 
-        Results whose call was cut off are left out, as OpenClaw's repair does before it sends.
-        ``files`` are what the next compaction carries on; None if it starts anew.
+        Results without their call are removed, as in OpenClaw's repair before sending. ``files``
+        are the lists for the next compaction; None to start over.
         """
         old, notes = self.view.messages, host.notes.get(_NOTES) or {}
         number = notes.get("number", 0) + 1
@@ -101,19 +101,19 @@ class OnPi(Strategy):
         Of pi, see ``auto_compact``.
     """
 
-    # No fields here: a spec has them in the order of the strategy itself.
+    # No fields here: each strategy defines their order in its spec.
     trigger: float | None
     reserve_tokens: int
     reserve_tokens_floor: int
     keep_recent_tokens: int
     version: str
-    # After a run of the agent, before the next prompt, and when a provider refuses a request; never
+    # After the agent's run, before the next prompt, and when a provider refuses a request; never
     # between the calls of a turn.
     phases = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
 
     @property
     def reserve(self) -> int:
-        """Tokens of the window that the context may not grow into, the floor considered."""
+        """Tokens of the window that the context may not grow into, at least the floor."""
         return raised_reserve(self.reserve_tokens, self.reserve_tokens_floor)
 
     def compact(self, view: View, host: Host) -> View:
@@ -122,11 +122,11 @@ class OnPi(Strategy):
 
     @abstractmethod
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
-        """The view with its old part replaced; the very view, if nothing is to be done."""
+        """Return the view with its old part replaced, or the same view if nothing changes."""
 
 
 def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
-    """Say whether it is time to compact, and what; None if it is not."""
+    """Return the compaction that is due; None if none is due."""
     tokens = last_usage(host)
     reserve = host.window - tokens_at(rules.trigger, host, host.window - rules.reserve)
     if host.phase is not Phase.ON_OVERFLOW and (
@@ -156,7 +156,7 @@ def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
 
 
 def _before(view: View, host: Host) -> Messages:
-    """What is in context, without the prompt before which pi compacts."""
+    """Return the context without the prompt before which pi compacts."""
     messages = view.messages
     if host.phase is not Phase.BEFORE_TURN:
         return messages
@@ -167,7 +167,7 @@ def _before(view: View, host: Host) -> Messages:
 
 
 def _answered(entries: Sequence[Entry], version: str) -> bool:
-    """Whether there is an answer by whose usage one can go, and it is none that failed."""
+    """Whether the latest answer, which has the usage, exists and did not fail."""
     start = last_compaction(entries) + 1 if is_at_least(version, STALE_IS_IGNORED) else 0
     for entry in reversed(entries[start:]):
         if entry.message is not None and entry.message.role == "assistant":
@@ -176,7 +176,7 @@ def _answered(entries: Sequence[Entry], version: str) -> bool:
 
 
 def _entries(messages: Messages, host: Host) -> list[Entry]:
-    """The session as pi has it: what a compaction kept stands before it, what came later after."""
+    """Return pi's session entries: a compaction comes after the messages that it kept."""
     notes = host.notes.get(_NOTES) or {}
     if not _is_summary(messages, notes):
         return [_entry(message) for message in messages]

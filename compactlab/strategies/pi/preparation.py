@@ -1,4 +1,4 @@
-"""What a compaction of pi's summarises, and what it keeps: entries, cut point, lists of files."""
+"""The preparation of pi's compaction: entries, cut point, and lists of files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from compactlab.sim.core.message import FRAME, Message, Part, Source, plain
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
 from compactlab.strategies.mechanisms.text import arguments_of
 
-# The tools whose calls pi looks into (0.49.3 to 0.73.1).
+# The tools whose calls pi evaluates (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
 
 
 @dataclass
 class Files:
-    """Paths by what was done with them, each with the id of the message that names it first."""
+    """Paths by operation, each with the id of the first message that names it."""
 
-    # read, written, edited: by what was done with them
+    # read, written, edited: paths by operation
     read: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
     edited: dict[str, str] = field(default_factory=dict)
 
     def note(self, messages: Iterable[Message]) -> None:
-        """Take up what the calls in messages name."""
+        """Add the files named in tool calls of messages."""
         for message in messages:
             if message.role != "assistant":
                 continue
@@ -34,17 +34,17 @@ class Files:
                     getattr(self, kind).setdefault(path, message.id)
 
     def carried(self) -> Files:
-        """What the next compaction starts from: what was only read, and what was changed."""
+        """Return the files for the next compaction: those only read, and those changed."""
         return Files(read=self.only_read, edited=self.modified)
 
     @property
     def modified(self) -> dict[str, str]:
-        """Those that were changed, sorted."""
+        """The changed files, sorted."""
         return _sorted(self.written | self.edited)
 
     @property
     def only_read(self) -> dict[str, str]:
-        """Those that were read and not changed, sorted."""
+        """The files that were read but not changed, sorted."""
         changed = self.written.keys() | self.edited.keys()
         return _sorted({path: id for path, id in self.read.items() if path not in changed})
 
@@ -56,7 +56,7 @@ def _path(part: Part) -> str:
 
 
 def _sorted(paths: Mapping[str, str]) -> dict[str, str]:
-    """In the order of their UTF-16 code units, as JavaScript sorts."""
+    """Sort paths by UTF-16 code units, as JavaScript does."""
     return {path: paths[path] for path in sorted(paths, key=_units)}
 
 
@@ -65,10 +65,7 @@ def _units(path: str) -> bytes:
 
 
 def file_section(files: Files) -> list[Part]:
-    """The lists as they stand under a summary; nothing if there are no files.
-
-    As pi's ``computeFileLists`` and ``formatFileOperations`` (0.49.3 to 0.73.1).
-    """
+    """Format the lists for the end of a summary; "" if there are no files."""
     return [
         *_list("read-files", files.only_read),
         *_list("modified-files", files.modified),
@@ -87,26 +84,26 @@ def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
     ]
 
 
-# The entries of a session of pi, in which a compaction is an entry like the others.
+# The entries of a session of pi; a compaction is an entry, too.
 
 
 def unframed(message: Message) -> tuple[Part, ...]:
-    """The parts of a message without what frames it."""
+    """Return the parts of a message without its frame."""
     return tuple(p for p in message.parts if not (p.kind == "synthetic" and p.name == FRAME))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry on the way from the session's start to its newest message."""
+    """An entry on the path from the session's start to its newest message."""
 
     id: str  # its id; "" if it has none
-    # ``message``; ``custom_message`` and ``branch_summary``, which the model is told of;
-    # ``compaction``; anything else is bookkeeping.
+    # ``message``; ``custom_message`` and ``branch_summary``, which the model sees; ``compaction``;
+    # other types are metadata.
     type: str = "message"
-    message: Message | None = None  # what the model is told of it
-    kept_from: str = ""  # of a compaction: id of the first entry that it kept
-    # Of a compaction: the files that it knew of; None if an extension wrote its summary, as
-    # OpenClaw's safeguard does, because pi does not carry those on.
+    message: Message | None = None  # its content for the model
+    kept_from: str = ""  # of a compaction: id of the first kept entry
+    # Of a compaction: its lists of files; None if an extension wrote its summary, as OpenClaw's
+    # safeguard does, because pi does not reuse those lists.
     files: Files | None = None
 
     @property
@@ -116,7 +113,7 @@ class Entry:
 
 
 def last_compaction(entries: Sequence[Entry]) -> int:
-    """Index of the last compaction; -1 if there is none."""
+    """Return the index of the last compaction; -1 if there is none."""
     for index in range(len(entries) - 1, -1, -1):
         if entries[index].type == "compaction":
             return index
@@ -124,20 +121,20 @@ def last_compaction(entries: Sequence[Entry]) -> int:
 
 
 def messages_of(entries: Sequence[Entry]) -> list[Message]:
-    """What the model is told of entries, compactions left out."""
+    """Return the messages of entries, without compactions."""
     return [e.message for e in entries if e.message is not None and e.type != "compaction"]
 
 
-# Where pi cuts a session's history.
+# Cut points in a session's history.
 
-# Roles of messages before which a cut may fall: never a tool's result, whose call stands before it.
+# Roles of messages before which a cut is allowed: not tool results, which follow their call.
 _CUTS = {"user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"}
-# Entries that the model is told of as the user's, and that are no messages to pi.
+# Entries with the user role for the model that are not messages for pi.
 _ADDED = {"custom_message", "branch_summary"}
 
 
 class CutPoint(NamedTuple):
-    """Index of the first entry to keep; of the turn that it cuts in two, or -1; whether it does."""
+    """Index of the first entry to keep; start of a split turn, or -1; whether one is split."""
 
     first_kept: int
     turn_start: int = -1
@@ -147,12 +144,12 @@ class CutPoint(NamedTuple):
 def find_cut_point(
     entries: Sequence[Entry], start: int, end: int, keep_recent_tokens: float
 ) -> CutPoint:
-    """Cut so that about so many tokens stay: pi's ``findCutPoint`` (0.49.3 to 0.73.1).
+    """Cut so that about this many tokens are kept: pi's ``findCutPoint`` (0.49.3 to 0.73.1).
 
-    Walks back until the sum of estimates reaches the budget, and cuts before the next entry
-    there or after it at which a cut may fall. If there is none, because the budget is reached
-    inside trailing results of tools, or if everything fits, the cut falls before the first
-    entry at which it may: nothing is cut off. Entries that are no messages weigh nothing.
+    Estimates are added from the end until they reach the budget. The cut is at the first allowed
+    entry from there on. If there is none, because the budget is reached within the last tool
+    results, or if everything fits, the cut is before the first allowed entry: nothing is removed.
+    Entries that are not messages count 0.
     """
     cuts = [index for index in range(start, end) if _may_cut(entries[index])]
     if not cuts:
@@ -168,7 +165,7 @@ def find_cut_point(
 
 
 def _crossing(entries: Sequence[Entry], start: int, end: int, budget: float) -> int:
-    """Index of the message at which the tail reaches its budget; the end, if none does."""
+    """Return the index at which the tail reaches its budget; the end, if it does not."""
     tokens = 0
     for index in range(end - 1, start - 1, -1):
         entry = entries[index]
@@ -188,7 +185,7 @@ def _role(entry: Entry) -> str:
 
 
 def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
-    """Index of the entry that starts the turn in which another stands; -1 if none does."""
+    """Return the index of the entry that starts an entry's turn; -1 if there is none."""
     for at in range(index, start - 1, -1):
         entry = entries[at]
         if entry.type in _ADDED:
@@ -198,7 +195,7 @@ def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
     return -1
 
 
-# From this version on, a compaction looks at what the one before it kept.
+# From this version on, a compaction includes the messages that the previous one kept.
 KEPT_ARE_SEEN = "0.63.1"
 
 
@@ -213,15 +210,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is to be done."""
+    """The content of a compaction."""
 
     first_kept: int  # index of the first entry to keep
     history: tuple[Message, ...]  # the messages to summarise
-    # The messages of the turn that is cut in two, up to the cut; they are summarised apart.
+    # The messages of the split turn before the cut; they are summarised separately.
     prefix: tuple[Message, ...]
-    split: bool  # whether a turn is cut in two
+    split: bool  # whether a turn is split
     tokens_before: float  # tokens in context
-    previous: tuple[Part, ...]  # the summary of the compaction before; empty if there was none
+    previous: tuple[Part, ...]  # the previous summary; empty if there was none
     files: Files  # the files that were read and changed
 
 
@@ -233,9 +230,9 @@ def prepare(
 ) -> Preparation | None:
     """Decide what to summarise and what to keep: pi's ``prepareCompaction``.
 
-    Before 0.63.1 only entries after the last compaction are looked at: what that one had kept
-    is neither summarised nor kept, and is lost. None if the newest entry is a compaction, or
-    the first one to keep has no id.
+    Before 0.63.1, only entries after the last compaction are included: the messages that it kept
+    are neither summarised nor kept, so they are lost. The result is None if the newest entry is a
+    compaction, or if the first entry to keep has no id.
     """
     last = last_compaction(entries)
     if last >= 0 and last == len(entries) - 1:
@@ -261,7 +258,7 @@ def prepare(
 
 
 def _start(entries: Sequence[Entry], last: int, version: str) -> int:
-    """Index of the first entry that is looked at."""
+    """Return the index of the first entry that is included."""
     if last < 0:
         return 0
     if is_at_least(version, KEPT_ARE_SEEN):
@@ -272,7 +269,7 @@ def _start(entries: Sequence[Entry], last: int, version: str) -> int:
 
 
 def _context(entries: Sequence[Entry], start: int, last: int) -> list[Message]:
-    """What the model is sent, as far as this version knows: the summary, and what stands after."""
+    """Return the context as this version sees it: the summary, and the messages after it."""
     if last < 0:
         return messages_of(entries)
     summary = entries[last].message

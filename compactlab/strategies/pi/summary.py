@@ -1,4 +1,4 @@
-"""The summary that stands for the old part of a history, and the requests for it."""
+"""Summaries of the old part of a history, and the requests for them."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ What the user asked for in this turn
 
 Be brief: only what makes the kept part understandable."""
 
-# OpenClaw's safeguard asks for the first part of a turn with the same request as for a history,
-# and with this at its end.
+# OpenClaw's safeguard uses the request for a history also for the first part of a turn, with this
+# text at its end.
 TURN_PREFIX = (
     "What stands above is only the first part of a turn, whose second part is kept as it is. Keep "
     "to what was asked for, what was done first, and what the second part builds on."
@@ -99,7 +99,7 @@ MERGE = (
     "What stands above are summaries of parts of one conversation. Make one summary of them. Keep "
     "decisions, what is to be done, open questions, and what must be observed."
 )
-# What OpenClaw demands beside that since March 2026: five headings, and identifiers as they are.
+# OpenClaw's additional instructions since March 2026: five headings, and unchanged identifiers.
 STRUCTURE = (
     "Use these headings as well, in this order: ## Decisions, ## Open TODOs, ## Constraints/Rules, "
     "## Pending user asks, ## Exact identifiers. Leave none of them out; write that there is "
@@ -109,21 +109,21 @@ STRUCTURE = (
 )
 
 
-# Messages written out as text, for a summary request with a prompt of its own.
+# Messages as text, for a summary request with its own prompt.
 
-# pi cuts tool results in what it has summarised to so many characters (since 0.56.3).
+# Characters to which pi cuts tool results that it summarises (since 0.56.3).
 RESULT_CHARS = 2000
 RESULTS_ARE_CUT = "0.56.3"
 
-# Of what stands in the user's place, this is told to the model; pi drops everything else.
+# Messages with the user role that the model sees; pi drops all others.
 _SEEN = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
 
 
 def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
-    """Write messages out, a block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
+    """Write messages as text, one block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
 
-    Of a tool's result so many UTF-16 code units are written; all of them, as before pi 0.56.3,
-    for None.
+    A tool's result is cut to ``result_chars`` UTF-16 code units; None, as before pi 0.56.3, means
+    no limit.
     """
     return "\n\n".join(block for m in messages for block in _blocks(m, result_chars))
 
@@ -164,12 +164,12 @@ def _call(part: Part) -> str:
 
 
 def _arguments(text: str) -> list[tuple[str, str]]:
-    """The arguments of a call, each value as JSON."""
+    """Write the arguments of a call, each value as JSON."""
     try:
         raw = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         return [(name, bytes(value).decode()) for name, value in raw.items()]
     except ValueError:
-        # It takes no half of a pair of surrogates, which JavaScript writes as an escape.
+        # The decoder rejects unpaired surrogates, which JavaScript writes as escapes.
         values = json.loads(text)
     if not isinstance(values, dict):
         raise ValueError("arguments are no object")
@@ -182,12 +182,12 @@ SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """What parts say when they are written one after the other."""
+    """Join the text of parts."""
     return "".join(part.text for part in parts)
 
 
 def lines(parts: Iterable[Part]) -> list[Part]:
-    """Parts, each on a line of its own."""
+    """Put each part on its own line."""
     apart: list[Part] = []
     for part in parts:
         apart += [plain("\n"), part] if apart else [part]
@@ -195,40 +195,40 @@ def lines(parts: Iterable[Part]) -> list[Part]:
 
 
 def result_chars(version: str) -> int | None:
-    """Characters of a tool's result that a version of pi writes into a request; None for all."""
+    """Return the characters of a tool result in a version's summary requests; None for no limit."""
     return RESULT_CHARS if is_at_least(version, RESULTS_ARE_CUT) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Scribe:
-    """Asks for summaries as pi does."""
+    """Requests summaries as pi does."""
 
     view: View  # the live prompt
-    host: Host  # bills the requests
-    reserve: float  # tokens of the window that are held back; they limit how long a summary may be
+    host: Host  # makes and bills the requests
+    reserve: float  # reserved tokens of the window; they limit the length of summaries
     version: str  # of pi
-    # How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
+    # The form of a request, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
     rides: Literal["live", "fresh"] = "fresh"
 
     def history(
         self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
     ) -> list[Part]:
-        """Ask for a summary of messages that carries a previous one on: ``generateSummary``."""
+        """Request a summary of messages that updates the previous one: ``generateSummary``."""
         return self._ask(self._request(messages, previous, _instructions(previous, focus), 0.8))
 
     def history_that_fits(
         self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
     ) -> list[Part] | None:
-        """The same; None if the provider refuses the request, because the window is too small."""
+        """Request a summary; None if the provider refuses because the window is too small."""
         request = self._request(messages, previous, _instructions(previous, focus), 0.8)
-        # Nothing is counted where it need not be: a token has one character or more.
+        # Counting is skipped where possible: a token has at least one character.
         text, window = request.transcript + request.instructions, self.host.window
         if len(text) > window and self.host.count(text) > window:
             return None
         return self._ask(request)
 
     def prefix(self, messages: Sequence[Message]) -> list[Part]:
-        """Ask for a summary of the first part of a turn: ``generateTurnPrefixSummary``."""
+        """Request a summary of the first part of a turn: ``generateTurnPrefixSummary``."""
         return self._ask(self._request(messages, (), PREFIX, 0.5))
 
     def _request(
@@ -259,11 +259,11 @@ def _instructions(previous: Sequence[Part], focus: str) -> str:
 
 
 def pi_summary(scribe: Scribe, prepared: Preparation, focus: str = "") -> list[Part]:
-    """Have a history summarised, and apart from it the first part of a turn that is cut in two.
+    """Summarise a history, and separately the first part of a split turn.
 
-    As pi's ``compact`` (0.49.3 to 0.73.1), file lists left out. Where only a turn is cut in two and
-    nothing stands before it, the previous summary is thrown away; where it is not and there is
-    nothing to summarise, a summary is asked for all the same.
+    As pi's ``compact`` (0.49.3 to 0.73.1), without file lists. If a turn is split and no messages
+    precede it, the previous summary is dropped. If no turn is split and there is nothing to
+    summarise, a summary is requested nevertheless.
     """
     if not (prepared.split and prepared.prefix):
         return scribe.history(prepared.history, prepared.previous, focus)

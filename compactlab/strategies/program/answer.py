@@ -1,6 +1,6 @@
-"""Views from what a program answers: edits by id, or plain messages whose provenance is found.
+"""Views from a program's answers: edits by id, or plain messages whose provenance is inferred.
 
-What is wrong with an answer is a ValueError, whose text says what the program has done.
+An invalid answer raises a ValueError that describes the program's mistake.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from compactlab.strategies.program.protocol import (
     sent_part,
 )
 
-SYSTEM = "system"  # what is named as the origin of what comes from the system prompt
+SYSTEM = "system"  # the id of the system prompt as an origin
 
 
 @dataclass
 class Exchange:
-    """What a program was told in a replay, and the messages that it has made there.
+    """The messages sent to a program in a replay, and those made from its answers.
 
-    The same answer gives the same messages: so a view that did not change is found to be the same.
+    Equal answers give the same message objects, so that an unchanged view is recognised.
     """
 
     _sent: dict[str, Message] = field(default_factory=dict)
     _system: tuple[Part, ...] | None = None
     _made: dict[Hashable, Message] = field(default_factory=dict)
-    _count: int = 0  # of new ones
+    _count: int = 0  # of new messages
     _log: Messages = field(default_factory=Messages)
-    _logged: dict[str, Message] = field(default_factory=dict)  # of that log, by id
+    _logged: dict[str, Message] = field(default_factory=dict)  # messages of that log, by id
     _outlines: dict[int, tuple[Message, Key]] = field(default_factory=dict)
     _asked: int = 0
 
     def begin(self, host: Host) -> Begin:
-        """How a replay begins."""
+        """Make the message that begins a replay."""
         seed = host.rng("program").getrandbits(32)
         model = host.model
         return Begin(model.name, host.window, model.max_output, host.cache_lifetime, seed)
 
     def question(self, view: View, host: Host) -> Question:
-        """What the program is asked about a view."""
+        """Make the question about a view."""
         self._asked += 1
         count = host.model.tokenizer.part
         known, self._system = self._system == view.system, view.system
@@ -75,20 +75,20 @@ class Exchange:
         )
 
     def news(self, view: View, host: Host) -> tuple[SentMessage, ...]:
-        """The messages of a view that the program does not know yet."""
+        """Return the messages of a view that the program does not know yet."""
         sizes, sent = blocks_of(host.model.tokenizer).sizes, self._sent
         new = [message for message in view.messages if sent.get(message.id) is not message]
         sent.update((message.id, message) for message in new)
         return tuple(sent_message(message, sizes(message)) for message in new)
 
     def messages(self, ids: Iterable[str], view: View, host: Host) -> tuple[Message, ...]:
-        """Messages of a view, or of all that was said, by their ids."""
+        """Return messages of a view, or of the whole log, by their ids."""
         self._follow(host.log)
         here = {message.id: message for message in view.messages}
         return tuple(self._known(id, here) for id in ids)
 
     def view(self, answer: Answer, view: View, host: Host) -> View:
-        """The view that an answer stands for."""
+        """Build the view of an answer."""
         if answer.id != self._asked:
             raise ValueError(
                 f"answered view {answer.id} while it is asked about view {self._asked}: it wrote a "
@@ -110,7 +110,7 @@ class Exchange:
         return after
 
     def _follow(self, log: Messages) -> None:
-        """Know the messages of a log; a rewind takes some back."""
+        """Track the messages of a log; a rewind removes some."""
         shared = self._log.shared(log)
         if shared < len(self._log):
             self._logged, shared = {}, 0
@@ -124,7 +124,7 @@ class Exchange:
         return message
 
     def _once(self, key: Hashable, message: Message) -> Message:
-        """The message that the same answer made before; else this one, a new one with an id."""
+        """Return the message made from an equal answer before, or register a new one with an id."""
         known = self._made.get(key)
         if known is None or structs.replace(message, id=known.id, time=known.time) != known:
             if not message.id:
@@ -152,7 +152,7 @@ class Exchange:
             key = encoded(item)
             times[key] += 1
             messages.append(self._once((key, times[key]), self._of(item, here, host)))
-        return old.branch(kept, messages)  # views share what both begin with
+        return old.branch(kept, messages)  # views share their common beginning
 
     def _of(self, item: Item, here: Mapping[str, Message], host: Host) -> Message:
         if item.id is not None:
@@ -163,7 +163,7 @@ class Exchange:
         return structs.replace(new, parts=tuple(self._part(each, new) for each in item.parts))
 
     def _part(self, piece: int | Piece, old: Message) -> Part:
-        """A part of an answer; of the old message, if it refers to one of its parts."""
+        """Make a part from an answer, or from the old message's part that it refers to."""
         number = piece if isinstance(piece, int) else piece.part
         if number is not None and not 0 <= number < len(old.parts):
             raise ValueError(f"named part {number} of {old.id!r}, which has {len(old.parts)}")
@@ -194,7 +194,7 @@ class Exchange:
         )
 
     def _changed(self, piece: Piece, old: Message, sources: tuple[Source, ...]) -> Part:
-        """A part of a message, cut or with another text."""
+        """Return a part cut to a span or with another text."""
         number = piece.part or 0
         part, first = old.parts[number], self._logged.get(old.id)
         own = first is not None and first.parts[number : number + 1] == (part,)
@@ -229,7 +229,7 @@ class Exchange:
     # Plain messages.
 
     def _aligned(self, given: Sequence[Draft], view: View, host: Host) -> Messages:
-        """Messages without provenance: those that are as they were, and where others come from."""
+        """Match messages without provenance: keep unchanged ones, and infer others' sources."""
         old = list(view.messages)
         same = self._same(old, given)
         if len(same) == len(given):
@@ -252,21 +252,21 @@ class Exchange:
                 messages[place] = known
         drafted = [_restored(draft.message(host.now), calls) for draft in given]
         for place, message in enumerate(drafted):
-            # What a tool has said comes from what that tool has said.
+            # A tool result comes from results of the same tool.
             result = calls.get(("tool_result", message.parts[0].call_id))
             if messages[place] is None and message.role == "tool" and result is not None:
                 (found,) = attributed([result[1]], (), View((), Messages([message]))).view.messages
                 messages[place] = self._placed(keys[place], found, owners)
         if None in messages:
             told = Messages(each or drafted[place] for place, each in enumerate(messages))
-            # Of equal messages it may find another one; here it is known which one it is.
+            # Inference may pick another of several equal messages; here the right one is known.
             context = attributed(old, view.system, View(view.system, told)).view
             for place, found in enumerate(context.messages):
                 messages[place] = messages[place] or self._placed(keys[place], found, owners)
         return Messages(filter(None, messages))
 
     def _placed(self, key: Hashable, found: Message, owners: Mapping[str, Message]) -> Message:
-        """A message whose origins were found, with those of the log in their place."""
+        """Replace inferred origins of a message by their messages in the log."""
         parts = (
             structs.replace(part, sources=tuple(self._origins(part, owners)))
             for part in found.parts
@@ -274,9 +274,9 @@ class Exchange:
         return self._once(key, structs.replace(found, id="", parts=tuple(parts)))
 
     def _same(self, old: Sequence[Message], given: Sequence[Draft]) -> dict[int, Message]:
-        """The messages that are as they were, by the places of drafts, in their order.
+        """Return the unchanged messages by the indices of drafts, in order.
 
-        Of several that say the same, the newest that keeps the order: contexts keep their ends.
+        Of equal messages, the newest that preserves the order is used: contexts keep their ends.
         """
         places: dict[Key, list[int]] = defaultdict(list)
         for place, message in enumerate(old):
@@ -294,17 +294,17 @@ class Exchange:
     def _outline(self, message: Message) -> Key:
         known = self._outlines.get(id(message))
         if known is None:
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is also stored, because the id of a deleted object may be reused.
             key = outline(message.role, message.parts)
             known = self._outlines[id(message)] = message, key
         return known[1]
 
     def _was_said(self, message: Message) -> bool:
-        """Whether all that a message stands for is in the log: a rewind may have taken it back."""
+        """Whether all sources of a message are in the log; a rewind may have removed some."""
         return all(s.id in self._logged for part in message.parts for s in part.sources)
 
     def _origins(self, part: Part, owners: Mapping[str, Message]) -> Iterable[Source]:
-        """The messages of the log that a part comes from, through those that stand for them."""
+        """Resolve a part's sources to messages of the log."""
         sources: dict[Source, None] = {}
         for source in part.sources:
             if source.id in self._logged:
@@ -321,7 +321,7 @@ Calls = Mapping[tuple[str, str], tuple[Part, Message]]
 
 
 def _restored(message: Message, calls: Calls) -> Message:
-    """A message with what its shape cannot say of its calls and results."""
+    """Restore the data of calls and results that the plain form lacks."""
     return structs.replace(message, parts=tuple(_named(part, calls) for part in message.parts))
 
 
@@ -335,5 +335,5 @@ def _named(part: Part, calls: Calls) -> Part:
 
 
 def ids_of(view: View) -> tuple[str, ...]:
-    """The ids of a view's messages."""
+    """Return the ids of a view's messages."""
     return tuple([message.id for message in view.messages])

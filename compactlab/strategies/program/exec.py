@@ -62,7 +62,7 @@ class Exec(Strategy):
     timeout: Annotated[float, above(0, up_to=LONGEST_WAIT)] = 60
 
     def __post_init__(self) -> None:
-        """Refuse a command that is none; the program is started when it is needed."""
+        """Check the command; the program is started when it is needed."""
         super().__post_init__()
         words_of(self.command)
 
@@ -72,22 +72,22 @@ class Exec(Strategy):
 
     @property
     def hello(self) -> Hello:
-        """What the program says of itself."""
+        """The program's description of itself."""
         return self._line.hello
 
     @property
     def counts(self) -> Counter[str]:
-        """How many views it was asked about and has changed, and its requests by their types."""
+        """Counts of views asked about and changed, and of its requests by type."""
         return self._line.counts
 
     @property
     def does(self) -> tuple[Act, ...]:  # type: ignore[override]
-        """What it does to the context, for lists."""
+        """Its effects on the context, for lists."""
         return self.hello.does
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
-        """When it wants to be asked."""
+        """The phases in which it wants to be asked."""
         return frozenset(self.hello.phases)
 
     @property
@@ -101,12 +101,12 @@ class Exec(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """Rules of the contract that it says it breaks."""
+        """Rules of the contract that it declares to break."""
         return {str(rule): why for rule, why in self.hello.breaks.items()}
 
     @property
     def outside(self) -> str:
-        """The digest of its command, of the files named there, and of what it says of itself."""
+        """The digest of its command, of the files named there, and of its description."""
         seen = hashlib.blake2b(encoded((words_of(self.command), self.hello)), digest_size=8)
         for file in files_of(self.command):
             content = file.read_bytes()
@@ -121,7 +121,7 @@ class Exec(Strategy):
 
 
 class _Line:
-    """The program that runs for a strategy, and the replay that it is asked about."""
+    """The running program of a strategy, and the replay that it is asked about."""
 
     def __init__(self, command: str, seconds: float) -> None:
         self._command, self._seconds = command, seconds
@@ -132,11 +132,11 @@ class _Line:
 
     @cached_property
     def hello(self) -> Hello:
-        """What it said first; it may not say something else when it is started again."""
+        """The program's first message; it must stay the same after a restart."""
         return self._process().hello
 
     def _process(self) -> Process:
-        """The program, started again if it has failed."""
+        """The program, restarted if it has failed."""
         if self._started is None or self._started.ended:
             self._started, self._host = Process(self._command, self._seconds), None
         return self._started
@@ -164,7 +164,7 @@ class _Line:
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
-        """What is wrong with a message is the program's fault, and its end."""
+        """Report an error in a message as the program's fault, and end it."""
         try:
             yield
         except ValueError as error:
@@ -181,7 +181,7 @@ class _Line:
         return after
 
     def _done(self, request: Request, view: View, host: Host) -> tuple[View, FromHost]:
-        """Do what the program asks for; the view that it is asked about from then on."""
+        """Handle a request of the program; return the view of the question from then on."""
         match request:
             case CountText(text):
                 return view, Counted(host.count(text))
@@ -226,14 +226,14 @@ class _Line:
 
     @staticmethod
     def _written(request: Summarize, messages: Iterable[Message], carried: Iterable[Part]) -> str:
-        """What the summariser reads, where the program does not write it out."""
+        """Write the summariser's input if the program does not provide it."""
         if request.rides == "live":
             return ""
         return "\n\n".join(filter(None, [*(p.text for p in carried), transcript(messages)]))
 
 
 def _carried(message: Message) -> Iterator[Part]:
-    """What a message tells of others: parts of a summary, and quotations."""
+    """Yield a message's parts about other messages: summaries and quotations."""
     for part in message.parts:
         quoted = part.kind == "verbatim" and bool(part.sources)
         if part.kind == "summary" or (

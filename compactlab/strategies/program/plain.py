@@ -1,4 +1,4 @@
-"""Messages in OpenAI's or Anthropic's shape, as a program may answer them."""
+"""Messages in OpenAI's or Anthropic's form, as a program may return them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Draft:
 
     @property
     def key(self) -> Key:
-        """What it says."""
+        """Return its content as a key."""
         return outline(self.role, self.parts)
 
     def message(self, now: float) -> Message:
-        """The message, with no id yet; no person has typed it."""
+        """Make a message without an id, which no person has typed."""
         return Message("", self.role, self.parts, now, meta=self.role == "user")
 
 
 def outline(role: str, parts: Iterable[Part]) -> Key:
-    """What of a message can be said in such a shape; thinking and what is opaque cannot."""
+    """Return the content that the form can express, without thinking and opaque parts."""
     texts, calls, results, images = [], [], [], 0
     for part in parts:
         if part.type == "tool_call":
@@ -52,7 +52,7 @@ def outline(role: str, parts: Iterable[Part]) -> Key:
 
 
 def canonical(arguments: str) -> str:
-    """Arguments of a call, however they are spaced."""
+    """Normalise the white space in arguments of a call."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except (ValueError, RecursionError):
@@ -60,12 +60,12 @@ def canonical(arguments: str) -> str:
 
 
 def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
-    """The messages, with the results of tools, which Anthropic's users bring, apart.
+    """Return the messages; tool results in Anthropic's user messages are separated.
 
     Raises
     ------
     ValueError
-        If one is none.
+        If one is not a message.
     """
     for message in messages:
         given = message.get("role")
@@ -74,7 +74,7 @@ def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
             raise ValueError(f"answered a message of the role {str(given)[:40]!r}")
         blocks = _blocks(message)
         if role == "tool":
-            # The older role of a function names no call.
+            # The older role "function" has no call id.
             id = message.get("tool_call_id", "" if given == "function" else None)
             yield _result(blocks, id, message.get("name"))
             continue
@@ -91,7 +91,7 @@ def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
 
 
 def _result(blocks: Iterable[Any], id: Any, name: Any, error: bool = False) -> Draft:
-    """A tool's message: its text, and the images that came with it."""
+    """Read a tool message: its text and its images."""
     if not isinstance(id, str):
         raise ValueError("answered the result of a tool without the id of its call")
     parts = [_block(block) for block in blocks]

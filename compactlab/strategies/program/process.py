@@ -1,7 +1,7 @@
-"""A program that runs beside this process, and the lines between the two.
+"""A program that runs beside this process, and the lines exchanged with it.
 
-Whatever it does (die, hang, print garbage or without end, never read), the one who asked gets an
-error that says so, within a time limit.
+Any failure of the program (crash, hang, invalid or endless output, unread input) raises an error
+within a time limit.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from compactlab.strategies.program.protocol import (
     read_line,
 )
 
-# Bytes of a line; the view of a session of a million tokens has some four million.
+# Largest line in bytes; the view of a session of a million tokens has some four million.
 LONGEST = 64 * 2**20
 MOST_REQUESTS = 10_000
 """Of one view; a program that asks for ever would never be late, as the host works meanwhile."""
 _CHUNK = 1 << 16
-_WAITING = 64  # chunks that are read ahead; then the program waits until somebody wants them
+_WAITING = 64  # chunks read ahead; then the program must wait
 _PULSE = 0.2
-_SHOWN = 80  # characters of a line, in an error
+_SHOWN = 80  # characters of a line quoted in an error
 
 
 def words_of(command: str) -> list[str]:
-    """The program and its arguments; no shell reads them.
+    """Split a command into the program and its arguments; no shell reads them.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def words_of(command: str) -> list[str]:
 
 
 def files_of(command: str) -> list[Path]:
-    """The files that a command names and that are there."""
+    """Return the existing files that a command names."""
     files = []
     for word in words_of(command):
         with suppress(OSError, ValueError):
@@ -71,7 +71,7 @@ def files_of(command: str) -> list[Path]:
 
 
 class Process:
-    """A program that has been started, and has said hello.
+    """A started program that has sent its hello.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Process:
         self.command, self.seconds = command, seconds
         pipe = subprocess.PIPE
         try:
-            # What it writes to standard error goes where that of this process goes.
+            # Its standard error is that of this process.
             self._process = subprocess.Popen(  # noqa: S603
                 words_of(command), bufsize=0, stdin=pipe, stdout=pipe
             )
@@ -122,7 +122,7 @@ class Process:
 
     @property
     def ended(self) -> bool:
-        """Whether it is of no use any more."""
+        """Whether it has been stopped."""
         return not self.end.alive
 
     def _greeted(self) -> Hello:
@@ -135,12 +135,12 @@ class Process:
         return hello
 
     def ask(self, message: FromHost, what: str) -> None:
-        """Write something whose answer is waited for, within the time limit."""
+        """Send a message that the program must answer within the time limit."""
         self._asked, self._until, self._requests = what, time.monotonic() + self.seconds, 0
         self.write(message)
 
     def reply(self, message: FromHost) -> None:
-        """Write what it has asked for; the time that this took was not its own."""
+        """Answer a request of the program; the time it waited does not count."""
         self._requests += 1
         if self._requests > MOST_REQUESTS:
             self.fail(f"made more than {MOST_REQUESTS:,} requests")
@@ -148,16 +148,16 @@ class Process:
         self.write(message)
 
     def write(self, message: FromHost) -> None:
-        """Write something that needs no answer."""
+        """Send a message that needs no answer."""
         self._written.put(line_of(message))
 
     def receive(self) -> FromProgram:
-        """Wait for what it writes next.
+        """Wait for the next message of the program.
 
         Raises
         ------
         ContractError
-            If it writes nothing in time, nothing any more, or something else than a message.
+            If it sends nothing in time, has ended, or sends an invalid message.
         """
         line = self._line()
         self._received = time.monotonic()
@@ -185,7 +185,7 @@ class Process:
         return line
 
     def _death(self) -> str:
-        """How it came that it writes nothing any more."""
+        """Describe why the program sends nothing any more."""
         try:
             code = self._process.wait(_PULSE * 5)
         except subprocess.TimeoutExpired:
@@ -193,14 +193,14 @@ class Process:
         return f"ended with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
 
     def fail(self, what: str) -> NoReturn:
-        """End it, and say what is wrong."""
+        """Stop the program, and raise an error."""
         self.end()
         raise ContractError(f"the program {self.command!r} {what} (asked {self._asked})")
 
 
 def _feed(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
-    """Write lines as they come, until an empty one."""
-    with suppress(OSError, ValueError):  # it is gone, or has closed its input
+    """Write queued lines until an empty one."""
+    with suppress(OSError, ValueError):  # the program has ended or closed its input
         while line := lines.get():
             rest = memoryview(line)
             while rest:
@@ -208,7 +208,7 @@ def _feed(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
 
 
 def _drain(pipe: IO[bytes], chunks: queue.Queue[bytes], over: threading.Event) -> None:
-    """Read what comes, as long as somebody takes it; an empty chunk is the end."""
+    """Read chunks while they are consumed; an empty chunk is the end."""
     chunk = b"begin"
     while chunk and not over.is_set():
         try:
@@ -227,7 +227,7 @@ def _ended(
     lines: queue.SimpleQueue[bytes],
     threads: list[threading.Thread],
 ) -> None:
-    """End a program and its threads."""
+    """Stop a program and its threads."""
     over.set()
     lines.put(b"")
     with suppress(OSError):

@@ -24,7 +24,7 @@ Count = Annotated[int, Meta(ge=0, le=10**12)]
 Reference = str | Source
 """The id of a message, or an object with a piece of it: ``id``, ``part``, ``start``, ``end``."""
 
-# What the host writes.
+# Messages of the host.
 
 
 class Greeting(Struct, tag="hello", frozen=True):
@@ -129,7 +129,7 @@ class Done(Struct, tag="done", frozen=True):
     """The file is written."""
 
 
-# What the program writes.
+# Messages of the program.
 
 
 class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
@@ -263,12 +263,12 @@ FromProgram = Hello | Answer | CountText | Summarize | Turn | Read | Write
 _program = msgspec.json.Decoder[FromProgram](FromProgram)
 
 
-# What some languages take for the end of a line, and JSON need not escape.
+# Characters that some languages treat as line ends, and that JSON does not escape.
 _ENDS = {"\x85": rb"\u0085", "\u2028": rb"\u2028", "\u2029": rb"\u2029"}
 
 
 def line_of(message: FromHost) -> bytes:
-    r"""A message to the program, on a line, however its language splits lines.
+    r"""Encode a message to the program as one line in any language.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def line_of(message: FromHost) -> bytes:
 
 
 def read_line(line: bytes) -> FromProgram:
-    """A message of the program.
+    """Decode a message of the program.
 
     Raises
     ------
@@ -303,19 +303,19 @@ def read_line(line: bytes) -> FromProgram:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Half of a pair of surrogates, which messages may hold, only Python reads; else it says why
-        # this is no JSON.
+        # Unpaired surrogates, which messages may contain, are only accepted by Python's decoder;
+        # for other errors, it gives the reason.
         message = msgspec.convert(parse(line), FromProgram)
     return message
 
 
 def kind_of(message: FromProgram) -> str:
-    """The type of a message, as its line names it."""
+    """Return the type of a message, as its line names it."""
     return str(message.__struct_config__.tag)
 
 
 def sent_part(part: Part, tokens: int, owner: str = "") -> SentPart:
-    """A part, as a program is told of it."""
+    """Convert a part to the form sent to programs."""
     own = part.kind == "verbatim" and part.sources == (Source(owner),)
     sources = () if own else tuple(_reference(source) for source in part.sources)
     return SentPart(
@@ -325,7 +325,7 @@ def sent_part(part: Part, tokens: int, owner: str = "") -> SentPart:
 
 
 def summary_part(part: Part, tokens: int) -> SummaryPart:
-    """A part of a summary, as a program is told of it."""
+    """Convert a part of a summary to the form sent to programs."""
     return SummaryPart(**msgspec.structs.asdict(sent_part(part, tokens)))
 
 
@@ -334,7 +334,7 @@ def _reference(source: Source) -> Reference:
 
 
 def sent_message(message: Message, sizes: Iterable[int]) -> SentMessage:
-    """A message, as a program is told of it; with the tokens of each part."""
+    """Convert a message to the form sent to programs, with the tokens of each part."""
     sizes = tuple(sizes)
     parts = zip(message.parts, sizes, strict=True)
     return SentMessage(
@@ -349,7 +349,7 @@ def sent_message(message: Message, sizes: Iterable[int]) -> SentMessage:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a line: of the host's, and of the program's."""
+    """Return the JSON Schema (draft 2020-12) of lines of the host and of the program."""
     sides = {"host": FromHost, "program": FromProgram}
     types = [kind for side in sides.values() for kind in get_args(side)]
     references, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")

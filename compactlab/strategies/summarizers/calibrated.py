@@ -1,4 +1,4 @@
-"""Calibrated: a summary that keeps what recorded summaries keep, as far as a model can say it."""
+"""Calibrated: a fitted model decides which facts a summary keeps, as in recorded summaries."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from compactlab.strategies.summarizers.sampling import Drawing, Line, Purpose
 from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
 from compactlab.strategies.summarizers.writer import Unbound
 
-_COUNT = Tokenizer()  # o200k: what lengths and ages are measured in
+_COUNT = Tokenizer()  # o200k: the unit of lengths and ages
 
-# What decides about a fact: the same is read off recorded summaries and off those to be made.
+# Predictors of a fact's fate, measured in recorded summaries and in new ones.
 
-SHORT = 500  # characters of a message of the user that a summary may quote whole
+SHORT = 500  # largest message of the user, in characters, that a summary may quote
 _NUMBER = re.compile(r"[\d.,:%+-]+")
 _ROOT = re.compile(r"/|~/|[A-Za-z]:[/\\]")
 _PATHS = ("artifact", "file")
-# By which figures a type goes that the fit did not see: the first that it did. What a person
-# said goes by the names that people were the first to say, as recordings have no labels.
+# Substitutes for types that the fit did not include: the first fitted type is used. Facts that
+# people state use the types that people state, because recordings have no labels.
 _LIKE = {"artifact": ("file",), "tool_detail": ("value",), "value": ("tool_detail",)}
 _SAID = ("entity", "value")
 
 
 class Traits(NamedTuple):
-    """What the fate of a fact depends on."""
+    """Predictors of a fact's fate."""
 
-    kind: str  # its type; "number" for a bare one, whatever its type
-    mentions: int  # messages that state it; 0 where only the summary before does
-    age: int  # tokens (o200k) since the last of them, up to the end of what is summarised
-    carried: bool  # whether the summary before states it
-    rooted: bool  # whether it is a path told from the root on
-    messages: tuple[str, ...] = ()  # the short messages of the user that state it, by id
+    kind: str  # its type; "number" for a bare number of any type
+    mentions: int  # messages that state it; 0 if only the previous summary does
+    age: int  # tokens (o200k) since the last of them, up to the end of the summarised part
+    carried: bool  # whether the previous summary states it
+    rooted: bool  # whether it is a path from the root on
+    messages: tuple[str, ...] = ()  # ids of the user's short messages that state it
 
     @property
     def features(self) -> dict[str, float]:
-        """What is multiplied with a coefficient each, but for the kind."""
+        """The model's variables, except the kind."""
         return {
             "mentions": math.log2(max(1, self.mentions)),
             "age": math.log2(1 + self.age / 1000),
@@ -66,7 +66,7 @@ class Traits(NamedTuple):
 
 
 def traits_in(witness: Witness, request: SummaryRequest) -> dict[int, Traits]:
-    """The facts that a request states, by number, with what their fates depend on."""
+    """Return the facts that a request states, by number, with their predictors."""
     ledger, facts = witness.ledger, statements_in(witness, request)
     notes = {s.id for p in _notes(request) if p.kind == "verbatim" for s in p.sources}
     mentions: Counter[int] = Counter()
@@ -88,7 +88,7 @@ def traits_in(witness: Witness, request: SummaryRequest) -> dict[int, Traits]:
         carried = bool(facts.carried >> number & 1) or any(s.id in notes for s in fact.origin)
         traits[number] = Traits(
             "number" if _NUMBER.fullmatch(fact.value) else fact.kind,
-            # What only all its messages together state is said once.
+            # A fact that several messages state only together counts once.
             1 if fact.whole or not (carried or mentions[number]) else mentions[number],
             ages.get(number, tokens),
             carried,
@@ -99,7 +99,7 @@ def traits_in(witness: Witness, request: SummaryRequest) -> dict[int, Traits]:
 
 
 def _stated(witness: Witness, message: Message) -> Iterable[int]:
-    """The facts that a message states; of one of the script, that it helps to state."""
+    """Return the facts that a message states, or if it is unchanged, helps to state."""
     if witness.ledger.messages.get(message.id) is message:
         return dict.fromkeys(n for n, _, _ in witness.ledger.origins.get(message.id, ()))
     shown = witness.message(message)
@@ -107,57 +107,57 @@ def _stated(witness: Witness, message: Message) -> Iterable[int]:
 
 
 def _notes(request: SummaryRequest) -> list[Part]:
-    """The summary before, whether a strategy hands it over as such or as a message."""
+    """Return the previous summary, from the field or from messages."""
     told = (part for m in request.messages if is_summary(m) for part in m.parts)
     return [*request.previous, *told]
 
 
 def _tokens(request: SummaryRequest) -> int:
-    """All that is summarised, in o200k."""
+    """Count all tokens to summarise, in o200k."""
     every = (*request.previous, *(part for m in request.messages for part in m.parts))
     return sum(_COUNT.text(part.text) for part in every)
 
 
 def is_short(message: Message) -> bool:
-    """Whether a person typed a message that is short enough to be quoted whole."""
+    """Whether a person typed a message short enough to quote."""
     plain = all(part.type == "text" and part.kind == "verbatim" for part in message.parts)
     return message.starts_turn and plain and 0 < len(message.text.strip()) <= SHORT
 
 
 def is_path(fact: Fact) -> bool:
-    """Whether a fact is a file or folder that is told with the folder that it is in."""
+    """Whether a fact is a path with a folder in it."""
     return fact.kind in _PATHS and "/" in fact.value.strip("/")
 
 
 def is_rooted(path: Fact) -> bool:
-    """Whether a path is told from the root on, or from a person's own folder."""
+    """Whether a path begins at the root or at a home folder."""
     return _ROOT.match(path.value) is not None
 
 
 def has_ending(path: Fact) -> bool:
-    """Whether a path is that of a file, by its name."""
+    """Whether the path's name has a file suffix."""
     return "." in path.value.rstrip("/").rpartition("/")[2].lstrip(".")
 
 
 def length(tokens: float) -> float:
-    """How long a summary is, as what its coefficient is multiplied with."""
+    """Convert the length of a summary to the model's variable."""
     return math.log2(max(1.0, tokens) / 3000)
 
 
-# What was fitted: ``calibrated.toml``, or what ``examples/calibrate.py`` wrote of one's own.
+# The fitted model: ``calibrated.toml``, or an output of ``examples/calibrate.py``.
 
 
 @dataclass(frozen=True)
 class Client:
-    """What the summaries of a client are like."""
+    """Statistics of a client's summaries."""
 
     summaries: int
     messages: int  # short messages of the user, of three words or more
-    quoted: float  # the share of them that stands in the summary word for word
-    before: int  # those that the summary before had quoted
-    repeated: float  # the share of them that the next one quotes again
-    # Length in tokens (o200k): the median of a summary of 100,000, the change of its logarithm
-    # whenever that doubles, the standard deviation of the logarithm, and the ends.
+    quoted: float  # share of them quoted verbatim in the summary
+    before: int  # messages quoted in the previous summary
+    repeated: float  # share of them quoted again in the next one
+    # Length in tokens (o200k): the median for an input of 100,000, the change of its logarithm per
+    # doubling of the input, the standard deviation of the logarithm, and the limits.
     tokens: float
     slope: float
     sigma: float
@@ -165,37 +165,37 @@ class Client:
     longest: int
 
     def usual(self, span: int, deviation: float = 0.0) -> float:
-        """The length of a summary of so many tokens, so many standard deviations off the usual."""
+        """Return the length of a summary, for its input and a deviation in standard deviations."""
         middle = math.log(self.tokens) + self.slope * math.log2(max(1, span) / 100_000)
         return min(max(math.exp(middle + self.sigma * deviation), self.shortest), self.longest)
 
 
 @dataclass(frozen=True)
 class Paths:
-    """How paths of two components or more are shortened."""
+    """How paths of two or more components are shortened."""
 
     kept: int
-    shortened: float  # of those that are kept, the share that stands without their first folders
+    shortened: float  # share of the kept ones without their first folders
     lost: int
-    several: float  # of those that are not, the share of which two components or more are there
-    base: float  # and of files that are not, the share of which the name alone is
+    several: float  # share of the lost ones of which two or more components are kept
+    base: float  # share of lost files of which only the name is kept
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A model of what summaries keep."""
+    """A model of which facts summaries keep."""
 
-    source: str  # of what it was fitted, and when
-    client: str  # whose summaries it was fitted on
+    source: str  # data and date of the fit
+    client: str  # the client of the fitted summaries
     sessions: int
     facts: int
-    # Log odds: of "all", of kinds, of features, and whenever the "length" of a summary doubles.
+    # Log odds: of "all", of kinds, of features, and per doubling of a summary's "length".
     coefficients: Mapping[str, float]
-    paths: Mapping[str, Paths]  # of those told from the "root" on, and of "other" ones
+    paths: Mapping[str, Paths]  # those from the "root" on, and "other" ones
     clients: Mapping[str, Client]
 
     def chance(self, traits: Traits, tokens: float) -> float:
-        """How likely a summary of so many tokens keeps a fact that no quoted message states."""
+        """Return the probability that a summary keeps a fact that no quoted message states."""
         known = self.coefficients
         names = (traits.kind, *_LIKE.get(traits.kind, _SAID))
         odds = known["all"] + next((known[name] for name in names if name in known), 0.0)
@@ -204,12 +204,12 @@ class Calibration:
         return round(1 / (1 + math.exp(-odds)), 9)
 
     def overall(self, traits: Traits, tokens: float) -> float:
-        """How likely it is kept in all: also in a message that the fitted client may quote."""
+        """Return the probability that it is kept, including quotations of the fitted client."""
         lost = (1 - self.clients[self.client].quoted) ** len(traits.messages)
         return 1 - (1 - self.chance(traits, tokens)) * lost
 
     def toml(self) -> str:
-        """The model as a file; reading it gives an equal one."""
+        """Write the model as TOML; reading it gives an equal model."""
         lines = [_HEADER, *(f"{name} = {json.dumps(getattr(self, name))}" for name in _HEAD)]
         tables = {"coefficients": dict(self.coefficients)}
         tables |= {f"paths.{name}": asdict(each) for name, each in self.paths.items()}
@@ -226,7 +226,7 @@ _WHOLE = ("summaries", "messages", "before", "shortest", "longest", "kept", "los
 
 
 def find_calibration(profile: str = "") -> Calibration:
-    """Read a calibration: the package's own, or that of a file."""
+    """Load a calibration: the package's own, or that of a file."""
     if profile:
         return _calibration(Section(read_toml(Path(profile), "calibration"), profile))
     return _built_in()
@@ -311,7 +311,7 @@ class Calibrated(Unbound):
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """The file that the spec names."""
+        """The files named in the spec."""
         return (self.profile,) if self.profile else ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
@@ -323,7 +323,7 @@ class Calibrated(Unbound):
 
 @dataclass(frozen=True, eq=False)
 class BoundCalibrated(Drawing):
-    """A :class:`Calibrated` that knows the facts."""
+    """A :class:`Calibrated` bound to a conversation's facts."""
 
     calibration: Calibration
     client: str
@@ -331,14 +331,14 @@ class BoundCalibrated(Drawing):
     purpose: ClassVar[str] = "calibrated"
 
     def size(self, request: SummaryRequest, round: int, given: int) -> int:
-        """As long as real ones are; what is drawn in o200k is told in the model's tokens."""
+        """Draw a realistic length in o200k, and convert it to the model's tokens."""
         span = sum(map(_COUNT.message, request.messages))
         deviation = self.dice("size", round).gauss()
         tokens = self.calibration.clients[self.client].usual(span, deviation)
         return int(tokens * given / max(1, _tokens(request)))
 
     def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterator[Line]:
-        """The messages that are quoted, and then what becomes of all facts not in them."""
+        """Yield quoted messages, then the results for all facts that they do not contain."""
         quoted = set()
         for line in self._quotations(request, purpose):
             quoted.add(line.part.sources[0].id)
@@ -357,7 +357,7 @@ class BoundCalibrated(Drawing):
                     yield Line(chance, number, recited(told, given))
 
     def _quotations(self, request: SummaryRequest, purpose: Purpose) -> Iterator[Line]:
-        """Short messages of the user: those that are new, and those that were quoted before."""
+        """Yield quotations of the user's short messages: new ones, and repeated ones."""
         habits = self.calibration.clients[self.client]
         for part in _notes(request):
             id = part.sources[0].id if part.sources else ""
@@ -376,13 +376,13 @@ class BoundCalibrated(Drawing):
                         yield Line(chance, -1 - self.place[message.id], said)
 
     def _value(self, fact: Fact, kept: bool, purpose: Purpose) -> str:
-        """The value as the summary has it; "" where nothing of it is left."""
+        """Return the value in the summary; "" if it is lost."""
         if not is_path(fact):
             return fact.value if kept else ""
         paths = self.calibration.paths[PATHS[not is_rooted(fact)]]
         dice = self.dice("path", fact.id, purpose)
         drawn, several = dice.random(), paths.shortened if kept else paths.several
-        # An end that no other path has says which file it is; one that several have does not.
+        # A path ending identifies the file if no other path shares it; a shared one does not.
         shared = self.ledger.shared_ends
         ends = [end for end in path_ends(fact.value)[1:] if (normal(end) in shared) is not kept]
         if drawn < several and ends:

@@ -29,8 +29,7 @@ _PLACES = {
     "inflating": "controls:Inflating",
     "failed": "controls:Failed",
 }
-# They are imported when they are asked for: numpy takes a tenth of a second, which `--help` need
-# not wait for.
+# Imported on request: numpy takes a tenth of a second, which `--help` does not need.
 SUMMARIZERS: ClassRegistry[Summarizer] = ClassRegistry(
     "summarizers",
     "summariser",
@@ -39,18 +38,18 @@ SUMMARIZERS: ClassRegistry[Summarizer] = ClassRegistry(
 )
 
 
-# Longer than any summary: a matched control is as long as what it is compared with.
+# Longer than any summary: a matched control is as long as the summary it is compared with.
 _ANY_LENGTH = 1_000_000
 
 
 def controls() -> tuple[Summarizer, ...]:
-    """The null summarisers that stand beside every other one: the floor, chance, the ceiling."""
+    """Return the controls for any summariser: lower bound, random, upper bound."""
     names = (f"junk(tokens={_ANY_LENGTH})", f"random(tokens={_ANY_LENGTH})", "oracle")
     return tuple(map(find_summarizer, names))
 
 
 def find_summarizer(text: str = DEFAULT, source: bytes | None = None) -> Summarizer:
-    """Build the summariser that a spec names.
+    """Build the summariser of a spec.
 
     Parameters
     ----------
@@ -69,9 +68,9 @@ def find_summarizer(text: str = DEFAULT, source: bytes | None = None) -> Summari
 
 
 def known_summarizer(text: str) -> Summarizer:
-    """The summariser that a text names, without loading code that is not ours.
+    """Build the summariser of a spec without loading foreign code.
 
-    Of such code a process of its own says what it is, and others will run it.
+    A separate process describes foreign code, and others run it.
     """
     foreign = SUMMARIZERS.is_foreign(parse_spec(text)[0])
     return with_source(text, _asked) if foreign else find_summarizer(text)
@@ -83,5 +82,5 @@ def _asked(text: str, source: bytes | None) -> ForeignSummarizer:
 
 
 def forget() -> None:
-    """Ask code that is not ours again what it is: what it imports may have changed meanwhile."""
+    """Forget descriptions of foreign code, whose imports may have changed."""
     _asked.cache_clear()

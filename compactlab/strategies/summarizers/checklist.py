@@ -31,7 +31,7 @@ _DECIDES = words(*DECIDED)
 _ASKS = re.compile(rf"{words(*ASKED).pattern}|[?\uff1f]\s*$", re.IGNORECASE)
 _GOES_ON = words(*AHEAD)
 _BREAKS = words(*BROKEN)
-# A path with a folder, or a name with an ending that no attribute has.
+# A path with a folder, or a name with a suffix that is not an attribute's.
 _FILE = re.compile(
     r"[\w.~-]*/[\w./~-]*\w|[\w-]+\.(?:c|cfg|cpp|css|csv|go|h|html|ini|java|js|json|lock|md|py|rs|sh"
     r"|sql|toml|ts|tsx|txt|xml|ya?ml)"
@@ -39,7 +39,7 @@ _FILE = re.compile(
 
 
 class Line(NamedTuple):
-    """A line of a field, and what it stands for."""
+    """A line of a field, and its sources."""
 
     text: str
     sources: tuple[Source, ...]
@@ -49,26 +49,26 @@ class Line(NamedTuple):
 class Field:
     """A field of a structured summary."""
 
-    name: str  # what stands before each of its lines
-    share: float  # of the budget, at most. Guesses; together they are 1
-    # Whose units it reads; "" are the lines of a summary, which are nobody's.
+    name: str  # the label of each of its lines
+    share: float  # maximum share of the budget. Guesses; they add up to 1
+    # Speakers whose units it reads; "" stands for lines of a summary.
     said_by: tuple[str, ...]
-    finds: Callable[[Unit], Iterable[str]]  # what it takes from a unit
-    keeps: Literal["first", "last"]  # which lines stay where there are too many
+    finds: Callable[[Unit], Iterable[str]]  # extracts texts from a unit
+    keeps: Literal["first", "last"]  # lines to keep if there are too many
     topic: Topic  # of its lines in notes
-    most: int = 0  # how many lines it may have; 0 for any number
+    most: int = 0  # maximum number of lines; 0 for no limit
 
     def lines(self, units: Iterable[Unit]) -> Iterator[Line]:
-        """What the rule finds, in order."""
+        """Yield the lines that the rule finds, in order."""
         for unit in units:
             if unit.role in self.said_by:
                 for text in self.finds(unit):
                     yield Line(text, unit.sources)
 
     def written(self, lines: Iterable[Line], budget: int, count: Count) -> list[Part]:
-        """Write down as many lines as the field has room for, each as a part of its own.
+        """Write as many lines as the field's budget allows, each as a separate part.
 
-        Of lines that say the same, one counts: the first or the last, as the field keeps them.
+        Equal lines count once: the first or the last one, depending on ``keeps``.
         """
         ordered = list(lines)
         if self.keeps == "last":
@@ -84,7 +84,7 @@ class Field:
         return parts if self.keeps == "first" else parts[::-1]
 
     def read(self, part: Part) -> Line | None:
-        """The line that a part holds, if it was written for this field."""
+        """Return the line in a part, if the part belongs to this field."""
         label, _, text = part.text.partition(": ")
         return Line(text, part.sources) if label == self.name and text else None
 
@@ -172,13 +172,13 @@ class Checklist(Sized):
         return tuple(parts)
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Fill the form with what is in sight; each line that no note has is one."""
+        """Fill the form from the visible messages; each line that no note has becomes one."""
         units = list(units_of(SummaryRequest(tuple(messages), request.max_tokens)))
         known = noted(messages)
         notes: list[Remembered] = []
         for field in FIELDS:
             if self.files or field is not FILES:
-                # Of what a field has only one of, the one that was noted stays the one.
+                # For a field with a single line, the noted line is kept.
                 lines = (
                     line
                     for line in field.lines(units)
@@ -193,6 +193,6 @@ class Checklist(Sized):
 
 
 def _line_in(part: Part) -> tuple[Field | None, Line | None]:
-    """The field that a part was written for, and its line."""
+    """Return the field of a part, and its line."""
     lines = ((field, field.read(part)) for field in FIELDS)
     return next(((field, line) for field, line in lines if line), (None, None))

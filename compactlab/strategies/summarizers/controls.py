@@ -1,4 +1,4 @@
-"""Controls: a summary that knows what later calls need, and summaries that do it wrong."""
+"""Bounds: a summary that knows the facts needed later, and faulty summaries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Oracle(Unbound):
 
 @dataclass(frozen=True, eq=False)
 class BoundOracle(Knowing):
-    """An :class:`Oracle` that knows the needs."""
+    """An :class:`Oracle` bound to the needs of a conversation."""
 
     simulated: ClassVar[str] = Oracle.simulated
 
@@ -45,7 +45,7 @@ class BoundOracle(Knowing):
     def told(
         self, request: SummaryRequest, purpose: str | int, count: Count
     ) -> Iterator[tuple[int, Part]]:
-        """Tell what later calls need, the soonest first; see :class:`~.writer.Knowing`."""
+        """Return facts that later calls need, the soonest first; see :class:`~.writer.Knowing`."""
         facts = statements_in(self.witness, request)
         known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
@@ -53,7 +53,7 @@ class BoundOracle(Knowing):
             yield number, recited(self.ledger.facts[number], facts.given)
 
     def _by_need(self, known: int, now: int) -> list[int]:
-        """Facts that are needed after a place in the script, the soonest first."""
+        """Yield the facts needed after a position in the script, the soonest first."""
         soonest: dict[int, int] = {}
         for answer, needed in self.ledger.needs.items():
             if self.place[answer] > now:
@@ -62,9 +62,9 @@ class BoundOracle(Knowing):
         return sorted(soonest, key=lambda number: (soonest[number], number))
 
 
-# The floor: as long as a summary, and without content.
+# The lower bound: as long as a summary, but without content.
 
-# Words that name nothing, decide nothing and report nothing; no fact has a value among them.
+# Words that name nothing, decide nothing and report nothing; no fact's value contains one.
 _SENTENCE = (
     "so it went on as it goes on and what was to be said of it was said in so many words as were "
     "there to say it and nobody who reads this knows more than before it was read"
@@ -88,7 +88,7 @@ class Junk(Sized):
         return (Part("text", text, "summary", sources),) if text and sources else ()
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Put down one note of so many words."""
+        """Write one note with this many words."""
         text = _of_length(min(request.max_tokens, self.tokens), count)
         parts = (part for message in reversed(messages) for part in message.parts)
         sources = next((part.sources for part in parts if part.sources), ())
@@ -97,7 +97,7 @@ class Junk(Sized):
 
 
 def _of_length(tokens: int, count: Count) -> str:
-    """The longest text of these words that has no more than so many tokens."""
+    """Return the longest text of these words within a number of tokens."""
     low, high = 0, tokens  # a word has a token at least
     while low < high:
         middle = (low + high + 1) // 2
@@ -112,14 +112,13 @@ def _words(number: int) -> str:
     return " ".join(islice(cycle(_SENTENCE.split()), number))
 
 
-# Summarisers that do it wrong: controls for strategies that trust theirs.
-#
-# Each does one thing that models have been seen to do: nothing at all (OpenClaw issue 4223: 22
-# empty summaries in a row), too much, or something else.
+# Faulty summarisers: they test strategies that do not check their summaries. Each has a fault
+# observed in models: no text at all (OpenClaw issue 4223: 22 empty summaries in a row), too much
+# text, or the wrong text.
 
 _FILLER = "In other words, and to say it once more, all of this was said and none of it is short. "
 _ANSWER = "Sure, I will do that right away. You said: "
-_QUOTED = 200  # characters of the last message that an answer repeats
+_QUOTED = 200  # characters of the last message repeated in an answer
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class Failed(Summarizer):
 
 
 def _sourced(request: SummaryRequest) -> Iterator[Part]:
-    """All that the summariser was given, in order, but what stands for nothing."""
+    """Yield all input of the summariser in order, except parts without sources."""
     yield from (part for part in request.previous if part.sources)
     for message in request.messages:
         yield from (part for part in message.parts if part.sources)

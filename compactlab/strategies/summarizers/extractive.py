@@ -1,4 +1,4 @@
-"""What summarisers that quote share: units, budget, and writing down with exact sources."""
+"""Shared code of summarisers that quote: units, budget, and writing with exact sources."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from compactlab.strategies.summarizers.writer import fitting, is_spoken, noted, 
 Vector = NDArray[np.float64]
 
 
-# Strategies ask for summaries of much the same lines, and so does each round.
+# Cached, because strategies and rounds summarise similar lines.
 @lru_cache(maxsize=2**14)
 def _bag(text: str) -> Counter[str]:
-    """How often each word is in a text."""
+    """Count the words in a text."""
     return Counter(WORD.findall(text.lower()))
 
 
 class Cosines:
-    """The cosines between texts, as a matrix that is never formed.
+    """The cosines between texts, as a matrix that is never built.
 
-    With ``W`` the normed TF-IDF rows the matrix is ``W W'``; to multiply by it one word after the
-    other costs as much as there are words. And ``bincount`` adds in the order of the words, where
-    BLAS would add in an order of its own.
+    With ``W`` the normalised TF-IDF rows, the matrix is ``W W'``. Multiplication by one word after
+    the other takes time linear in the number of words. ``bincount`` adds in the order of the words,
+    whereas the order of BLAS may vary.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -76,38 +76,38 @@ class Cosines:
         first, last = np.searchsorted(self.rows, (text, text + 1))
         own = np.zeros(self.shape[1])
         own[self.columns[first:last]] = self.weights[first:last]
-        # Few words are shared: the others would add nought.
+        # Few words are shared; only these are multiplied.
         shared = np.flatnonzero(own.take(self.columns))
         inner = own.take(self.columns[shared])
         outer = np.bincount(self.rows[shared], self.weights[shared] * inner, self.shape[0])
         return np.asarray(outer, np.float64)
 
     def centroid(self, words: int) -> Vector:
-        """The mean TF-IDF vector of all texts; what is not among its heaviest words is nought."""
+        """Return the mean TF-IDF vector of all texts, with all but the heaviest words set to 0."""
         texts, known = self.shape
         mean = np.round(np.bincount(self.columns, self.raw, known) / max(1, texts), 9)
         mean[np.argsort(-mean, kind="stable")[words:]] = 0
         return np.asarray(mean, np.float64)
 
     def sums(self, weights: Vector) -> Vector:
-        """For each text, the weights of its words added up, each word once."""
+        """For each text, add the weights of its distinct words."""
         return np.asarray(np.bincount(self.rows, weights[self.columns], self.shape[0]), np.float64)
 
 
-# A model does not fill its budget: the eleven summaries in recorded sessions of Claude Code and
-# pi (2025-11 to 2026-03) have 1,300 to 5,540 tokens, median 3,900.
+# A model does not use its whole budget: the eleven summaries in recorded sessions of Claude Code
+# and pi (2025-11 to 2026-03) have 1,300 to 5,540 tokens, median 3,900.
 SHORTEST, USUAL, LONGEST = 1300, 3900, 5540
 
-_SAME = 0.7  # cosine above which a unit only says again what is chosen already
+_SAME = 0.7  # cosine above which a unit repeats a chosen one
 
 
 class Quoting(Summarizer):
-    """Quotes lines in summaries, and in notes what user and agent said."""
+    """Quotes lines in summaries; its notes quote the user and the agent."""
 
-    tokens: int  # the length of a summary that is aimed at
+    tokens: int  # target length of a summary
 
     def offered(self, units: Iterable[Unit]) -> list[Unit]:
-        """Name the units that it chooses from, in their order."""
+        """Return the units to choose from, in their order."""
         return list(distinct(units))
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Quoting(Summarizer):
         return written(units, self.choose(units, budget, count), budget, count)
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Quote what stands in no note that is in sight. Results of tools are not read."""
+        """Quote text that no visible note contains. Tool results are not read."""
         known = noted(messages)
         seen = units_of(SummaryRequest(tuple(messages), request.max_tokens))
         units = self.offered(u for u in seen if is_spoken(u) and not known.issuperset(u.sources))
@@ -171,17 +171,17 @@ class Extractive(Quoting):
     tokens: Annotated[int, at_least(1)] = USUAL
 
     def offered(self, units: Iterable[Unit]) -> list[Unit]:
-        """The most promising ones."""
+        """Return the most promising units."""
         return promising(distinct(units), self.units)
 
 
 def written(
     units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Count
 ) -> tuple[Part, ...]:
-    """Write the chosen units in their order, without the last chosen that do not fit."""
+    """Write the chosen units in their order; if they do not fit, drop the last chosen ones."""
     fitting = list(chosen)
     parts = quoted([units[index] for index in sorted(fitting)])
-    # Tokens of lines need not add up to tokens of the whole: the whole decides.
+    # Tokens of lines may not add up to the tokens of the whole, which is decisive.
     while fitting and sum(count(part.text) for part in parts) > budget:
         fitting.pop()
         parts = quoted([units[index] for index in sorted(fitting)])
@@ -191,7 +191,7 @@ def written(
 def filling(
     ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Count
 ) -> Iterator[int]:
-    """Yield units in the order of their rank, and pass over what does not fit any more."""
+    """Yield units in the order of their rank, and skip those that do not fit."""
     for index in ranked:
         if budget <= 0:
             return
@@ -207,9 +207,9 @@ def best_first(
     count: Count,
     cosines: Cosines,
 ) -> list[int]:
-    """Take the best units; pass over what does not fit and what says the same again.
+    """Take the best units; skip those that do not fit and those similar to a chosen one.
 
-    Of two that are alike the earlier comes first.
+    Of two similar units, the earlier comes first.
     """
     repeated = np.zeros(len(units), np.bool_)
 

@@ -17,7 +17,7 @@ from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest
 
-# For a strategy that gives no instructions of its own.
+# Default instructions, for a strategy without its own.
 _INSTRUCTIONS = "Summarise the conversation above, so that the work can go on from the summary."
 _PREVIOUS = "The summary of what came before:"
 
@@ -62,12 +62,12 @@ class Llm(Summarizer):
     draw: Annotated[int, at_least(0)] = 0
     base_url: str = field(default="", repr=False)
     api: Literal["", "openai", "anthropic"] = field(default="", repr=False)
-    # Who answers: no setting, and so nothing that a spec or a file could name. Two that are
-    # answered by others are not equal.
+    # The model's answers come from here: not a setting, so neither specs nor files can name it.
+    # Summarisers with different sources of answers are not equal.
     asker: Asker | None = field(default=None, init=False, repr=False)
 
     def answered_by(self, asker: Asker | None) -> Llm:
-        """The same, answered by somebody."""
+        """Return a copy with a source of answers."""
         other = replace(self)
         object.__setattr__(other, "asker", asker)
         return other
@@ -80,16 +80,16 @@ class Llm(Summarizer):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it is asked."""
+        """The endpoint of its requests."""
         return Endpoint.of(self.model, self.api, self.base_url)
 
     def check(self) -> None:
-        """Refuse, before a run, what could not be answered.
+        """Refuse, before a run, requests that cannot be answered.
 
         Raises
         ------
         UsageError
-            If there is no model, no folder of answers, or something that asking takes is missing.
+            If there is no model, no folder of answers, or if a requirement for requests is missing.
         """
         if not self.model:
             raise UsageError("llm: name the model, as in llm(model='gpt-5-mini')")
@@ -101,7 +101,7 @@ class Llm(Summarizer):
         self.asker.check(self.model, self.endpoint)
 
     def request(self, request: SummaryRequest) -> Request:
-        """What the model is asked."""
+        """Build the request to the model."""
         instructions = self.prompt or request.instructions or _INSTRUCTIONS
         return Request(
             self.model,
@@ -124,8 +124,8 @@ class Llm(Summarizer):
 
 
 def _read(request: SummaryRequest) -> Iterator[tuple[Literal["user", "assistant"], str]]:
-    """What the model is to read before the instructions, by who said it."""
-    if request.transcript:  # in which the strategy has written out all of it
+    """Return the model's input before the instructions, by speaker."""
+    if request.transcript:  # the strategy has written everything into it
         yield "user", request.transcript
         return
     before = "\n".join(part.text for part in request.previous if part.text)
@@ -137,7 +137,7 @@ def _read(request: SummaryRequest) -> Iterator[tuple[Literal["user", "assistant"
 
 
 def _line(part: Part) -> str:
-    """A part as text: no endpoint takes calls of tools that it was not told of."""
+    """Write a part as text, because endpoints reject calls of unknown tools."""
     if part.type == "tool_call":
         return f"[calls {part.name}] {part.text}"
     if part.type == "tool_result":

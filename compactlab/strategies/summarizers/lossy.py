@@ -1,4 +1,4 @@
-"""Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others."""
+"""Lossy: a summary in which the fate of each fact is drawn at random, with published figures."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ from compactlab.strategies.summarizers.statements import (
 )
 from compactlab.strategies.summarizers.writer import Unbound
 
-# What becomes of facts in a summary: how likely, at which level, and who says so.
-#
-# All figures are data (``fates.toml``), each with its source. They are inputs of a simulation and
-# never findings.
+# Probabilities of the fates of facts in a summary, by level, with their sources. All figures are
+# data (``fates.toml``). They are inputs of a simulation, not findings.
 
 Level = Literal["low", "mid", "high"]
 LEVELS: tuple[Level, ...] = ("low", "mid", "high")
@@ -38,36 +36,36 @@ Fate = Literal["intact", "mutated", "stale", "lost"]
 class Figure:
     """A parameter of the simulation."""
 
-    name: str  # which one
-    # low, mid, high: its value where little, middling, or much is remembered; the ends are its
-    # interval
+    name: str  # its name
+    # low, mid, high: its value for a low, medium and high level of recall; low and high are the
+    # limits of its interval
     low: float
     mid: float
     high: float
-    # source, n, model, date: who measured it, on how many, of which model, and when; "guess" where
+    # source, n, model, date: who measured it, the sample size, the model and the date; "guess" if
     # nobody did
     source: str
     n: str
     model: str
     date: str
-    # kinds, polarity: facts that it is for; empty for all
+    # kinds, polarity: the facts that it applies to; empty for all
     kinds: tuple[str, ...] = ()
     polarity: tuple[str, ...] = ()
 
     def at(self, level: Level) -> float:
-        """Its value at a level."""
+        """Return its value at a level."""
         values: dict[Level, float] = {"low": self.low, "mid": self.mid, "high": self.high}
         return values[level]
 
     def fits(self, fact: Fact) -> bool:
-        """Whether it is for a fact."""
+        """Whether it applies to a fact."""
         kind = not self.kinds or fact.kind in self.kinds
         return kind and (not self.polarity or fact.polarity in self.polarity)
 
 
 @cache
 def figures() -> tuple[Figure, ...]:
-    """All figures, in the order in which they are asked."""
+    """Return all figures in order of precedence."""
     text = files(__package__).joinpath("fates.toml").read_text("utf-8")
     return tuple(_read(tomllib.loads(text)))
 
@@ -80,18 +78,18 @@ def _read(tables: dict[str, Any]) -> Iterator[Figure]:
 
 
 def audible_at(level: Level) -> float:
-    """How likely the answer to an extra turn is more than the token for silence."""
+    """Return the probability that the answer to an extra turn is not silent."""
     return next(figure for figure in figures() if figure.name == "audible").at(level)
 
 
 class Case(NamedTuple):
-    """In which a fact comes before the summariser."""
+    """How a fact appears in the summariser's input."""
 
     fresh: bool = True  # whether a message states it
-    carried: bool = False  # whether the summary before states it
-    # Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
+    carried: bool = False  # whether the previous summary states it
+    # Position of its statement in the messages: 0 the oldest, 1 the newest; None if they have none.
     place: float | None = None
-    ratio: float = 0.0  # tokens of the summary to tokens of what it is made of
+    ratio: float = 0.0  # tokens of the summary divided by tokens of its input
     older: bool = False  # whether it has an older value
 
 
@@ -151,17 +149,17 @@ class Lossy(Unbound):
         return next(f for f in figures() if f.name == name and f.fits(fact)).at(self.level)
 
     def kept(self, fact: Fact, case: Case) -> float:
-        """How likely a fact stays what it is."""
+        """Return the probability that a fact stays intact."""
         first = later = 0.0
         if case.fresh:
             first = self._first(fact, case) if self.first is None else self.first
         if case.carried or not case.fresh:
             later = self.figure("later", fact) if self.later is None else self.later
-        # What is said once more is not forgotten more easily.
+        # Repeating a fact does not make it less likely to be kept.
         return max(first, later)
 
     def _first(self, fact: Fact, case: Case) -> float:
-        """By the odds: those of its kind, times those of its place and of the ratio."""
+        """Multiply the odds of its kind by factors for its position and the ratio."""
         chance = self.figure("first", fact)
         if chance in (0, 1):
             return chance
@@ -174,9 +172,9 @@ class Lossy(Unbound):
         return round(odds / (1 + odds), 9)
 
     def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
-        """The fate of a fact.
+        """Return the fate of a fact.
 
-        The smaller the chance, a number from 0 to 1, the kinder.
+        ``chance`` is a number from 0 to 1; smaller numbers give better fates.
         """
         stays = self.kept(fact, case)
         if chance < stays:
@@ -195,20 +193,20 @@ class Lossy(Unbound):
 
 @dataclass(frozen=True, eq=False)
 class BoundLossy(Drawing):
-    """A :class:`Lossy` that knows the facts."""
+    """A :class:`Lossy` bound to a conversation's facts."""
 
     chances: Lossy
     simulated: ClassVar[str] = Lossy.simulated
     purpose: ClassVar[str] = "lossy"
 
     def size(self, request: SummaryRequest, round: int, given: int) -> int:
-        """Between the shortest, median and longest of some recorded summaries."""
+        """Draw a length between the shortest, median and longest of some recorded summaries."""
         dice = self.dice("size", round)
         low, high = (SHORTEST, USUAL) if dice.random() < 0.5 else (USUAL, LONGEST)
         return int(dice.uniform(low, high))
 
     def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterator[Line]:
-        """What becomes of each fact that the request states, in the order of the script."""
+        """Yield the result for each fact that the request states, in the order of the script."""
         facts = statements_in(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
@@ -234,7 +232,7 @@ class BoundLossy(Drawing):
         return self.dice("leak", fact.id).random() < self.chances.figure("leak", fact)
 
     def _older(self, number: int, facts: Statements) -> Fact | None:
-        """The newest older value of a fact that the request still says."""
+        """Return the newest older value of a fact that the request still states."""
         shown = self.ordered(self.ledger.older.get(number, 0) & facts.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
@@ -247,7 +245,7 @@ class BoundLossy(Drawing):
 
 
 def _after(facts: Statements, number: int, fate: Fate) -> Fate:
-    """What is stale or damaged already stays so, or is lost."""
+    """A stale or damaged fact stays as it is, or is lost."""
     if facts.stale >> number & 1:
         return "stale" if fate == "intact" else "lost"
     if facts.mutated >> number & 1:

@@ -1,4 +1,4 @@
-"""Summarisers that quote: by centrality, by cue words, by place, or by chance."""
+"""Summarisers that quote: by centrality, by cue words, by position, or at random."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ from compactlab.strategies.summarizers.units import (
 )
 from compactlab.strategies.summarizers.writer import Bound, Unbound
 
-# LexRank: quote the sentences and lines that most others resemble.
-#
-# Extractive and without a model: nothing is paraphrased, so every line of the summary has an
-# exact source. What it costs a real agent it cannot say; what is left of a conversation when the
-# most central lines are copied, it can.
+# LexRank: quote the sentences and lines that are most similar to the others. It is extractive and
+# needs no model: nothing is paraphrased, so every line of the summary has an exact source. It does
+# not show a real agent's costs. It shows what remains of a conversation if the most central lines
+# are copied.
 
 _DAMPING = 0.85  # Erkan and Radev 2004, section 3.2: between 0.8 and 0.9
-_ROUNDS = 100  # 0.85 ** 100 = 9e-8, far below what decides between two units
+_ROUNDS = 100  # 0.85 ** 100 = 9e-8, too small to change the order of two units
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Centroid(Extractive):
         return best_first(scores, units, budget, count, cosines)
 
 
-# By role; what the summary before says has been chosen once already. Guesses.
+# By role; lines of the previous summary were already selected once. Guesses.
 _ROLES = {"user": 1.0, "assistant": 0.5, "tool": 0.0, "": 0.5}
 _DECISION, _ERROR = words(*DECIDED, *BINDING), words(*BROKEN)
 
@@ -150,7 +149,7 @@ class Salience(Extractive):
         return filling(ranked, units, budget, count)
 
     def scores(self, units: Sequence[Unit]) -> list[float]:
-        """The salience of each unit, rounded to 1e-9."""
+        """Return the salience of each unit, rounded to 1e-9."""
         return [
             round(
                 self.role * _ROLES.get(unit.role, 0.0)
@@ -165,7 +164,7 @@ class Salience(Extractive):
 
 
 def _rarities(units: Sequence[Unit]) -> list[float]:
-    """How rare the rarest identifier of each unit is, between 0 and 1."""
+    """Return the rarity of each unit's rarest identifier, between 0 and 1."""
     named = [identifiers(unit.text) for unit in units]
     spread = Counter(name for names in named for name in names)
     most = math.log(max(2, len(units)))
@@ -189,7 +188,7 @@ class Tail(Sized, Quoting):
     """Quote the newest sentences and lines until the budget is spent."""
 
     def offered(self, units: Iterable[Unit]) -> list[Unit]:
-        """All, each where it stands last."""
+        """Return all units, each at its last position."""
         return list(distinct(reversed(list(units))))[::-1]
 
     def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
@@ -226,7 +225,7 @@ class Random(Unbound, Sized):
 class BoundRandom(Bound, Quoting):
     """A :class:`Random` with a seed."""
 
-    tokens: int  # the length that is aimed at
+    tokens: int  # target length of a summary
     simulated: ClassVar[str] = Random.simulated
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:

@@ -1,4 +1,4 @@
-"""What summarisers share that draw the fate of each fact: rounds, room, and filler."""
+"""Shared code of summarisers that draw the fate of each fact: rounds, budget, and filler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compactlab.strategies.summarizers.writer import Knowing, loud
 _HEADING = "Simulated summary, round {}: what is kept was drawn"
 _ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
 _WORD = re.compile(r"\w+")
-_LOOKED_AT = 2000  # units that may become filler
+_LOOKED_AT = 2000  # maximum number of units tried as filler
 
 
 Purpose = str | int
@@ -32,10 +32,10 @@ Purpose = str | int
 
 
 class Line(NamedTuple):
-    """A line of the summary to be, and what was drawn for it: the smaller, the luckier."""
+    """A line of a future summary, and its draw: smaller is luckier."""
 
     chance: float
-    number: int  # of the fact; below 0 of a message that is quoted
+    number: int  # number of the fact; negative for a quoted message
     part: Part
 
 
@@ -45,20 +45,20 @@ def _luck(line: Line) -> tuple[float, int]:
 
 @dataclass(frozen=True, eq=False)
 class Drawing(Knowing):
-    """Writes down what was drawn, below a heading with the round, and fills up with the rest."""
+    """Writes the drawn lines after a heading with the round, then filler."""
 
-    # draw, audible: which of many draws, and the chance of breaking the silence
+    # draw, audible: the number of the draw, and the probability of an audible answer
     draw: int
     audible: float
-    purpose: ClassVar[str]  # what the streams of its draws are called
+    purpose: ClassVar[str]  # name of its random streams
 
     @abstractmethod
     def size(self, request: SummaryRequest, round: int, given: int) -> int:
-        """Draw how long the summary of so many tokens is to be."""
+        """Draw the length of a summary, for an input of this many tokens."""
 
     @abstractmethod
     def lines(self, request: SummaryRequest, purpose: Purpose, ratio: float) -> Iterable[Line]:
-        """Draw what becomes of what the request says, in the order of the script."""
+        """Draw the lines for the request's facts, in the order of the script."""
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         given = [*request.previous, *(part for m in request.messages for part in m.parts)]
@@ -81,32 +81,32 @@ class Drawing(Knowing):
     def told(
         self, request: SummaryRequest, purpose: Purpose, count: Count
     ) -> Iterable[tuple[int, Part]]:
-        """Tell what is drawn to be told, the luckiest first; see :class:`~.writer.Knowing`."""
+        """Return the drawn lines, the luckiest first; see :class:`~.writer.Knowing`."""
         tokens = sum(count(part.text) for m in request.messages for part in m.parts)
         ratio = min(request.max_tokens, tokens) / max(1, tokens)
         lines = sorted(self.lines(request, purpose, ratio), key=_luck)
         return ((line.number, line.part) for line in lines)
 
     def answer(self, messages: Sequence[Message], silent: str) -> str:
-        """The token for silence, or by chance more than that."""
+        """Return the token for silence, or at random a longer answer."""
         dice = self.dice("answer", messages[-1].id if messages else "")
         return loud(dice, silent) if silent and dice.random() < self.audible else silent
 
     def dice(self, *purpose: str | int) -> random.Random:
-        """The draws for a purpose, the same whatever strategy asks."""
+        """Return the random stream of a purpose, which is the same for all strategies."""
         return stream(self.seed, self.conversation.id, self.purpose, *purpose, self.draw)
 
     def ordered(self, facts: int) -> list[int]:
-        """Facts in the order in which they were first said."""
+        """Sort facts by their first statements."""
         every = self.ledger.facts
         return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
 
     @cached_property
     def _needles(self) -> dict[str, set[str]]:
-        """The names and values of all facts, decoys among them, as texts are compared.
+        """The normalised names and values of all facts, including decoys.
 
-        They are found by the word that they begin with, a whole one wherever they occur; where
-        that is not certain, by "".
+        They are indexed by their first word, if that is always a whole word in a text, otherwise by
+        "".
         """
         needles: dict[str, set[str]] = {}
         for fact in self.ledger.facts:
@@ -120,7 +120,7 @@ class Drawing(Knowing):
     def _filler(
         self, request: SummaryRequest, round: int, most: int, count: Count
     ) -> tuple[Part, ...]:
-        """Quote sentences that have nothing to do with any fact."""
+        """Quote sentences that are not about any fact."""
         units = list(distinct(units_of(replace(request, previous=()))))
         order = list(range(len(units)))
         self.dice("filler", round).shuffle(order)
@@ -128,7 +128,7 @@ class Drawing(Knowing):
         return written(units, filling(mute, units, most, count), most, count)
 
     def _mute(self, unit: Unit) -> bool:
-        """Whether a unit holds no key and no value of a fact."""
+        """Whether a unit contains no key and no value of a fact."""
         if not unit.role:
             return False
         mute = self._mutes.get(unit.text)
@@ -138,11 +138,11 @@ class Drawing(Knowing):
 
     @cached_property
     def _mutes(self) -> dict[str, bool]:
-        """What is known of units, which one strategy after the other asks for."""
+        """A cache of results for units, shared by strategies."""
         return {}
 
     def _names(self, said: str) -> bool:
-        """Whether a key or a value of a fact stands in a text."""
+        """Whether a text contains a key or a value of a fact."""
         text = normal(said)
         words = self._needles.keys() & {"", *_WORD.findall(text)}
         return any(
@@ -153,14 +153,14 @@ class Drawing(Knowing):
 
 
 def _round(request: SummaryRequest) -> int:
-    """Which summary in a row it is: one more than the one before says, or than there seem to be."""
+    """Return the round of a summary: one more than that of the previous one."""
     before = summaries(request)
     rounds = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
     return 1 + max(rounds, default=1 if before else 0)
 
 
 def _within(lines: list[Line], room: int, count: Count) -> list[Part]:
-    """The lines that there is room for: where it is scarce, the luckiest stay."""
+    """Return the lines that fit; if there is too little room, the luckiest ones."""
     lucky = set()
     for place in sorted(range(len(lines)), key=lambda place: (lines[place].chance, place)):
         room -= count(lines[place].part.text)

@@ -1,4 +1,4 @@
-"""What a summariser that knows the facts finds of them, and how it says them."""
+"""The facts that a summariser finds in a request, and the lines that state them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from compactlab.sim.replay.summarize import SummaryRequest
 
 @dataclass(frozen=True)
 class Statements:
-    """Facts as bits, by how a request states them; what it shows to be replaced is left out."""
+    """Sets of facts as bits, by how a request states them, without replaced facts."""
 
     fresh: int  # stated by its messages
-    carried: int  # intact in the summary before
-    stale: int  # of which the summary before has the older value
-    mutated: int  # that the summary before has damaged
-    deleted: int  # those of them that its messages take back
-    shown: int  # all that it says, what was replaced as well
-    given: frozenset[str]  # ids of the messages that it is made of
+    carried: int  # intact in the previous summary
+    stale: int  # with their older value in the previous summary
+    mutated: int  # damaged in the previous summary
+    deleted: int  # of these, withdrawn by its messages
+    shown: int  # everything that it states, including replaced facts
+    given: frozenset[str]  # ids of its messages
 
     @property
     def known(self) -> int:
-        """All of them."""
+        """All facts."""
         return self.fresh | self.carried | self.stale | self.mutated
 
 
 def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
-    """Read a request."""
+    """Find the facts in a request."""
     ledger = witness.ledger
     spoken, notes = _evidence(witness, request)
     fresh = ledger.held(spoken.verbatim) | spoken.intact
@@ -63,7 +63,7 @@ def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
 
 
 def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evidence]:
-    """What the messages show, and what summaries do: the one before, and those among them."""
+    """Return the evidence in messages, and that in summaries, including the previous one."""
     spoken = NOTHING
     notes = [part for part in request.previous if part.kind == "summary"]
     rest = [part for part in request.previous if part.kind != "summary"]
@@ -77,12 +77,12 @@ def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evid
 
 
 def is_summary(message: Message) -> bool:
-    """Whether a summary stands in a message."""
+    """Whether a message contains a summary."""
     return any(part.kind == "summary" for part in message.parts)
 
 
 def summaries(request: SummaryRequest) -> list[Part]:
-    """All parts of a request that were summarised already."""
+    """Return all parts of a request that are summaries."""
     return [part for part in _parts(request) if part.kind == "summary"]
 
 
@@ -92,32 +92,32 @@ def _parts(request: SummaryRequest) -> Iterator[Part]:
         yield from message.parts
 
 
-# Facts in the words of a summary: each a line of its own, that stands for where it was said.
+# Lines that state facts in a summary, with their sources.
 
 _POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)", "asks": " (not decided)"}
-_MOST = 3  # origins that a line names; a word that is used all day long has hundreds
+_MOST = 3  # maximum sources of a line; a common word has hundreds of origins
 _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 
 
 def recited(fact: Fact, given: Container[str]) -> Part:
-    """Say a fact as it is: key, polarity and value.
+    """State a fact as it is: key, polarity and value.
 
-    Of the messages that it was said in, it stands for those that are given.
+    Its sources are those of its origins that are in ``given``.
     """
     return Part("text", _line(fact, fact.value), "summary", _sources(fact, given))
 
 
 def outdated(fact: Fact, older: Fact, given: Container[str]) -> Part:
-    """Say a fact with the value that it had before; the line stands for both."""
+    """State a fact with its previous value; the sources are those of both."""
     sources = tuple(dict.fromkeys((*_sources(older, given), *_sources(fact, given))))
     return Part("text", _line(fact, older.value), "summary", sources)
 
 
 def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | None:
-    """Say a fact with another value, or without its polarity.
+    """State a fact with another value, or without its polarity.
 
-    None if it cannot be damaged so that its key stays: one without a key, say, or whose key holds
-    its value.
+    Return None if it cannot be damaged without changing its key: for example, if it has no key, or
+    if the key contains the value.
     """
     lines = list(dict.fromkeys(_damages(fact, dice)))
     dice.shuffle(lines)
@@ -129,7 +129,7 @@ def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | No
 
 
 def _damages(fact: Fact, dice: random.Random) -> Iterator[str]:
-    if fact.polarity != "asks":  # a question is damaged by being stated as an answer
+    if fact.polarity != "asks":  # a question is damaged by an answer
         yield _line(fact, _another(fact.value, dice))
     if fact.polarity != "is":
         yield _line(fact, fact.value, polarity="")
@@ -141,7 +141,7 @@ def _line(fact: Fact, value: str, polarity: str | None = None) -> str:
 
 
 def _another(value: str, dice: random.Random) -> str:
-    """A value in which one digit, or where there is none one letter, is another one."""
+    """Change one digit of a value, or one letter if it has no digit."""
     places = [n for n, c in enumerate(value) if c in _DIGITS]
     alphabet = _DIGITS if places else _LETTERS
     places = places or [n for n, c in enumerate(value) if c.isalpha()]

@@ -1,4 +1,4 @@
-"""What a summary quotes: sentences, lines and calls, each with the very span that it comes from."""
+"""The units that a summary quotes: sentences, lines and calls, with their exact spans."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import NamedTuple
 from compactlab.sim.core.message import Message, Part, PartType, Source
 from compactlab.sim.replay.summarize import SummaryRequest
 
-LONGEST = 300  # characters of a span; longer ones are cut, so that one line cannot be everything
+LONGEST = 300  # characters of a span; longer ones are cut, so that one line cannot fill a summary
 
-# A line ends a span, and so does a sentence in it.
+# The end of a line or of a sentence ends a span.
 _BREAK = re.compile(r"[\r\n]|(?<=[.!?]) (?=[A-Z])")
 
 
@@ -35,7 +35,7 @@ def spans_of(text: str) -> Iterator[tuple[int, int]]:
 
 
 def origin_of(message: Message, index: int) -> Source | None:
-    """Say where a part's text begins in the log, if it stands there character by character."""
+    """Return the position of a part's text in the log, if it is there verbatim."""
     part = message.parts[index]
     if part.kind == "verbatim" and part.sources == (Source(message.id),):
         return Source(message.id, index)
@@ -43,34 +43,34 @@ def origin_of(message: Message, index: int) -> Source | None:
 
 
 def place_of(part: Part) -> Source | None:
-    """The piece of the log that a part quotes, if it says which one."""
+    """Return the span of the log that a part quotes, if it has exactly one."""
     if part.kind != "verbatim" or len(part.sources) > 1 or part.sources[0].part < 0:
         return None
     return part.sources[0]
 
 
-_FULL = 120  # full marks for each of length (in characters), identifiers and place
+_FULL = 120  # values with a full score: for length (in characters), identifiers and position
 
-# A path or a dotted name is one word: else all lines about one file would be alike.
+# A path or a dotted name is one word; otherwise all lines about one file would be similar.
 WORD = re.compile(r"\w+(?:[./:-]+\w+)*")
 
 
 class Unit(NamedTuple):
-    """A line of the summary to be."""
+    """A line of a future summary."""
 
-    text: str  # what it says
-    sources: tuple[Source, ...]  # what it stands for
-    exact: bool  # whether its one source is the very span that it was copied from
-    role: str = ""  # who said it; "" for a line of a summary, and for what a client told
-    type: PartType = "text"  # what the part that it stands in is to the model
-    failed: bool = False  # whether a tool returned it that reported failure
-    # Where its message stands among those of the request: 0 is the oldest, and what the summary
-    # before said, 1 the newest.
+    text: str  # its text
+    sources: tuple[Source, ...]  # its sources
+    exact: bool  # whether its one source is exactly the span that it was copied from
+    role: str = ""  # the speaker; "" for a line of a summary, and for a text of the client
+    type: PartType = "text"  # the type of its part
+    failed: bool = False  # whether it is from a failed tool's result
+    # Position of its message in the request: 0 for the oldest and for the previous summary, 1 for
+    # the newest.
     place: float = 0.0
 
 
 def units_of(request: SummaryRequest) -> Iterator[Unit]:
-    """Yield all units in order: those of the summary before, then those of the messages."""
+    """Yield all units in order: those of the previous summary, then those of the messages."""
     for part in request.previous:
         if _tells(part):
             yield from _copied(part) or _split(part, place_of(part))
@@ -81,10 +81,10 @@ def units_of(request: SummaryRequest) -> Iterator[Unit]:
             yield Unit(text, sources, exact, role, type, failed, place)
 
 
-# Strategies ask for summaries of much the same messages.
+# Cached, because strategies summarise similar messages.
 @lru_cache(maxsize=2048)
 def units_in(message: Message) -> tuple[Unit, ...]:
-    """The units of a message in order."""
+    """Return the units of a message in order."""
     role = "" if message.meta else message.role
     return tuple(
         unit._replace(role=role, type=part.type, failed=part.is_error)
@@ -95,12 +95,12 @@ def units_in(message: Message) -> tuple[Unit, ...]:
 
 
 def _tells(part: Part) -> bool:
-    """Whether a part says something of the log: headings and labels stand for nothing in it."""
+    """Whether a part has content from the log, unlike headings and labels."""
     return bool(part.sources) and part.type not in ("thinking", "image")
 
 
 def _copied(part: Part) -> list[Unit]:
-    """Take the units out of a part that was quoted here; empty if it was not."""
+    """Extract the units of a part that was quoted here; none for other parts."""
     lines = part.text.split("\n")
     if part.kind != "summary" or len(lines) != len(part.sources):
         return []
@@ -126,7 +126,7 @@ def _split(part: Part, origin: Source | None) -> Iterator[Unit]:
 
 
 def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Pass each text on where it comes first, if there is a word in it."""
+    """Yield each text once, at its first position, if it has a word."""
     seen: set[str] = set()
     for unit in units:
         key = _told(unit.text)
@@ -137,18 +137,17 @@ def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
 
 @lru_cache(maxsize=2**15)
 def _told(text: str) -> str:
-    """A text as it is compared with others; "" if there is no word in it."""
+    """Normalise a text for comparison; "" if it has no word."""
     words = " ".join(text.split())
     if not WORD.search(words):
         return ""
-    return text if words == text else words  # one string kept, not two
+    return text if words == text else words  # stores one string instead of two
 
 
 def promising(units: Iterable[Unit], most: int) -> list[Unit]:
-    """Keep the most promising units, in their order; linear, and holds little more than it keeps.
+    """Keep the most promising units, in their order, in linear time and little memory.
 
-    Promising are units that are long, have identifiers in them, and stand near the beginning or
-    the end.
+    Long units, units with identifiers, and units near the beginning or the end are promising.
     """
     units = iter(units)
     first = [*islice(units, most + 1)]
@@ -175,9 +174,9 @@ def _worth(text: str) -> int:
 
 
 def quoted(units: Sequence[Unit]) -> tuple[Part, ...]:
-    """Write units down: a part for all neighbours of the same provenance.
+    """Write units: one part for adjacent units of the same provenance.
 
-    The n-th source of a part whose units are exact belongs to its n-th line.
+    In a part with exact units, the n-th source belongs to the n-th line.
     """
     runs = (list(run) for _, run in groupby(units, lambda u: () if u.exact else u.sources))
     return tuple(
@@ -191,12 +190,11 @@ def quoted(units: Sequence[Unit]) -> tuple[Part, ...]:
     )
 
 
-# Words by which rules know what a sentence is about. Scenarios keep off them on purpose.
-#
-# A rule that finds what a generator writes because both use the same words would win by
-# construction; so generated conversations say decisions, rules and failures in other words.
+# Cue words that rules use to classify sentences. Scenarios avoid them on purpose. A rule that
+# shares its words with the generator would win by construction; so generated conversations express
+# decisions, rules and failures in other words.
 
-# As patterns; a cue counts as a whole word, whatever its case.
+# As patterns; a cue matches whole words in any case.
 DECIDED = ("decided", "agreed", "settled on", "let's use", "let us use", "go(?:ing)? with", "must")
 BINDING = ("let's", "never", "always", "do not", "don't", "instead")
 WRONG = ("blocked", "fails?", "failed", "failing", "broken")

@@ -1,4 +1,4 @@
-"""What an agent writes into its memory in an extra turn: facts that it knows, or quotations."""
+"""Memory that an agent writes in an extra turn: facts that it knows, or quotations."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from compactlab.strategies.summarizers.units import (
     words,
 )
 
-# A simulation, not a model's writing. A writer sees what the agent sees, so what was lost before
-# the turn cannot come back; and it chooses notes as it chooses what goes into a summary.
+# This is a simulation, not a model's text. A writer sees what the agent sees, so that content lost
+# before the turn cannot come back. It chooses notes as it chooses the content of summaries.
 
 
 class Unbound(Summarizer):
-    """Writes nothing before it is bound to a conversation: it draws, or knows what is needed."""
+    """Writes nothing until it is bound to a conversation: it needs draws or future needs."""
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
         raise UsageError(f"{self.label}: bind it to a conversation first")
@@ -40,15 +40,15 @@ class Unbound(Summarizer):
 
 @dataclass(frozen=True, eq=False)
 class Bound(Summarizer):
-    """Knows the conversation and the seed; subclasses make the summaries."""
+    """Has the conversation and the seed; subclasses make the summaries."""
 
     conversation: Conversation
     seed: int
-    name: str  # the spec of the summariser that was bound
+    name: str  # the spec of the unbound summariser
 
     @property
     def spec(self) -> str:
-        """The spec of the summariser that was bound."""
+        """The spec of the unbound summariser."""
         return self.name
 
     @cached_property
@@ -58,16 +58,16 @@ class Bound(Summarizer):
 
     @cached_property
     def witness(self) -> Witness:
-        """Reads what parts say of the facts."""
+        """Finds the facts in parts."""
         return Witness(self.ledger)
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """The place of each message in the script, by id."""
+        """The index of each message in the script, by id."""
         return {id: place for place, id in enumerate(self.ledger.messages)}
 
 
-# What is worth keeping (section 6.4.3 of the Signet specification), by types of facts.
+# Topics worth keeping (section 6.4.3 of the Signet specification), by types of facts.
 _TOPICS: dict[FactType, Topic] = {
     "decision": "decision",
     "constraint": "decision",
@@ -92,30 +92,30 @@ class Knowing(Bound):
     def told(
         self, request: SummaryRequest, purpose: str | int, count: Count
     ) -> Iterable[tuple[int, Part]]:
-        """Tell facts that a request states.
+        """Return facts that a request states, as lines.
 
         Parameters
         ----------
         request
-            What is in sight, and how much room there is.
+            The visible messages, and the available tokens.
         purpose
-            What for, as a name for draws: ``note``, or the round of a summary.
+            The name of the draws: ``note``, or the round of a summary.
         count
             Counts the tokens of a text.
 
         Returns
         -------
         iterable of tuple
-            The number of each fact and how it is told, the most important first; the number of a
-            message that is quoted is below 0.
+            The number of each fact and its line, the most important first; quoted messages have
+            negative numbers.
         """
 
     def answer(self, messages: Sequence[Message], silent: str) -> str:
-        """What is answered to an extra turn in which it may be silent."""
+        """Answer an extra turn that permits silence."""
         return silent
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Note facts that are in sight and in no note that is; as many as there is room for."""
+        """Note visible facts that no visible note contains, as many as fit."""
         notes = [part for m in messages for part in m.parts if part.kind == "memory"]
         evidence = self.witness.parts(notes)
         known = self.ledger.held(evidence.verbatim) | evidence.key
@@ -133,7 +133,7 @@ class Knowing(Bound):
         return Written(self.answer(messages, request.silent), items)
 
     def _topic(self, number: int) -> Topic:
-        """Of a fact by its type; of a message that is quoted, that it tells of the user."""
+        """Return the topic of a fact's type; a quoted message is about the user."""
         return _TOPICS[self.ledger.facts[number].kind] if number >= 0 else "user"
 
 
@@ -141,7 +141,7 @@ _Told = TypeVar("_Told", Part, Unit)
 
 
 def fitting(offers: Iterable[tuple[int, _Told]], room: int, count: Count) -> dict[int, _Told]:
-    """Take what there is room for, the first first, and put it in the order of its numbers."""
+    """Take items while they fit, in the given order, and sort them by number."""
     taken = {}
     for number, told in offers:
         if (tokens := count(told.text)) <= room:
@@ -155,12 +155,12 @@ _LOUD = ("{silent} {saved}", "{saved}\n\n{silent}", "{saved}")
 
 
 def loud(dice: random.Random, silent: str) -> str:
-    """Say more than the token for silence: after it, before it, or in its place."""
+    """Answer with more than the token for silence: after it, before it, or instead of it."""
     return dice.choice(_LOUD).format(silent=silent, saved=_SAVED)
 
 
-# The first topic whose cue a sentence holds is its topic; what a person says has cues of its own.
-# Without a cue, a person told of themselves, and the agent of where things stand.
+# A sentence has the topic of its first cue; cues differ for persons. Without a cue, a person's
+# sentence is about the user, and the agent's is about the state of the work.
 _CUES: dict[str, dict[Topic, re.Pattern[str]]] = {
     "user": {
         "decision": words(*DECIDED, *BINDING),
@@ -179,17 +179,17 @@ _ELSE: dict[str, Topic] = {"user": "user", "assistant": "progress"}
 
 
 def noted(messages: Iterable[Message]) -> frozenset[Source]:
-    """What the notes that are in sight stand for."""
+    """Return the sources of visible notes."""
     parts = (part for message in messages for part in message.parts if part.kind == "memory")
     return frozenset(source for part in parts for source in part.sources)
 
 
 def is_spoken(unit: Unit) -> bool:
-    """Whether a person or the agent said it, and it stands in the script as it is."""
+    """Whether a message is unchanged from the script, and a person's or the agent's."""
     return unit.exact and unit.type == "text" and unit.role in _CUES
 
 
 def topic_of(unit: Unit) -> Topic:
-    """The topic of a sentence, by its words or by who said it."""
+    """Return the topic of a sentence, by its words or its speaker."""
     cues = _CUES[unit.role].items()
     return next((topic for topic, cue in cues if cue.search(unit.text)), _ELSE[unit.role])
