@@ -91,7 +91,7 @@ def _called() -> int:
 
 
 def _settle_matplotlib() -> None:
-    """Keep matplotlib from settings of a notebook, a user or a checkout: they may be invalid."""
+    """Isolate matplotlib from settings of a notebook, a user or a checkout: they may be invalid."""
     os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
     if os.path.lexists("matplotlibrc"):  # which has priority over all others
         with chdir(os.path.dirname(os.path.abspath(__file__))):

@@ -152,7 +152,7 @@ def run(
         Conversations, files, directories, specs of scenarios.
     strategies
         Strategies or their specs; ``"all"`` stands for every built-in one. By default the
-        strategies of agents and the project's usual ones.
+        strategies of whole agents and some common ones (``DEFAULT_STRATEGIES``).
     models
         Names of models; ``recorded`` is the recorded model of each call.
     progress

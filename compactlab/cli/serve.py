@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _MB = 1_000_000
 # The number of listed logs, and of files searched for them, the newest first.
 _LISTED, _LOOKED_AT = 100, 2_000
-# Signals that end the server besides Ctrl-C (SIGHUP: the terminal is closed), and the offset of
-# their exit codes.
+# Signals that end the server besides Ctrl-C, and the offset of their exit codes.
 _ENDING = [getattr(signal, n) for n in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, n)]
 _BY_SIGNAL = 128
 

@@ -23,7 +23,7 @@ COST = "cost_usd"
 # The share of the exposed facts that summaries have to preserve. Half of it is usual in trials that
 # show that a drug keeps the effect of another (ICH E10).
 PRESERVED = 0.5
-# If even an oracle's summaries recall less, the strategy loses the facts, not the summary.
+# If even an oracle's summaries preserve less, the strategy loses the facts, not the summary.
 CEILING = 0.8
 
 
@@ -231,7 +231,7 @@ class Advice:
 
     @cached_property
     def alike(self) -> list[tuple[Row, Contrast]]:
-        """Choices as proven as the recommended one, without a significant difference in cost."""
+        """Other proven choices whose cost does not differ significantly from the recommended one's."""
         best = self.advised
         if best is None:
             return []

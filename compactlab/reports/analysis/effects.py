@@ -112,7 +112,7 @@ def _names(parts: _Parts) -> Iterator[str]:
 
 
 def caps(comparison: Comparison) -> list[Cap]:
-    """The defaults that a narrowed window reduces to a quarter of itself."""
+    """The defaults that a narrowed window reduces to a quarter of the window."""
     window, known = comparison.window, comparison.catalogue
     own = [window_of(model, 0, known) for model in comparison.models or [comparison.model]]
     if not window or max(own, default=0) <= window:

@@ -110,12 +110,12 @@ class Finding:
 
     @property
     def read(self) -> int:
-        """Tokens that were read."""
+        """Tokens read from the cache."""
         return self.forecast.exchange.usage.cache_read
 
     @property
     def cache_misses(self) -> int:
-        """Tokens that were not."""
+        """Cache-miss tokens."""
         return self.forecast.exchange.usage.prompt - self.read
 
     @property

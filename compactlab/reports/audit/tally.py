@@ -39,7 +39,7 @@ class Rebuilds:
     recorded: int = 0
     follow: int = 0  # with a reason in the log
     found: int = 0  # of these, expected ones
-    invented: int = 0  # expected, and did not happen
+    invented: int = 0  # expected, but not recorded
 
     def __add__(self, other: Rebuilds) -> Rebuilds:
         return Rebuilds(

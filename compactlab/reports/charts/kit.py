@@ -38,7 +38,7 @@ Colours = Mapping[str, str]
 
 # A sheet: a figure with its key at the top, measured in points.
 
-WIDTH = 662.0  # points; a page shows as many pixels and a third more
+WIDTH = 662.0  # points; a page shows 4/3 as many pixels
 _LEFT, _LINE, KEY_SIZE = 4.0, 15.0, 8.5
 _SWATCH, _GAP, _BETWEEN = 18.0, 5.0, 16.0
 PALE = 0.28

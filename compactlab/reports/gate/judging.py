@@ -183,7 +183,7 @@ def moved_most(
 
 
 def _step(rule: Rule, move: Move) -> float:
-    """A conversation's change in the limited direction; new and missing values come first."""
+    """A conversation's change in the limited direction; infinite for new values if ``exact``."""
     if move.before is None or move.after is None:
         return math.inf if rule.exact else 0.0
     if rule.exact or (rule.upper and rule.lower):

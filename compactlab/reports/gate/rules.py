@@ -19,10 +19,10 @@ from compactlab.sim.metrics import METRICS
 #
 # ::
 #
-#     +2%   +0.02     may rise by at most so much (of what it was, or in its own unit)
-#     -5%   -0.05     may fall by at most so much
-#     == 0  <= 6  >= 0.9  < 1  > 0    must stand so, whatever it was
-#     exact           must be what it was, conversation by conversation
+#     +2%   +0.02     may rise by at most this much (relative, or in its own unit)
+#     -5%   -0.05     may fall by at most this much
+#     == 0  <= 6  >= 0.9  < 1  > 0    must satisfy this, whatever the baseline
+#     exact           must equal the baseline, conversation by conversation
 
 T = TypeVar("T")
 _EXACT = "exact"

@@ -82,7 +82,7 @@ def brief(results: Results) -> str:
 
 
 def brief_markdown(results: Results) -> str:
-    """The same as GitHub's Markdown, with all its sentences."""
+    """The verdict in GitHub's Markdown, with all its sentences."""
     compared = comparisons(results)
     if not compared:
         return NOTHING

@@ -349,7 +349,7 @@ class _Verdict:
 
     @property
     def among(self) -> str:
-        """The same, never empty."""
+        """Like ``of``, but never empty."""
         return self.of or " usable strategy"
 
     @property

@@ -48,7 +48,7 @@ class TuningResult:
     Parameters
     ----------
     tuned
-        A strategy under a window each.
+        One entry per strategy and window.
     selections
         The sessions of each window, and the numbers of those left out.
     surveyed
