@@ -231,7 +231,7 @@ class Advice:
 
     @cached_property
     def alike(self) -> list[tuple[Row, Contrast]]:
-        """Other proven choices whose cost does not differ significantly from the recommended one's."""
+        """Other proven choices whose cost differs from the recommended one's by chance at most."""
         best = self.advised
         if best is None:
             return []

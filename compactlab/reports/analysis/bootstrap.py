@@ -310,9 +310,8 @@ def interval_of(
 ) -> Interval:
     """The 95 % interval of a figure that is aggregated from values of conversations.
 
-    Shares are bounded, so their interval holds for any distribution (:mod:`.betting`). If one
-    conversation in ten loses all, 20 conversations contain none with a probability of 12 %, and the
-    bootstrap misses it.
+    Intervals of shares hold for any distribution (:mod:`.betting`). If one conversation in ten
+    loses all, 20 contain none with a probability of 12 %, and the bootstrap misses it.
 
     Examples
     --------

@@ -59,8 +59,7 @@ def _student_quantile(freedom: float, share: float) -> float:
     """The float nearest to t, found by Newton's method on P(-t < T < t) = 2 share - 1.
 
     It starts at the normal quantile, which is too small, and P is concave, so no step is too long.
-    The error after a step is about the square of the step: the last one is below a float's
-    precision.
+    The error after a step is about its square: the last one is below a float's precision.
     """
     with localcontext() as context:
         context.prec = _DIGITS

@@ -81,9 +81,8 @@ def _interval(
 ) -> tuple[float, float]:
     """The 90 % interval of simulated bills.
 
-    A simulated session draws its own rate (gamma, for differences between sessions) and the error
-    of the known rate (gamma, from the number of counted losses), then losses. The error of the
-    rules is normal.
+    A simulated session draws its rate (gamma, as sessions differ), the error of the known rate
+    (gamma, by the number of counted losses), then losses. The error of the rules is normal.
     """
     rng = stream(0, name, churn.client, "bill")
     often = [each for each in chances if each.share >= _RARE]
