@@ -1,6 +1,6 @@
-"""Language models that are really asked, and what they answered, recorded.
+"""Real language models and their recorded answers.
 
-A :class:`~compactlab.llm.request.Request` says what a model is asked, whatever for. An
-:class:`~compactlab.llm.asker.Asker` gives the answer: from a recording, or, where it may, from the
-endpoint, and then it is recorded. What is asked and what is stored holds no secrets.
+A :class:`~compactlab.llm.request.Request` is a request to a model, for any purpose. An
+:class:`~compactlab.llm.asker.Asker` returns the answer from a recording or, if allowed, from the
+endpoint, and records it. Requests and stored answers contain no secrets.
 """

@@ -1,4 +1,4 @@
-"""Gets answers of language models: from a recording, or from an endpoint, within a budget."""
+"""Gets answers of language models from a recording or an endpoint, within a budget."""
 
 from __future__ import annotations
 
@@ -26,33 +26,32 @@ from compactlab.sim.models.pricing import prices_of
 Mode = Literal["replay", "record", "refuse"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 NO_ANSWER = "no answer of"
-"""How the error of a run begins that got none."""
+"""The start of the error of a run without an answer."""
 
 _PENDING = "pending.json"
-# A request is reserved at half as many tokens again as we count: the counts of a model whose
-# tokenizer is not public are off by less. No tokenizer makes more tokens than there are bytes.
+# A reservation has a margin of 50 %, more than the error of our counts for models without a public
+# tokenizer. No tokenizer gives more tokens than bytes.
 _SURE = 1.5
 _FRAME = 20  # tokens around a turn, more than any provider's
 
 
 @dataclass(frozen=True)
 class Asker:
-    """Gives the answer to a request.
+    """Answers requests.
 
-    It can be sent to other processes: what they share is the folder.
+    It can be sent to other processes, which share the folder.
 
     Parameters
     ----------
     folder
-        Where recorded answers are, a file for each model.
+        The folder of recorded answers, one file per model.
     mode
-        ``replay``: what is not recorded has no answer. ``record``: it is asked for, and recorded.
-        ``refuse``: nothing has an answer.
+        ``replay``: only recorded answers. ``record``: other requests are sent, and their answers
+        recorded. ``refuse``: no answers.
     budget
-        Dollars that all answers in the folder may cost together, those of earlier days included;
-        None for no limit.
+        The most dollars for all answers in the folder, including earlier ones; None for no limit.
     catalogue
-        The models whose prices are known.
+        The models with known prices.
     """
 
     folder: Path
@@ -67,14 +66,14 @@ class Asker:
             raise UsageError(f"a budget is a number of dollars from 0 on, not {self.budget!r}")
 
     def check(self, model: str, endpoint: Endpoint) -> None:
-        """Refuse what cannot be answered at all, before anything is begun.
+        """Raise if requests cannot be answered at all, before any is sent.
 
         Raises
         ------
         UsageError
-            If a package, a key, or the price that a budget needs is missing, or models are refused.
+            If a package, a key, or a price for the budget is missing, or models are refused.
         InputError
-            If the recording, or what is reserved, cannot be read.
+            If the recording, or the file of reservations, cannot be read.
         """
         if self.mode == "refuse":
             raise UsageError(f"{model} would be asked, and --ask refuse allows no model")
@@ -89,16 +88,16 @@ class Asker:
                 )
 
     def recording(self, model: str) -> Recording:
-        """The recorded answers of a model."""
+        """Return the recorded answers of a model."""
         return Recording.of(self.folder, model)
 
     def answer(self, request: Request, endpoint: Endpoint) -> Answer:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises
         ------
         ModelError
-            If there is none: it is not recorded, the budget is spent, or the endpoint gives none.
+            If it is not recorded, the budget is spent, or the endpoint does not answer.
         """
         request = request.redacted
         recording = self.recording(request.model)
@@ -128,7 +127,7 @@ class Asker:
         return answer
 
     def answer_of(self, request: Request, reply: Reply) -> Answer:
-        """A reply as it is recorded: without secrets, and with its price."""
+        """Convert a reply to a recorded answer: without secrets, with its price."""
         request = request.redacted
         redactor = Redactor()
         usage = reply.usage or self.estimate(request)
@@ -145,17 +144,17 @@ class Asker:
             date=datetime.now(UTC).date().isoformat(),
         )
 
-    # What an answer costs, and what a budget allows.
+    # Costs and the budget.
 
     def estimate(self, request: Request, *, sure: bool = False) -> Usage:
-        """The tokens that a request takes, with an answer of full length.
+        """Estimate the tokens of a request with an answer of full length.
 
         Parameters
         ----------
         request
             The request.
         sure
-            Whether it is to be no less than the endpoint will count.
+            Whether to return an upper bound of the endpoint's count.
         """
         texts = [request.system, *(turn.text for turn in request.turns)]
         count = self._tokenizer(request.model).text
@@ -166,7 +165,7 @@ class Asker:
         return Usage(uncached=tokens, output=request.max_tokens)
 
     def price(self, request: Request, usage: Usage | None = None) -> float | None:
-        """Dollars for a request, at most; None where no price is known."""
+        """Return the most dollars that a request can cost; None if no price is known."""
         return self._price(request.model, usage or self.estimate(request, sure=True))
 
     def _price(self, model: str, usage: Usage) -> float | None:
@@ -184,16 +183,16 @@ class Asker:
 
     @property
     def spent(self) -> tuple[int, float]:
-        """How many answers the folder holds, and the dollars that they cost."""
+        """Return the number of answers in the folder, and their cost in dollars."""
         every = recordings(self.folder)
         return sum(map(len, every)), sum(each.spent for each in every)
 
     @contextmanager
     def _reserved(self, request: Request) -> Iterator[None]:
-        """Hold the most that a request can cost while it is asked.
+        """Reserve the most that a request can cost while it is sent.
 
-        What nobody has released, because its process died or the connection broke, stays reserved:
-        it may have to be paid.
+        A reservation remains if the process died or the connection broke: the request may be
+        billed.
         """
         most = self.price(request)
         if most is None and self.budget is not None:
@@ -249,7 +248,7 @@ class Asker:
 
 
 class _LostError(ModelError):
-    """A request that has no answer; it may have to be paid all the same."""
+    """A request without an answer that may be billed nevertheless."""
 
     def __init__(self, message: str, *, paid: bool) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Where a language model is asked: an endpoint in the shape of OpenAI's or of Anthropic's."""
+"""Endpoints of language models with OpenAI's or Anthropic's API."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from compactlab.sim.core.message import Usage
 
 Api = Literal["openai", "anthropic"]
 
-# The key of an endpoint of one's own. That of a provider goes to the provider alone: a file that
-# somebody else wrote may name any address.
+# The key of a custom endpoint. A provider's key is only sent to the provider: a file from someone
+# else may contain any address.
 OWN_KEY = "COMPACTLAB_API_KEY"
 KEYS: dict[Api, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
-# The packages wait and try again when the endpoint has no room (429), fails (5xx) or is not
-# reached, as long as it says or twice as long as before. So often, and so many seconds:
+# The packages retry if the endpoint is overloaded (429), fails (5xx) or is unreachable. They wait
+# as long as it says, or twice as long as before. Number of retries, and timeout in seconds:
 _RETRIES = 6
 _SECONDS = 600.0
-_SHOWN = 300  # characters of what an endpoint says is wrong
+_SHOWN = 300  # most characters of an endpoint's error message
 
 
 class UnansweredError(CompactlabError):
@@ -34,9 +34,9 @@ class UnansweredError(CompactlabError):
     Parameters
     ----------
     message
-        Why, in words.
+        The reason, in words.
     paid
-        Whether it may have to be paid all the same: nobody knows what became of the request.
+        Whether the request may be billed nevertheless, because its fate is unknown.
     """
 
     def __init__(self, message: str, *, paid: bool = False) -> None:
@@ -46,29 +46,29 @@ class UnansweredError(CompactlabError):
 
 @dataclass(frozen=True)
 class Reply:
-    """What an endpoint answered."""
+    """An endpoint's answer."""
 
     text: str
     ended: str
-    usage: Usage | None  # None where it does not say
+    usage: Usage | None  # None if not given
     served: str
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a model is asked.
+    """The endpoint of a model.
 
     Parameters
     ----------
     api
-        The shape of its requests: OpenAI's chat completions or Anthropic's messages.
+        The API: OpenAI's chat completions or Anthropic's messages.
     base_url
         Its address, with http or https; "" for the provider's own.
 
     Raises
     ------
     UsageError
-        If the address is none that could be asked.
+        If the address is invalid.
     """
 
     api: Api = "openai"
@@ -80,7 +80,7 @@ class Endpoint:
 
     @classmethod
     def of(cls, model: str, api: str = "", base_url: str = "") -> Endpoint:
-        """That of a model, by its name where nothing else is said.
+        """Return the endpoint of a model; by default its provider's, from its name.
 
         Examples
         --------
@@ -95,7 +95,7 @@ class Endpoint:
         )
 
     def check(self) -> None:
-        """Refuse, before anything is asked, what cannot be: without the package, or without a key.
+        """Raise if the package or the key is missing, before any request.
 
         Raises
         ------
@@ -111,16 +111,16 @@ class Endpoint:
 
     @property
     def _key(self) -> str:
-        """The key, which some servers of one's own do without."""
+        """The key; some custom servers need none."""
         return os.environ.get(OWN_KEY if self.base_url else KEYS[self.api]) or "none"
 
     def ask(self, request: Request) -> Reply:
-        """Ask, and wait for the answer.
+        """Send a request, and wait for the answer.
 
         Raises
         ------
         UnansweredError
-            If none comes, after some retries.
+            If there is no answer after some retries.
         UsageError
             If the package or the key is missing.
         """
@@ -138,7 +138,7 @@ class Endpoint:
         given: dict[str, Any] = {
             "model": request.model,
             "messages": system + [{"role": t.role, "content": t.text} for t in request.turns],
-            # Its newer models take only the new name; compatible servers know the old one.
+            # OpenAI's newer models only accept the new name; compatible servers know the old one.
             "max_tokens" if self.base_url else "max_completion_tokens": request.max_tokens,
             "seed": request.draw,
             **({} if request.temperature is None else {"temperature": request.temperature}),
@@ -160,12 +160,12 @@ class Endpoint:
             "max_tokens": request.max_tokens,
             **({"system": request.system} if request.system else {}),
         }
-        if request.temperature is not None:  # which the package no longer knows by name
+        if request.temperature is not None:  # no longer a parameter of the package
             given["extra_body"] = {"temperature": request.temperature}
         try:
             client = self._client(anthropic.Anthropic)
             if self.base_url:
-                client.auth_token = None  # of the environment, and the provider's
+                client.auth_token = None  # from the environment; it is the provider's
             said = client.messages.create(**given)
         except anthropic.AnthropicError as error:
             raise self._fault(error, isinstance(error, anthropic.APIStatusError)) from None
@@ -174,7 +174,7 @@ class Endpoint:
         return _reply(_message, said)
 
     def _client(self, kind: Callable[..., Any]) -> Any:
-        """What asks, with its connections: a copy of this process gets some of its own."""
+        """Return the client with its connections; a forked process gets a new one."""
         who = os.getpid(), self, self._key
         if who not in _clients:
             _clients[who] = kind(
@@ -186,7 +186,7 @@ class Endpoint:
         return _clients[who]
 
     def _fault(self, error: Exception, refused: bool) -> UnansweredError:
-        """What went wrong, in the endpoint's words; it may have repeated the key in them."""
+        """Return the endpoint's error; the key is removed, because a message may repeat it."""
         text = " ".join(str(error).replace(self._key, "[key]").split())
         return UnansweredError(Redactor().text(text)[:_SHOWN], paid=not refused)
 
@@ -194,17 +194,17 @@ class Endpoint:
 def _is_address(text: str) -> bool:
     try:
         address = urlsplit(text)
-        # A port that is none is noticed when it is asked for.
+        # An invalid port raises an error on access.
         return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
     except ValueError:
         return False
 
 
-# By process, endpoint and key. Never closed: to make one reads all certificates, and a new
-# connection for every request is a handshake for every request.
+# Clients by process, endpoint and key. They are never closed: a new client reads all certificates,
+# and a new connection needs a handshake.
 _clients: dict[tuple[int, Endpoint, str], Any] = {}
 
-# What came, which the packages hardly check.
+# Validation of replies, which the packages hardly check.
 
 _NO_REPLY = "what came is no answer in the shape of the endpoint's"
 
@@ -235,5 +235,5 @@ def _message(said: Any) -> Reply:
 
 
 def _usage(new: int, read: int, written: int, output: int) -> Usage:
-    """A usage, of whatever numbers came."""
+    """Build a usage from unchecked numbers."""
     return Usage(max(0, new), max(0, read), max(0, written), output=max(0, output))

@@ -1,4 +1,4 @@
-"""Recorded answers of language models: JSON Lines, to which several processes may add at once."""
+"""Recorded answers of language models: JSON Lines that several processes can extend at once."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from compactlab.sim.core.files import append_to, lock_file, open_file
 
 SUFFIX = ".jsonl"
 LONGEST = 16 * 2**20
-"""Bytes of one recorded answer; a longer line is refused."""
+"""Most bytes of one recorded answer; a longer line is refused."""
 
 _LOCK = ".lock"
-# As many tokens as a transcript may count, and as many dollars as a run may cost.
+# The limits for tokens of a transcript and for dollars of a run.
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model answered: a line of a recording.
+    """A model's answer: a line of a recording.
 
     Parameters
     ----------
     key
         The key of the request.
     model, draw
-        As in the request, for whoever reads the file.
+        As in the request, for human readers.
     text
         The answer, without secrets.
     ended
-        Why it ends there, in the endpoint's word: ``stop``, ``length``, ``end_turn``.
+        The stop reason in the endpoint's term: ``stop``, ``length``, ``end_turn``.
     prompt, output
-        Tokens of the request and of the answer, as the endpoint counted them.
+        Tokens of the request and of the answer, according to the endpoint.
     usd
-        What it cost; None where no price of the model is known.
+        Its cost; None if the model's price is not known.
     served
-        The model's name in the endpoint's answer.
+        The model's name according to the endpoint.
     date
-        The day on which it was asked.
+        The day of the request.
     """
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def line(self) -> bytes:
-        """As a line of a recording; a ValueError, if it could not be read again."""
+        """Return a line of a recording; raise ValueError if it could not be read again."""
         line = msgspec.json.encode(self) + b"\n"
         if len(line) > LONGEST:
             raise ValueError(f"it has {len(line):,} bytes, and no answer has more than {LONGEST:,}")
@@ -71,7 +71,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass
 class _Known:
-    """What was read of a file, as far as it was read."""
+    """The content read from a file so far."""
 
     inode: int = 0
     changed: int = -1
@@ -81,22 +81,22 @@ class _Known:
     answers: dict[str, Answer] = field(default_factory=dict)
 
 
-# By file, in this process. Of a file that has only grown, the new lines are read.
+# Known content by file, in this process. If a file has only grown, the new lines are read.
 _known: dict[Path, _Known] = {}
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The answers of one model in a folder.
+    """The recorded answers of one model in a folder.
 
-    Of two answers to the same request, the first is the answer; both were paid.
+    Of two answers to the same request, the first one counts; both were paid.
     """
 
     file: Path
 
     @classmethod
     def of(cls, folder: Path, model: str) -> Recording:
-        """That of a model.
+        """Return the recording of a model.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Recording:
         return cls(folder / f"{name[:100]}{SUFFIX}")
 
     def get(self, key: str) -> Answer | None:
-        """The answer to a request; None if there is none."""
+        """Return the answer to a request; None if there is none."""
         return self._read().answers.get(key)
 
     def __len__(self) -> int:
@@ -115,11 +115,11 @@ class Recording:
 
     @property
     def spent(self) -> float:
-        """Dollars that all of its answers cost."""
+        """Return the dollars of all its answers."""
         return self._read().spent
 
     def add(self, answer: Answer) -> Answer:
-        """Add an answer, and give back the one that counts: another process may have been first."""
+        """Add an answer; return the one that counts: another process may have been first."""
         try:
             line = answer.line
         except ValueError as error:
@@ -129,7 +129,7 @@ class Recording:
             return self._read().answers[answer.key]
 
     def _read(self) -> _Known:
-        """What it holds now."""
+        """Return the current content."""
         try:
             now = self.file.stat()
         except FileNotFoundError:
@@ -142,7 +142,7 @@ class Recording:
             return known
         if not known or known.inode != now.st_ino or known.size > now.st_size:
             known = _Known(now.st_ino)
-        # It is forgotten while it is read: what cannot be read is never taken for read.
+        # Removed during the read, so that an unreadable file never counts as read.
         _known.pop(self.file, None)
         self._read_on(known)
         known.changed = now.st_mtime_ns
@@ -176,7 +176,7 @@ class Recording:
 
 
 def recordings(folder: Path) -> list[Recording]:
-    """All recordings of a folder."""
+    """Return all recordings of a folder."""
     try:
         return [Recording(file) for file in sorted(folder.glob(f"*{SUFFIX}"))]
     except OSError as error:
@@ -185,7 +185,7 @@ def recordings(folder: Path) -> list[Recording]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else adds to the folder meanwhile; whoever wants to, waits."""
+    """Hold an exclusive lock on the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = lock_file(folder / _LOCK)
@@ -198,7 +198,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _append(file: Path, line: bytes) -> None:
-    """Add a line in one piece, and not through a link."""
+    """Append a line in one write; never through a link."""
     try:
         with append_to(file) as end:
             rest = memoryview(line)

@@ -1,4 +1,4 @@
-"""What a language model is asked, whatever for, and the key of that."""
+"""A request to a language model, and its key."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from compactlab.sim.core.message import encoded
 
 
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn of what a model is given to read."""
+    """One turn of the conversation with the model."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What a model is asked. It does not say where the model is, nor what its answer is for.
+    """A request to a model, independent of its endpoint and purpose.
 
     Parameters
     ----------
     model
         The model's name, as its endpoint knows it.
     turns
-        What it is given to read, oldest first.
+        The turns, oldest first.
     max_tokens
-        How long its answer may be, in tokens of its own.
+        The most tokens of its answer.
     system
         The system prompt; "" for none.
     temperature
-        How much chance there is in its answer; None for the endpoint's own, as newer models of
-        OpenAI and Anthropic refuse any other.
+        The sampling temperature; None for the endpoint's default, because newer models of OpenAI
+        and Anthropic refuse other values.
     draw
-        Which of several answers to the same request it is. Endpoints that take a seed get it as
-        one.
+        The index among several answers to the same request. It is sent as the seed if the endpoint
+        takes one.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True
 
     @cached_property
     def redacted(self) -> Request:
-        """The same without secrets: what is asked, and what the key is of."""
+        """The request without secrets, which is sent and identified by the key."""
         redactor = Redactor()
         turns = tuple(Turn(turn.role, redactor.text(whole(turn.text))) for turn in self.turns)
         system = redactor.text(whole(self.system))
@@ -66,12 +66,12 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True
 
     @cached_property
     def key(self) -> str:
-        """Thirty-two hex digits of the request without its secrets."""
+        """Thirty-two hex digits: a digest of the request without its secrets."""
         return hashlib.blake2b(encoded(self.redacted), digest_size=16).hexdigest()
 
 
 def turns_of(texts: Iterable[tuple[Literal["user", "assistant"], str]]) -> tuple[Turn, ...]:
-    r"""Turns that take turns, as endpoints want them: the user begins, and none is empty.
+    r"""Merge texts into alternating turns for an endpoint: user first, none empty.
 
     Examples
     --------
@@ -94,5 +94,5 @@ def turns_of(texts: Iterable[tuple[Literal["user", "assistant"], str]]) -> tuple
 
 
 def whole(text: str) -> str:
-    """A text that can be sent and stored: halves of characters become question marks."""
+    """Replace unpaired surrogates by question marks, so that a text can be sent and stored."""
     return text.encode("utf-8", "replace").decode("utf-8")

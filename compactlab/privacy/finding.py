@@ -1,4 +1,4 @@
-"""Where in a text something stands that must not be shown: a stretch, and what it looks like."""
+"""Finds text that must not be shown: ranges of a text, with the kind of secret."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ PRIVATE_KEY = "Private Key"
 CARD = "Card Number"
 ENCODED = "Base64 Secret"
 ASSIGNED = STATED
-"""What a name such as `password` or `API_KEY` is given, whatever it looks like."""
+"""Any value that is assigned to a name such as `password` or `API_KEY`."""
 
-# A token begins behind whatever is no piece of one, or behind a line break that JSON has written
-# out. Patterns without an end may only begin there, or a long line would be read again and again.
+# A token starts after a character that tokens do not contain, or after an escaped line break in
+# JSON. Open-ended patterns may only start there, or long lines would be read again and again.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
 
 
 def _begun(prefix: str) -> str:
-    """A prefix at such a beginning; with its letters first, the search is much faster."""
+    """Return a pattern for a prefix at a token start; its letters first, for a faster search."""
     return rf"{prefix}(?:(?<![A-Za-z0-9_-]{prefix})|(?<=\\[nrtbf]{prefix}))"
 
 
@@ -41,13 +41,13 @@ _MORE = compiled(r"[A-Za-z0-9_=-]*")
 _SIGNATURE = compiled(r"(?:\.?[A-Za-z0-9_+/=-]+)*")
 _EDGES = " \t\r\n=:\"'"
 
-# As it is, in a URL, in JSON, in HTML.
+# The character @: plain, in a URL, in JSON, in HTML.
 _AT = r"(?:@|%40|\\{1,7}u0040|&#(?:0*64|[xX]0*40);|&commat;)"
-_LOCAL = 256  # characters of what stands before an @
+_LOCAL = 256  # most characters before an @
 _DOMAIN = compiled(
-    # No name of a picture (`@2x.`), and no version (`@1.2.0.rc1`).
+    # Excludes image names (`@2x.`) and versions (`@1.2.0.rc1`).
     rf"{_AT}(?!\dx\.|(?:\d{{1,5}}\.){{2,4}}[^\W\d_]{{1,9}}\d{{1,5}}(?![\w.-]))"
-    # What follows may be anything: in names of files it is `-`, `_` or a digit.
+    # Any character may follow: in file names `-`, `_` or a digit.
     r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}"
 )
 _BEFORE = compiled(r"[\w.+%'-]+\Z")
@@ -62,19 +62,18 @@ _BREAK = r"(?:[ \t\r\n]|\\+[nr])*"
 _KEY_LINES = compiled(
     rf"(?:{_BREAK}[A-Za-z0-9+/=]{{20,}})*(?:{_BREAK}[A-Za-z0-9+/]{{1,76}}={{1,2}})?"
 )
-_KEY = 16_384  # characters of a key that are looked for before its end
+_KEY = 16_384  # most characters of a key before its end marker
 _KEY_LINE = compiled(
     r"(?:(?<![A-Za-z0-9+/=])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,200})(?:[ \t\r\n]|\\+[nr])+"
 )
 
-# Tokens of a fixed length: what they are called, what a text must hold for them to be worth a look,
-# their prefix, and the alphabet and the number of the characters behind it. Some are found by the
-# library as well, but not over the end of a line. Sources:
-# https://shopify.dev/changelog/length-of-the-shopify-access-token-is-increasing
+# Tokens of fixed length: their name, a string to search first, their prefix, and the alphabet and
+# number of the following characters. The library finds some of them, too, but not across line ends.
+# Sources: https://shopify.dev/changelog/length-of-the-shopify-access-token-is-increasing
 # https://shopify.dev/changelog/app-secret-key-length-has-increased
 # https://docs.aws.amazon.com/secretsmanager/latest/userguide/mes-partner-DatabricksPAT.html
-# https://github.com/C2SP/C2SP/blob/main/age.md (Bech32 of 32 bytes and a checksum)
-# and for the others, whose issuers write of the prefix alone, the rules of gitleaks:
+# https://github.com/C2SP/C2SP/blob/main/age.md (Bech32 of 32 bytes and a checksum) and for the
+# others, whose issuers document the prefix only, the rules of gitleaks:
 # https://github.com/gitleaks/gitleaks/tree/master/cmd/generate/config/rules
 _FIXED = (
     ("GitHub Token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_", "A-Za-z0-9", 36),
@@ -95,10 +94,10 @@ _FIXED = (
     ("Age Secret Key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1", "AC-HJ-NP-Z02-9", 58),
 )
 
-# Between the lines of a token that was broken: quotation marks, what joins texts in code, an
-# indentation, and the number that some tools put before a line.
+# Characters between the lines of a broken token: quotation marks, string concatenation, an
+# indentation, and line numbers of some tools.
 _JOINT = r"[ \t\"'`+.\\]{0,16}(?:\r?\n|\\+n)(?:[ \t]{0,16}\d{1,6}[→\t])?[ \t\"'`+.]{0,80}"
-# Of a token without a fixed length only what fills the next line can be its rest.
+# A token of variable length continues only on a next line that it fills.
 _REST = (
     rf"{_JOINT}(?=[a-z\d_-]{{0,512}}[A-Z])(?=[A-Z\d_-]{{0,512}}[a-z])(?=[A-Za-z_-]{{0,512}}\d)"
     r"[A-Za-z0-9_-]{16,512}(?:\.[A-Za-z0-9_-]{16,512})?(?=[\"'`,;)]{0,4}[ \t]*(?:[\r\n\\]|\Z))"
@@ -106,12 +105,12 @@ _REST = (
 _WRAPPED = compiled(_REST)
 _OPEN = frozenset({"Google OAuth Token", "JSON Web Token", "OpenAI Token", "Vault Token"})
 
-# What the library has no detector for.
+# Tokens without a detector in the library.
 _OWN = (
     ("OpenAI Token", ("sk-",), _begun("sk-") + r"(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("Google API Key", ("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
     ("Google OAuth Token", ("ya29.",), _begun(r"ya29\.") + r"[0-9A-Za-z_-]{20,}"),
-    # Google documents no length; no known one is below 40.
+    # Google documents no length; all known tokens have 40 or more characters.
     (
         "Google OAuth Token",
         ("1//0", "1\\/", "1%2F", "1%2f"),
@@ -125,7 +124,7 @@ _OWN = (
         _begun(r"hv[sbr]\.")
         + r"(?=[A-Za-z_-]{0,90}\d|(?:[a-z_-]{0,20}[A-Z]){7})[A-Za-z0-9_-]{24,}",
     ),
-    # The library reads a payload, and here it has no end.
+    # A truncated token: the library needs the whole payload.
     ("JSON Web Token", ("eyJ",), rf"{_begun('eyJ')}[\w-]{{8,}}\.eyJ[\w-]{{8,}}(?={_REST})"),
     ("GitHub Token", ("github_pat_",), r"github_pat_[0-9A-Za-z_]{22,}"),
     ("Slack Token", ("xapp-", "xoxe"), r"(?:xapp-|xoxe[.-])[0-9A-Za-z.-]{10,}"),
@@ -137,9 +136,9 @@ _OWN = (
     ("Basic Auth Credentials", ("asic ",), r"\b[Bb]asic\s([A-Za-z0-9+/]{15,}={0,2}(?![\w/]))"),
 )  # fmt: skip
 
-# Of the library: the module of a detector and its class, what a text must hold for it to be worth
-# a look, and the group that is the secret. Its other detectors need a network, take whatever looks
-# random (digests and ids of every kind do), or read a line of blanks for hours.
+# Detectors of the library: module, class, a string to search first, and the group of the secret.
+# Its other detectors need a network, match anything random (digests and ids), or take hours for a
+# line of blanks.
 _LIBRARY: tuple[tuple[str, str, tuple[str, ...], tuple[int, ...]], ...] = (
     ("aws", "AWSKeyDetector", ("A3T", "ABIA", "ACCA", "AKIA", "ASIA", "aws"), (0, 1)),
     ("artifactory", "ArtifactoryDetector", ("AKC",), (0,)),
@@ -164,7 +163,7 @@ _BEGINNING = frozenset({"jwt", "openai", "mailchimp"})
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A stretch of a text, what it looks like, and whether it is surely a password."""
+    """A range of a text, its kind, and whether it is certainly a password."""
 
     start: int
     stop: int
@@ -172,9 +171,9 @@ class Finding:
     sure: bool = False
 
 
-@lru_cache(1024)  # what is sent to a model again and again has mostly the same messages
+@lru_cache(1024)  # repeated requests share most messages
 def findings(text: str) -> tuple[Finding, ...]:
-    """Whatever looks like a secret or a mail address, from left to right, without overlaps."""
+    """Return all possible secrets and mail addresses, from left to right, without overlaps."""
     matches = sorted(_all(text), key=lambda each: (each.start, -each.stop))
     apart: list[Finding] = []
     for each in matches:
@@ -195,7 +194,7 @@ def _all(text: str) -> Iterator[Finding]:
     yield from _cards(text)
     yield from _encoded(text)
     for needles, find in _detectors():
-        for needle in needles:  # most texts hold none: any() takes ten times as long
+        for needle in needles:  # most texts contain none: any() takes ten times as long
             if needle in text:
                 yield from find(text)
                 break
@@ -207,7 +206,7 @@ def _mails(text: str) -> Iterator[Finding]:
         before = _BEFORE.search(text[begin : domain.start()].rpartition("@")[2])
         if before is not None:
             local = before[0].lstrip(".'%+-")
-            # Of JSON's written-out line break the last letter is no part of the address.
+            # The last letter of an escaped line break in JSON is not part of the address.
             at = domain.start() - len(local)
             cut = text[max(0, at - 1) : at] == "\\" and local[:1] in "nrtbf"
             size = len(local) - cut
@@ -225,7 +224,7 @@ def _private_keys(text: str) -> Iterator[Finding]:
             continue
         after = bisect_right(stops, begin.end())
         lines = _KEY_LINES.match(text, begin.end())
-        # Without its end, because somebody has cut it, what still looks like a key is hidden.
+        # A key without its end marker: hide what still looks like a key.
         stop = stops[after] if after < len(stops) else lines.end() if lines else begin.end()
         covered.add(stop)
         yield Finding(begin.start(), stop, PRIVATE_KEY)
@@ -237,7 +236,7 @@ def _private_keys(text: str) -> Iterator[Finding]:
 
 
 def _beginning(text: str, start: int, end: int) -> int:
-    """Where the lines of a private key begin whose head somebody has cut off."""
+    """Return the start of a private key whose header was cut off."""
     at = end
     for line in reversed(list(_KEY_LINE.finditer(text, max(start, end - _KEY), end))):
         if line.end() != at or (at < end and len(line[1]) < 20):
@@ -251,7 +250,7 @@ Find = Callable[[str], Iterable[Finding]]
 
 @cache
 def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
-    """What finds tokens, each with what a text must hold for it to be worth a look."""
+    """Return the token finders, each with a string to search first."""
     from importlib import import_module
 
     detectors: list[tuple[tuple[str, ...], Find]] = []
@@ -300,7 +299,7 @@ def _tokens(
                 start += 1
             while stop > start and text[stop - 1] in _EDGES:
                 stop -= 1
-            # Of a token that is longer than its pattern nothing may be left over.
+            # Nothing of a token longer than its pattern may remain.
             rest = more.match(text, stop) if more else None
             last = rest.end() if rest else stop
             wrapped = _WRAPPED.match(text, last) if kind in _OPEN else None
@@ -326,20 +325,20 @@ def _aws(text: str) -> Iterator[Finding]:
 
 
 _RUN = compiled(r"[A-Za-z0-9+/]{16,}={0,2}")
-# Four characters are three bytes: of text, if none of these has its highest bit.
+# Four characters are three bytes; in text, none of them has its highest bit set.
 _TEXT = compiled(
     r"(?:[CDI-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]){3,}"
 )
-_MOST = 8_192  # characters: a private key, a file of settings, and no picture
+_MOST = 8_192  # characters: enough for a private key or a settings file, not for an image
 _AUTH = compiled(r"auth\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,7}[\"'`]?\Z")  # Docker's, npm's
 _PAIR = compiled(r"[!-9;-~]{1,64}:[!-~]{3,}")
 
 
 def _encoded(text: str) -> Iterator[Finding]:
-    """Base64 of a text that has a secret in it."""
+    """Yield base64 strings that encode a text with a secret."""
     for run in _RUN.finditer(text):
         start, stop = run.span()
-        # Of JSON's written-out line break the last letter is no part of it.
+        # The last letter of an escaped line break in JSON is not part of it.
         start += text[max(0, start - 1)] == "\\" and text[start] in "nrt"
         if stop - start <= _MOST and _TEXT.match(text, start):
             held = _decoded(text[start:stop].rstrip("="))
@@ -349,7 +348,7 @@ def _encoded(text: str) -> Iterator[Finding]:
 
 
 def _decoded(run: str) -> str:
-    whole = run[:-1] if len(run) % 4 == 1 else run  # a single character is less than a byte
+    whole = run[:-1] if len(run) % 4 == 1 else run  # a single character encodes no byte
     return a2b_base64(whole + "=" * (-len(whole) % 4)).decode("latin-1")
 
 
@@ -360,5 +359,5 @@ def _assigned(text: str) -> Iterator[Finding]:
 def _is_sound(sound: Callable[[str], bool], match: Match[str]) -> bool:
     try:
         return sound(match[0])
-    except RecursionError:  # something nested so deep that nobody can say
+    except RecursionError:  # too deeply nested to decide
         return True

@@ -1,4 +1,4 @@
-"""Puts a word in the place of whatever looks like a secret."""
+"""Replaces everything that looks like a secret by a placeholder."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from compactlab.privacy.finding import (
 )
 from compactlab.privacy.rules import BASIC, is_ordinary
 
-# What is remembered of secrets: by what they are known where nothing beside them tells.
+# Memory of known secrets, which recognises them without context.
 
-# A value that has a name is remembered as a whole, if nobody writes it by chance.
+# Named values are remembered as a whole, unless they may occur by chance.
 _WHOLE = {ASSIGNED, BASIC, CARD, ENCODED}
 _TELLING = 8
 _REMEMBERED = 500
-# Of a token any piece of so many characters is: summaries quote, compactions cut, and what actions
-# go on to use is taken out of the middle.
+# Of tokens, any piece of so many characters: summaries quote, compactions cut, and actions use
+# parts of tokens.
 _PIECE = 12
 _PIECES = 100_000
-_VARIED = 4  # different characters that a piece has, or every line of dashes would be one
+_VARIED = 4  # least number of different characters of a piece, to exclude lines of dashes
 _RUN = re.compile(r"[A-Za-z0-9+/=_-]{12,}")
-_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")  # of a private key
+_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")  # a line of a private key
 _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class Memory:
-    """Knows secrets again."""
+    """Recognises known secrets."""
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
@@ -45,14 +45,14 @@ class Memory:
         self._again: re.Pattern[str] | None = None
 
     def copy(self) -> Memory:
-        """Another one that knows the same, and learns by itself from here on."""
+        """Return a copy that learns independently."""
         other = Memory()
         other._values, other._pieces = dict(self._values), dict(self._pieces)
         other._again = self._again
         return other
 
     def learn(self, kind: str, secret: str, word: str, sure: bool) -> None:
-        """Remember a secret and its word; it is sure if a password, though of letters alone."""
+        """Remember a secret and its placeholder; ``sure``: a password, even of letters only."""
         if kind == MAIL:
             return
         named = kind in _WHOLE
@@ -67,7 +67,7 @@ class Memory:
                     self._pieces.setdefault(piece, word)
 
     def hidden(self, text: str) -> str:
-        """A text without what is remembered."""
+        """Return a text without known secrets."""
         if self._values:
             if self._again is None:
                 longest = sorted(self._values, key=lambda value: (-len(value), value))
@@ -86,7 +86,7 @@ class Memory:
         return "".join([*pieces, text[at:]]) if pieces else text
 
     def _met(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-        """Stretches of a run in which pieces of secrets stand, with what stands for them."""
+        """Yield ranges of a run that contain pieces of secrets, with their placeholders."""
         at = start
         while at + _PIECE <= stop:
             word = self._pieces.get(text[at : at + _PIECE])
@@ -96,7 +96,7 @@ class Memory:
             begin, end = at, at + _PIECE
             while end < stop and text[end - _PIECE + 1 : end + 1] in self._pieces:
                 end += 1
-            # What it is grown together with is a part of it.
+            # Adjacent word characters belong to it.
             while begin > start and text[begin - 1] in _WORD:
                 begin -= 1
             while end < stop and text[end] in _WORD:
@@ -110,12 +110,12 @@ def _is_telling(secret: str, sure: bool) -> bool:
         return False
     if any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret):
         return True
-    # A label, such as "Password" or "Continue", is none.
+    # A label, such as "Password" or "Continue", is not a secret.
     return sure and not secret.istitle() and not is_ordinary(secret)
 
 
 def _bounded(value: str) -> str:
-    """A pattern for a value; what is of letters alone is no end of a longer word."""
+    """Return a pattern for a value; a value of letters is not matched inside a longer word."""
     return re.escape(value) if any(map(str.isdigit, value)) else rf"(?<!\w){re.escape(value)}"
 
 
@@ -134,8 +134,8 @@ T = TypeVar("T")
 class Redactor:
     """Hides what looks like keys, tokens and mail addresses.
 
-    Equal secrets get equal numbers, in the order in which they are met, and no digest of them is
-    made: whoever reads can tell that two are the same, and nothing else.
+    Equal secrets get equal numbers, in order of occurrence. No digest of them is made: readers can
+    only see which secrets are equal.
 
     Examples
     --------
@@ -151,14 +151,14 @@ class Redactor:
         self._memory = Memory()
 
     def fork(self) -> Redactor:
-        """Another one that knows the same secrets, and learns by itself from here on."""
+        """Return a copy with the known secrets that learns independently."""
         other = Redactor()
         other._numbers = {kind: dict(numbers) for kind, numbers in self._numbers.items()}
         other._memory = self._memory.copy()
         return other
 
     def text(self, text: str) -> str:
-        """A text without what looks like a secret."""
+        """Return a text without anything that looks like a secret."""
         pieces, at = [], 0
         for finding in findings(text):
             pieces += [
@@ -169,10 +169,10 @@ class Redactor:
         return self._memory.hidden("".join([*pieces, text[at:]]) if pieces else text)
 
     def excerpt(self, text: str) -> str:
-        """A text that was cut out of another one: every secret that was met is hidden in it.
+        """Return an excerpt of a text without any secret of that text.
 
-        What is given to a name such as ``password`` may be too short to be known again elsewhere,
-        and here nothing beside it tells.
+        A value of a name such as ``password`` may be too short to be recognised elsewhere, and an
+        excerpt lacks the name.
         """
         known = {s: (kind, n) for kind, held in self._numbers.items() for s, n in held.items() if s}
         if known and text:
@@ -182,14 +182,14 @@ class Redactor:
         return self.text(text)
 
     def learn(self, text: str) -> None:
-        """Number the secrets of a text, so that they are known when they are met again."""
+        """Number the secrets of a text, so that they are recognised later."""
         for finding in findings(text):
             self._word(finding, text[finding.start : finding.stop])
 
     def within(self, value: T) -> T:
-        """A value with all texts in it redacted, in lists, mappings and dataclasses, too.
+        """Redact all texts in a value, including lists, mappings and dataclasses.
 
-        What holds nothing to be hidden is given back as it is.
+        A value without secrets is returned as the same object.
         """
         redacted: Any = self._within(value)
         return redacted  # type: ignore[no-any-return]

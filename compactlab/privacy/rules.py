@@ -1,4 +1,4 @@
-"""By what a secret is known: names in front of it, rules of URLs and headers, and what is none."""
+"""Rules that recognise secrets: names, URLs, headers and so on; and values that are no secrets."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import cache
 from re import IGNORECASE, Match, Pattern
 from re import compile as compiled
 
-# What stands behind the name of a secret and is none: code, places to fill in, words.
+# Values after a secret's name that are no secrets: code, placeholders, words.
 
 _CODE = compiled(
     r"(?:self|this|cls|args|config|cfg|settings|os|env|process|request|req|options|opts|ctx)\."
     r"|(?:u?int|float|sha|md|base|utf-?|bytes|str|v)\d+\Z|\w+://",
     IGNORECASE,
 )
-# One or several, as in `${USER}:${PASSWORD}`. No separator may belong to what it separates.
+# Placeholders, such as `${USER}:${PASSWORD}`. Separators must not match placeholders.
 _PLACE = compiled(
     r"(?:(?:\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]+|<[^<>]*>|\{\{?[^{}]*\}?\}|%\(\w*\)s|%[sdr]"
     r"|%[A-Z_]+%|\[[^\[\]]*\])[\s:/@,.-]*)+"
@@ -24,7 +24,7 @@ _ATTRIBUTE = compiled(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _ECHO = compiled(
     r"(?:\A|.*_|.*[a-z0-9](?=[A-Z]))(?:[Pp]ass(?:wor[dt]|wd|phrase|code)?|PASSWORD|[Pp]wd|[Pp]w)s?"
 )
-# What settings, types and messages about passwords consist of.
+# Words of settings, types and messages about passwords.
 _WORDS = compiled(
     r"none|null|nil|undefined|true|false|yes|not|str|string|text|bytes|char|varchar|integer|"
     r"number|bool|boolean|object|secretstr|optional|required|missing|invalid|empty|blank|"
@@ -37,12 +37,12 @@ _WORDS = compiled(
 
 
 def is_code(value: str) -> bool:
-    """Whether a value without quotes is a piece of code, as its beginning tells."""
+    """Whether the start of an unquoted value shows that it is code."""
     return _CODE.match(value) is not None
 
 
 def is_place(value: str) -> bool:
-    """Whether a value is a place where a secret is to be filled in.
+    """Whether a value is a placeholder for a secret.
 
     Examples
     --------
@@ -53,14 +53,14 @@ def is_place(value: str) -> bool:
 
 
 def is_ordinary(value: str) -> bool:
-    """Whether a value is a word that settings, types and messages about passwords consist of."""
+    """Whether a value is a common word of settings, types and messages about passwords."""
     return _WORDS.fullmatch(value.rstrip("!?*")) is not None
 
 
 def may_be_password(value: str, option: bool) -> bool:
-    """Whether a value of letters alone, without quotes, may be a password.
+    """Whether an unquoted value of letters only may be a password.
 
-    Behind an option of a command, capitals stand for another value.
+    After a command-line option, capitals are a placeholder.
 
     Examples
     --------
@@ -72,17 +72,17 @@ def may_be_password(value: str, option: bool) -> bool:
     return not (_ATTRIBUTE.fullmatch(value) or _ECHO.fullmatch(value))
 
 
-# Where a quotation ends: at its own kind of mark, escaped as often as the one that opened it.
+# The end of a quotation: a quotation mark with the same escape level as the opening one.
 
-_MOST = 4_096  # characters of a quotation that are looked at
+_MOST = 4_096  # most characters of a quotation
 _MARKS = {mark: compiled(rf"(\\+){mark}?|{mark}|[\r\n]") for mark in "\"'`"}
 
 
 def end_of_quotation(text: str, opened: int) -> int:
-    r"""Where what is quoted ends: before the closing mark, at the end of the line or of the text.
+    r"""Return the end of a quotation: before the closing mark, at the end of the line or text.
 
-    JSON in JSON escapes the marks of the inner one, so that a mark with three backslashes stands
-    within what a mark with one of them opened; ``opened`` is the mark behind its backslashes.
+    Nested JSON escapes inner marks: a mark with three backslashes is inside a quotation that was
+    opened with one backslash. ``opened`` is the index of the mark after its backslashes.
 
     Examples
     --------
@@ -97,16 +97,17 @@ def end_of_quotation(text: str, opened: int) -> int:
         if match[0] in "\r\n":
             return match.start()
         escaped = len(match[1] or "")
-        # Each level doubles what stands before a mark, and adds one.
+        # Each level doubles the backslashes before a mark and adds one.
         closes = escaped < level or escaped % (2 * level + 2) == level
         if match[0].endswith(mark) and closes:
             return match.end() - 1 - min(level, escaped)
     return stop
 
 
-# What is given to something that is called as secrets are: ``password: ...``, ``API_KEY=...``.
+# Values assigned to names of secrets: ``password: ...``, ``API_KEY=...``.
 
-# What every name of a secret has in it, spelt out: ignoring case, a search takes ten times as long.
+# Stems that every name of a secret contains, in all cases: a case-insensitive search is ten times
+# slower.
 STEMS = tuple(
     spell(stem)
     for stem in ("key", "pass", "pwd", "secret", "token", "contrase")
@@ -114,7 +115,7 @@ STEMS = tuple(
 )
 _NAME = 60  # characters
 _STEM = rf"(?:{'|'.join(STEMS)})"
-_CLOSED = r"\\{0,7}[\"'`]?"  # a name may be quoted itself, in JSON that stands in JSON
+_CLOSED = r"\\{0,7}[\"'`]?"  # a quoted name, also in nested JSON
 _GIVEN = r"(?:=>|:=|={1,3}|:|%3[ADad]|\\{1,7}u003[adAD])"
 _TYPED = r"(?::[ \t]{0,3}[A-Za-z_][\w.\[\]|?]{0,40}[ \t]{0,3}(?==))?"
 _QUOTED = compiled(
@@ -126,14 +127,14 @@ _BESIDE = compiled(
     rf"({_STEM}[A-Za-zñÑ]{{0,8}})"
     r"(?:(?:[ \t]{1,3}(?:is|was|to))?[ \t]{1,3}|\\{0,7}[\"'`](,)\s{0,9})\\{0,7}([\"'`])"
 )
-# Names beside those that the library knows.
+# Names that the library does not know.
 _NAMES = r"(?:access|auth|refresh|bearer|session|bot|csrf)[_-]?token|passphrase|passcode|passwort"
 ENV = (
     r"\b[A-Z][A-Z0-9_]{0,60}?(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIALS)\s{0,3}="
     r"\s{0,3}(?![$<{%\[/\"'])([^\s\"'\\;,)]{8,})"
 )
 
-# Without quotes a name must end as one of a secret does, or `token_budget: 4000` would be one.
+# An unquoted name must end like a secret's name: `token_budget: 4000` is none.
 _BARE = compiled(
     rf"({_STEM}[A-Za-zñÑ]{{0,8}}){_CLOSED}(?:\*\*)?"
     rf"([ \t]{{0,3}}{_GIVEN}(?:\*\*)?[ \t]{{0,3}}|[ \t]{{1,3}}(?:(?:is|was):?[ \t]{{1,3}})?)"
@@ -153,16 +154,16 @@ _OTHER = compiled(
     IGNORECASE,
 )
 _OPTION = compiled(r"(?:^|[\s\"'`])--[A-Za-z][\w-]*\Z")
-_PLAIN = 6  # characters that a value has at least, if it is given to no password
+_PLAIN = 6  # least length of a value whose name is not a password's
 _PWD = compiled(r"(?<![\w-])pwd\Z", IGNORECASE)
 _PATH = compiled(r"[/~\\]|[A-Za-z]:[\\/]")
 _PHRASE = compiled(r"[^\r\n\"'`\\,;<>{}]{0,200}")
 
 
 def assigned(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Where in a text values stand that are given to names of secrets: from, to, and how sure.
+    """Yield values that are assigned to names of secrets: start, end, certainty.
 
-    Sure is what stands in quotes, under the name of a password.
+    Quoted values with the name of a password are certain.
     """
     for match in _QUOTED.finditer(text):
         stop = end_of_quotation(text, match.start(2))
@@ -178,7 +179,7 @@ def assigned(text: str) -> Iterator[tuple[int, int, bool]]:
         stop = match.end(3)
         while text[stop - 1] in ".:":
             stop -= 1
-        # What is in quotes itself is followed by no value without them.
+        # A quoted name is not followed by an unquoted value.
         closed = match[2].isspace() and match.end(1) < match.start(2)
         name = "" if closed else text[max(0, match.start() - _NAME) : match.end(1)]
         if _is_bare(name, match[2], text[match.start(3) : stop], text[stop : stop + 1]):
@@ -194,24 +195,24 @@ def _named() -> Pattern[str]:
 
 
 def _is_quoted(name: str, match: Match[str], value: str) -> bool:
-    """Whether a value in quotes is a secret: any, but for what stands for another one."""
+    """Whether a quoted value is a secret: any value but a placeholder."""
     if len(value) < 4 or is_place(value) or (_PWD.search(name) and _PATH.match(value)):
         return False
-    # What is called a mere token may be any word.
+    # A plain "token" may be any word.
     mere = not match[1] and _is_other(name, value)
     step = _STEP.search(name) and " " in value
     return mere or bool(_named().search(name)) or (bool(_PASSWORD.search(name)) and not step)
 
 
 def _is_beside(name: str, listed: bool, value: str) -> bool:
-    """Whether a value in quotes is a secret that only stands beside its name."""
+    """Whether a quoted value next to a name is a secret."""
     if len(value) < 4 or is_place(value) or (listed and not _OPTION.search(name)):
         return False
     return _PASSWORD.search(name) is not None or (listed and _is_other(name, value))
 
 
 def _is_bare(name: str, sign: str, value: str, after: str) -> bool:
-    """Whether a value without quotes is a secret, and no piece of code or of a sentence."""
+    """Whether an unquoted value is a secret, and not code or part of a sentence."""
     if len(value) < 4 or after in {"(", "["} or is_code(value) or is_place(value):
         return False
     option = sign.isspace()
@@ -229,23 +230,23 @@ def _is_bare(name: str, sign: str, value: str, after: str) -> bool:
 
 
 def _is_other(name: str, value: str) -> bool:
-    """Whether a value, given to what is called as secrets are, is no word and no number."""
+    """Whether a value of a secret's name is neither a word nor a number."""
     if len(value) < _PLAIN or any(c.isspace() for c in value) or not _OTHER.search(name):
         return False
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
-# Where a secret stands by the rules of something: of URLs, headers, command lines, markup.
+# Secrets in known syntax: URLs, headers, command lines, markup.
 
 BASIC = "Basic Auth Credentials"
 STATED = "Secret Keyword"
 
-# What stands for a value that comes from elsewhere is none.
+# Excludes references to values that are defined elsewhere.
 _NO_PLACE = r"(?!#\{|\*{3}|\$[({]|\$[A-Za-z_]+(?![\w!-])|<|\{|%[sd(])"
 _QUOTE = r"(?:[bfruBFRU]?\\{0,7}[\"'`])?"
 _MORE = r"[^\s\"'`\\<>]"
 
-# The user may be missing, and a password may hold what it should not, an @ among it.
+# The user may be missing, and a password may contain invalid characters such as @.
 _URL = (
     r"(?::(?:\\{0,7}/){2}|%3[Aa]%2[Ff]%2[Ff])[^\s/?#:@\"'`<>%\\]{0,128}(?::|%3[Aa])"
     rf"{_NO_PLACE}([^\s/\"'`<>\\]{{1,256}})(?:@|%40)(?=[\w.\[$\{{])"
@@ -257,7 +258,7 @@ _AUTHORIZATION = (
     rf"\s{{0,3}}(?:=>|:=|[:=,])\s{{0,3}}{_QUOTE}"
 )
 _SCHEME = r"(?i:bearer|basic|token|api-?key|key|negotiate|ntlm|sso-key|dpop|genie-?key|ssws)"
-# Of these, what follows is a list in which the secret stands somewhere.
+# Schemes followed by a list that contains the secret.
 _LISTS = r"(?i:digest|hawk|oauth|aws4-hmac-sha256)"
 _HEADER = (
     rf"{_AUTHORIZATION}{_SCHEME}\s{{1,3}}(?!(?i:tokens?|scheme|auth\w*|credentials?)\b)"
@@ -294,7 +295,7 @@ _MARKUP = (
 )
 _PLIST = rf"{_NAMED}</key>\s{{0,40}}<string>([^<>\r\n]{{4,512}})"
 _SQL = r"(?i:\bidentified\s{1,3}by)\s{1,3}\\{0,7}[\"']([^\"'\r\n\\]{3,256})"
-# It may hold what begins a path.
+# It may contain characters that start a path.
 _AWS = r"(?i:secret_?access_?key)[^\w/+]{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"
 
 CREDENTIALS = (
@@ -314,20 +315,19 @@ CREDENTIALS = (
     (STATED, ("dentified", "DENTIFIED"), _SQL),
     ("AWS Access Key", ("ecret", "ECRET"), _AWS),
 )
-"""Of each: what it is called, what a text must hold for it to be worth a look, and the pattern,
-whose only group is the secret."""
+"""Name, a string to search first, and a pattern whose only group is the secret."""
 
 
 # Numbers of payment cards (ISO/IEC 7812): the issuer's range and length, and a check digit.
 
-# In the groups that are printed on cards, or without any. What stands in a longer row of groups is
-# a table, and what hangs at a word is somebody's id.
+# In the groups printed on cards, or without groups. A number in a longer row of groups is part of a
+# table; one attached to a word is an id.
 _NUMBER = compiled(
     r"[2-6][0-9]{3}(?:([ -])(?:[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?|[0-9]{6}\1[0-9]{4,5})"
     r"|[0-9]{8,15})(?!\w|-\w|\.[0-9])"
 )
 _BEFORE = compiled(r"(?<![\w.])(?<!\w-)")
-_ROW = compiled(r"(?:[0-9]{2}|[A-Z]{2})[0-9]{2}[ -]\Z")  # an IBAN begins with letters
+_ROW = compiled(r"(?:[0-9]{2}|[A-Z]{2})[0-9]{2}[ -]\Z")  # an IBAN starts with letters
 _ROW_ON = compiled(r"[ -][0-9]{4}(?![0-9])")
 _ISSUED = compiled(
     r"4[0-9]{15}(?:[0-9]{3})?"  # Visa
@@ -348,7 +348,7 @@ _CARD = compiled(
 
 
 def card_numbers(text: str) -> Iterator[tuple[int, int]]:
-    """Where in a text numbers of cards stand, in their groups or beside a word for a card."""
+    """Yield the card numbers in a text: in groups, or near a word for a card."""
     for match in _NUMBER.finditer(text):
         start, stop = match.span()
         digits = match[0].replace(match[1], "") if match[1] else match[0]
@@ -367,22 +367,22 @@ def _is_checked(digits: str) -> bool:
     return sum(map(int, digits[-1::-2] + doubled)) % 10 == 0
 
 
-# The secret of a key of AWS that has no name: 40 characters of base64's alphabet beside its id.
+# An AWS secret key without a name: 40 base64 characters near its key id.
 
 _AWS_ID = compiled(r"A[KS]IA(?<![A-Za-z0-9].{4})[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = compiled(
     r"(?:(?<![A-Za-z0-9/+])|(?<=\\[nrt]))"
-    # No digest: capitals, small letters and digits.
+    # Requires upper case, lower case and digits, to exclude digests.
     r"(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}[0-9])"
     r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 )
 _NEAR = 200  # characters
 _LINES = 3
-_MIXED = 20  # different characters; no path and no name has so many
+_MIXED = 20  # least number of different characters; paths and names have fewer
 
 
 def aws_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Where in a text secret keys of AWS stand that are given beside their id."""
+    """Yield the AWS secret keys in a text that are near their key id."""
     for match in _AWS_SECRET.finditer(text) if _AWS_ID.search(text) else ():
         start, stop = match.span()
         near = _AWS_ID.finditer(text, max(0, start - _NEAR), stop + _NEAR)

@@ -1,4 +1,4 @@
-"""The engine: it replays conversations through strategies, and measures what comes of it."""
+"""The engine: replays conversations through strategies, and measures the results."""
 
 if __name__ != "compactlab.sim":
     raise ImportError("sim/ at the top of a checkout is a link: import compactlab.sim")

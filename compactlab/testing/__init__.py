@@ -1,7 +1,7 @@
-"""A plug-in for pytest, by which an agent's repository holds its compaction settings in its tests.
+"""A pytest plug-in to test the compaction settings of an agent's repository.
 
-pytest loads this at every start, also for those who never ask for it. So nothing else of
-compactlab is imported here before a test does.
+pytest loads this at every start, even for users who do not need it. So the rest of compactlab is
+only imported in tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARKER = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take an option, and a line of the configuration that says the same for good."""
+    """Add a command-line option, and the equivalent configuration setting."""
     meaning = (
         "hide what looks like keys, tokens and mail addresses in what the fixture compaction "
         "finds and says"
@@ -33,13 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse a test that has the marker and not the fixture: it would hold nothing and pass."""
+    """Fail a test that has the marker but not the fixture: it would check nothing and pass."""
     marked = any(marker.name == "compaction" for marker in item.own_markers)
     if marked and "compaction" not in getattr(item, "fixturenames", ()):
         pytest.fail(
@@ -51,12 +51,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def compaction_replays(request: pytest.FixtureRequest) -> Replays:
-    """What has been replayed in this session; workers of pytest-xdist share it."""
+    """Replays of this session; workers of pytest-xdist share them."""
     from compactlab.testing.tested import Replays
 
     shared: Path | None = None
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # Asked for here alone, so that one process does without temporary folders.
+        # Only requested here, so that a single process needs no temporary folder.
         factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
         shared = factory.getbasetemp().parent / "compactlab"
     return Replays(shared)
@@ -64,7 +64,7 @@ def compaction_replays(request: pytest.FixtureRequest) -> Replays:
 
 @pytest.fixture
 def compaction(request: pytest.FixtureRequest, compaction_replays: Replays) -> Compaction:
-    """The replay that the test's markers ``compaction`` ask for."""
+    """The replay defined by the test's ``compaction`` markers."""
     from compactlab.privacy import Redactor
     from compactlab.sim.core.errors import CompactlabError
     from compactlab.testing.settings import Settings, nearest_first
@@ -78,5 +78,5 @@ def compaction(request: pytest.FixtureRequest, compaction_replays: Replays) -> C
         return Compaction(settings, settings.strategy, compaction_replays)
     except CompactlabError as error:
         wrong = Redactor().text(str(error)) if redact else str(error)
-    # Not where it was caught: what led to it would be told, too.
+    # Called outside the handler, so that the original error is not shown.
     pytest.fail(f"{item.nodeid}: marker compaction: {wrong}", pytrace=False)

@@ -1,4 +1,4 @@
-"""The contract of a strategy, as checks that anybody can run."""
+"""The contract of a strategy, as checks that anyone can run."""
 
 from __future__ import annotations
 
@@ -28,61 +28,61 @@ from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.testing.drawn import draw
 
-# A strategy that is watched: what it was asked, and what it answered.
+# A watched strategy: records its inputs and answers.
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to a strategy, and how all stood when it had answered."""
+    """One call of a strategy, with its input and its answer."""
 
     phase: Phase
     before: View
     after: View
     log: Messages
-    created: tuple[Message, ...]  # what it caused to be said
-    intact: bool  # whether view and log stood as they were
+    created: tuple[Message, ...]  # messages that it created
+    intact: bool  # whether view and log are unchanged
     notes: Mapping[str, object]
     count: Callable[[View], int]  # tokens, as the model counts them
 
 
 @dataclass(frozen=True)
 class Watched(Strategy):
-    """Another strategy, whose every answer is shown to somebody."""
+    """A wrapper that reports every answer of another strategy."""
 
     inner: Strategy
     show: Callable[[Strategy, Asked], None] = field(compare=False, repr=False)
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
-        """Those of the inner one."""
+        """The phases of the inner strategy."""
         return self.inner.phases
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
-        """That of the inner one."""
+        """The lifetime of the inner strategy."""
         return self.inner.lifetime
 
     @property
     def idle_after(self) -> float:  # type: ignore[override]
-        """That of the inner one."""
+        """The idle time of the inner strategy."""
         return self.inner.idle_after
 
     @property
     def sees_future(self) -> bool:  # type: ignore[override]
-        """Whether the inner one does."""
+        """Whether the inner strategy sees the future."""
         return self.inner.sees_future
 
     @property
     def spec(self) -> str:
-        """That of the inner one: it has the same random draws."""
+        """The spec of the inner strategy, which so has the same random draws."""
         return self.inner.spec
 
     def silence(self, host: Host) -> float:
-        """That of the inner one."""
+        """Return the silence of the inner strategy."""
         return self.inner.silence(host)
 
     def compact(self, view: View, host: Host) -> View:
-        """Ask the inner one, and show what it said."""
+        """Call the inner strategy, and report its answer."""
         messages, system, log = list(view.messages), view.system, host.log
         old = list(log)
         after = self.inner.compact(view, host)
@@ -97,7 +97,7 @@ class Watched(Strategy):
         return after
 
     def fetch(self, handle: str, host: Host) -> str | None:
-        """What the inner one has put away."""
+        """Fetch from the inner strategy."""
         return self.inner.fetch(handle, host)
 
 
@@ -109,22 +109,22 @@ def _is(one: Message | Part, other: Message | Part) -> bool:
     return one is other
 
 
-# The rules that every answer of a strategy is held against, one function each.
+# The rules for every answer of a strategy, one function each.
 #
-# A rule is judged against what the strategy was given: what was broken before it is not its
-# fault. Each yields what is wrong, in words.
+# A rule judges the answer against the input: earlier violations are not the strategy's fault. Each
+# function yields descriptions of violations.
 
 Rule = Callable[[Asked], Iterator[str]]
 
 
 def input_unchanged(asked: Asked) -> Iterator[str]:
-    """The view and the log that it was given stand as they were."""
+    """The strategy does not change the view and the log."""
     if not asked.intact:
         yield "the view or the log that it was given was changed"
 
 
 def notes_are_json(asked: Asked) -> Iterator[str]:
-    """Its notes are plain JSON, so that they can be kept and taken back."""
+    """The notes are plain JSON, so that they can be stored and restored."""
     try:
         same = json.loads(json.dumps(asked.notes)) == asked.notes
     except (TypeError, ValueError) as error:
@@ -135,7 +135,7 @@ def notes_are_json(asked: Asked) -> Iterator[str]:
 
 
 def provenance(asked: Asked) -> Iterator[str]:
-    """Every part names messages of the log, and a verbatim one has their words."""
+    """Every part names messages of the log, and a verbatim part has their text."""
     logged = {message.id: message for message in asked.log}
     old = {id(part) for part in _parts(asked.before)}
     for part in _parts(asked.after):
@@ -151,7 +151,7 @@ def provenance(asked: Asked) -> Iterator[str]:
 
 
 def order(asked: Asked) -> Iterator[str]:
-    """Messages of the log stand in its order, and none stands twice."""
+    """Messages of the log keep its order, and none occurs twice."""
     place = {id(message): n for n, message in enumerate(asked.log)}
     stood = _disorder(asked.before, place)
     stands = _disorder(asked.after, place)
@@ -160,7 +160,7 @@ def order(asked: Asked) -> Iterator[str]:
 
 
 def pairs(asked: Asked) -> Iterator[str]:
-    """No result is left without its call, and no call without its result."""
+    """Every result has its call, and every call its result."""
     calls, results = _ids(asked.before, "tool_call"), _ids(asked.before, "tool_result")
     calls_left, results_left = _ids(asked.after, "tool_call"), _ids(asked.after, "tool_result")
     orphans = (results_left & calls) - calls_left
@@ -172,7 +172,7 @@ def pairs(asked: Asked) -> Iterator[str]:
 
 
 def last_user_message(asked: Asked) -> Iterator[str]:
-    """What the user said last is still there, word for word."""
+    """The last user message is still there, word for word."""
     last = next((m for m in reversed(asked.before.messages) if m.starts_turn), None)
     if last is None or any(message is last for message in reversed(asked.after.messages)):
         return
@@ -187,7 +187,7 @@ def last_user_message(asked: Asked) -> Iterator[str]:
 
 
 def size(asked: Asked) -> Iterator[str]:
-    """It never makes a view larger, but for what it caused to be said."""
+    """The strategy never makes a view larger, except by messages that it created."""
     created = asked.count(View((), Messages(asked.created)))
     before, after = asked.count(asked.before), asked.count(asked.after) - created
     if after > before:
@@ -236,7 +236,7 @@ def _disorder(view: View, place: dict[int, int]) -> str:
     return ""
 
 
-# The battery: replays drawn conversations, and holds every answer against the rules.
+# The battery: replays random conversations and checks every answer.
 
 MODEL = "claude-sonnet-4-5"
 
@@ -251,13 +251,13 @@ class Violation:
         Its name: a key of ``RULES``, or ``survives``, ``repeatable``, ``future``, ``spec``,
         ``breaks``.
     strategy
-        The spec of the part that breaks it.
+        The spec of the violating part.
     what
-        How, the first time.
+        A description of the first violation.
     conversation
-        Number of the drawn conversation, from 0 on; -1 if it takes none.
+        Index of the random conversation, from 0 on; -1 if no conversation is needed.
     times
-        How often.
+        The number of violations.
     """
 
     rule: str
@@ -268,7 +268,7 @@ class Violation:
 
     @property
     def where(self) -> str:
-        """In which conversation it came first, counted from 1, as words; "" if in none."""
+        """The conversation of the first violation, counted from 1, as text; "" if none."""
         return f", first in conversation {self.conversation + 1}" if self.conversation >= 0 else ""
 
     def __str__(self) -> str:
@@ -277,23 +277,23 @@ class Violation:
 
 @dataclass
 class Violations:
-    """What was found broken, by spec and rule."""
+    """The violations found, by spec and rule."""
 
-    number: int = -1  # of the conversation that is tried
+    number: int = -1  # index of the current conversation
     found: dict[tuple[str, str], Violation] = field(default_factory=dict)
 
     def add(self, spec: str, rule: str, what: str) -> None:
-        """Note that a rule was broken."""
+        """Record a violation."""
         known = self.found.get((spec, rule)) or Violation(rule, spec, what, self.number, 0)
         self.found[spec, rule] = replace(known, times=known.times + 1)
 
     def listed(self) -> list[Violation]:
-        """All of them, by spec and rule."""
+        """Return all violations, sorted by spec and rule."""
         return sorted(self.found.values(), key=lambda each: (each.strategy, each.rule))
 
 
 def fault_of_spec(kind: str, one: Strategy | Summarizer) -> str:
-    """Why its spec does not name it again; "" if it does."""
+    """Return why a spec does not recreate its object; "" if it does."""
     try:
         again = build(type(one), parse_spec(one.spec)[1])
     except UsageError as error:
@@ -304,26 +304,26 @@ def fault_of_spec(kind: str, one: Strategy | Summarizer) -> str:
 def check_strategy(
     strategy: Strategy, conversations: int = 50, *, seed: int = 0
 ) -> list[Violation]:
-    """Hold a strategy against the contract, over conversations that are drawn for the purpose.
+    """Check a strategy against the contract, over random conversations.
 
-    Among them are empty ones, rewinds, results without calls, and single messages larger than the
-    window. What a strategy declares in ``breaks`` is not reported; but it must really occur. Only
-    what a strategy does can be judged: windows are of 8,000 to 200,000 tokens, so give it a size
-    in which it acts.
+    They include empty conversations, rewinds, results without calls, and messages larger than the
+    window. A rule in ``breaks`` is not reported, but its violation must occur. Only actual
+    compactions can be checked: windows have 8,000 to 200,000 tokens, so choose a size at which the
+    strategy acts.
 
     Parameters
     ----------
     strategy
         The strategy, or a pipeline of several.
     conversations
-        How many are drawn. The first dozen are extremes.
+        The number of random conversations. The first dozen are extremes.
     seed
-        Root of the draws.
+        The seed of the random conversations.
 
     Returns
     -------
     list of Violation
-        One for each rule that a part breaks; empty if it keeps to all of them.
+        One for each rule that a part violates; empty if there is none.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def check_strategy(
     for number in range(conversations):
         battery.violations.number = number
         battery.check_conversation(*draw(number, seed))
-        forget_blocks()  # else thousands of conversations would stay in memory
+        forget_blocks()  # else memory would hold thousands of conversations
     battery.check_declared()
     return battery.violations.listed()
 
@@ -365,7 +365,7 @@ class _Battery:
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def check_conversation(self, conversation: Conversation, window: int) -> None:
-        """Replay it watched, then once more, then with another future."""
+        """Replay a conversation watched, then again, then with another future."""
         watched = Pipeline(tuple(Watched(part, self.judge) for part in self.strategy.parts))
         try:
             steps = list(_steps(conversation, watched, window))
@@ -374,7 +374,7 @@ class _Battery:
                 self.broken(self.strategy, "repeatable", "a second replay is another one")
             self._check_future(conversation, window, again)
         except Exception as error:
-            # Whatever it raises is a finding, and the other conversations are still to come.
+            # Any exception is a violation; the other conversations still follow.
             self.broken(self.strategy, "survives", f"{type(error).__name__}: {error}")
 
     def _check_future(self, conversation: Conversation, window: int, steps: list[Step]) -> None:
@@ -390,20 +390,20 @@ class _Battery:
                 return
 
     def judge(self, part: Strategy, asked: Asked) -> None:
-        """Hold an answer against the rules."""
+        """Check an answer against the rules."""
         if asked.after is not asked.before or asked.created:
             for name, rule in RULES.items():
                 for what in rule(asked):
                     self.broken(part, name, f"{what} ({asked.phase})")
 
     def broken(self, part: Strategy, rule: str, what: str) -> None:
-        """Note that a rule was broken, unless that was declared."""
+        """Record a violation, unless the strategy declares it."""
         self.seen.add((part.spec, rule))
         if rule not in part.breaks:
             self.violations.add(part.spec, rule, what)
 
     def check_declared(self) -> None:
-        """What was declared has occurred."""
+        """Report declared violations that did not occur."""
         for part in self.strategy.parts:
             for rule in part.breaks:
                 if (part.spec, rule) not in self.seen:
@@ -422,16 +422,16 @@ def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Itera
 
 @cache
 def _plain() -> Catalogue:
-    """The model, counting without a factor and without framing.
+    """Return the model without a counting factor and without framing.
 
-    Those are measured anew now and then, and who keeps the contract must not hang on it. With 69
-    tokens of framing a call, telling of a call what it gave would never be longer than the call.
+    Both are measured anew from time to time, and the contract must not depend on them. With 69
+    tokens of framing per call, a description of a call would never be longer than the call.
     """
     return Catalogue({MODEL: replace(built_in().find(MODEL), tokenizer=Tokenizer())})
 
 
 def _other_future(conversation: Conversation, answer: str) -> Conversation:
-    """The same up to an answer, and then other words."""
+    """Return the conversation with other text after an answer."""
     events = list(conversation.events)
     at = next(n for n, e in enumerate(events) if isinstance(e, Message) and e.id == answer)
     later = (_reworded(e) for e in events[at + 1 :] if isinstance(e, Message))
@@ -445,10 +445,10 @@ def _reworded(message: Message) -> Message:
 
 @dataclass(frozen=True)
 class Recap(Summarizer):
-    """Tells how many messages it was given: the shortest summary that stands for all of them."""
+    """States the number of messages: the shortest summary that covers them all."""
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """One line."""
+        """Return one line."""
         ids = dict.fromkeys(
             [
                 *(source.id for part in request.previous for source in part.sources),
@@ -461,7 +461,7 @@ class Recap(Summarizer):
         return (Part("text", text, "summary", tuple(map(Source, ids))),)
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """A note on the newest part that stands for anything."""
+        """Return a note on the newest part that has sources."""
         parts = (part for message in reversed(messages) for part in message.parts)
         sources = next((part.sources for part in parts if part.sources), ())
         note = Remembered("progress", "We came this far.", sources)

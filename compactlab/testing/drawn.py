@@ -1,7 +1,7 @@
-"""Conversations for the battery: drawn by number, and odd on purpose.
+"""Random conversations for the battery: reproducible, and unusual on purpose.
 
-Texts come from a small pool, so that each is counted once however many conversations are drawn,
-and are sized by the window, so that strategies have to act in any.
+Texts come from a small pool, so that each is counted once for all conversations. They are sized by
+the window, so that strategies have to act.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compactlab.sim.core.stream import stream
 
 WINDOWS = (8_000, 50_000, 200_000)
 
-# Shares of the window that a message may take, and how often it does.
+# Message sizes as shares of the window, with their weights.
 _SIZES = ((0.0, 2), (0.0005, 40), (0.005, 30), (0.03, 18), (0.1, 7), (0.3, 2), (1.2, 1))
 _TOPICS = ("the valve sticks when it is cold", "we deploy on Monday", "tests fail in ledger.py")
 _TOOLS = (
@@ -33,10 +33,10 @@ def _text(topic: str, chars: int) -> str:
 
 
 def draw(number: int, seed: int = 0) -> tuple[Conversation, int]:
-    """Draw a conversation, and the window that it is for.
+    """Return a random conversation and its window.
 
-    The first few are the plain extremes: nothing said, one message larger than the window, a turn
-    that never ends, results without calls, a rewind to the start.
+    The first few are simple extremes: no messages, one message larger than the window, a turn
+    without end, results without calls, a rewind to the start.
     """
     rng = stream(seed, "contract", number)
     window = WINDOWS[number % len(WINDOWS)] if number >= len(_EXTREMES) else WINDOWS[0]
@@ -53,8 +53,8 @@ def draw(number: int, seed: int = 0) -> tuple[Conversation, int]:
     return Conversation(f"drawn-{number}", "drawn", events, system, seed=seed), window
 
 
-# u user, U one larger than the window, a answer, c call, r result, R a huge one, o result of no
-# call, m what no person typed, < a rewind to the start.
+# u user, U user message larger than the window, a answer, c call, r result, R huge result, o result
+# without a call, m message that no person typed, < rewind to the start.
 _EXTREMES = (
     "",
     "a",
@@ -72,7 +72,7 @@ _EXTREMES = (
 
 
 class _Generator:
-    """Makes a conversation message by message."""
+    """Builds a conversation message by message."""
 
     def __init__(self, rng: random.Random, window: int) -> None:
         self.rng, self.window = rng, window
@@ -82,7 +82,7 @@ class _Generator:
         self.now = _START
 
     def turn(self) -> None:
-        """A turn as agents have them, with something odd now and then."""
+        """Add a typical turn of an agent, with occasional irregularities."""
         rng = self.rng
         if rng.random() < 0.06:
             self.add("<")
@@ -100,7 +100,7 @@ class _Generator:
             self.add("a")
 
     def add(self, letter: str) -> None:
-        """One message."""
+        """Add one message."""
         if letter == "<":
             self.events.append(Rewind(self.rng.choice(self.ids) if len(self.ids) > 20 else ""))
             self.open.clear()

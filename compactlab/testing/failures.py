@@ -1,4 +1,4 @@
-"""Rules put to replays, and the text of a test that fails by them."""
+"""Applies rules to replays, and writes the text of a failing test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST = 100
 
 @dataclass(frozen=True)
 class Trial:
-    """Rules, and what they are put to: the replays of one strategy.
+    """Rules and the replays of the strategy that they apply to.
 
     Rules on a change compare it with the results of a reference strategy, or with a baseline.
     """
@@ -33,13 +33,13 @@ class Trial:
     experiment: Experiment
     results: Results
     rules: Sequence[Rule]
-    type: str = ""  # the type of fact that they are on; "" for all
+    type: str = ""  # the type of fact; "" for all
     reference: Results | None = None
     baseline: Baseline | None = None
 
     @property
     def failure(self) -> str:
-        """Why the rules do not hold, and what was forgotten and paid; "" if they do."""
+        """Return why the rules do not hold, with forgotten facts and costs; "" if they hold."""
         if not self._verdict.obstacles and not self._verdict.failed:
             return ""
         return "\n  ".join([self._headline(), *self._broken(), *self._forgotten(), *self._paid()])
@@ -50,7 +50,7 @@ class Trial:
         demands = [Demand(rule, type=type) for rule in self.rules]
         if self.baseline is not None:
             return gate(self.results, self._before, demands)
-        # Where another strategy stands does not matter to a rule on where this one must stand.
+        # Absolute rules need no reference strategy.
         moves = [demand for demand in demands if demand.rule.relative]
         places = [demand for demand in demands if not demand.rule.relative]
         verdicts = [self._against(moves)] if moves else []
@@ -62,7 +62,7 @@ class Trial:
         )
 
     def _against(self, moves: Sequence[Demand]) -> Verdict:
-        """What comes of rules on a change, by another strategy."""
+        """Judge rules on a change against another strategy."""
         if self.reference is None or not self.reference.failed:
             return gate(self.results, self._before, moves)
         reason = f"{counted(len(self.reference.failed), 'run')} of {_name(self.reference)} failed"
@@ -70,9 +70,9 @@ class Trial:
 
     @property
     def _before(self) -> Baseline | None:
-        """What was, of the very strategy that is held, so that the gate finds its pairs.
+        """Return the baseline of the same strategy, so that the gate finds its pairs.
 
-        Without what had failed: to a gate it is no news that it still does, and here no pass.
+        Earlier failures are left out: a gate ignores repeated failures, but a test must fail.
         """
         own = next((s for s in Baseline.of(self.results).records), None)
         held = self.baseline
@@ -132,5 +132,5 @@ class Trial:
 
 
 def _name(results: Results) -> str:
-    """The short name of the one strategy that results are of."""
+    """Return the short name of the only strategy in the results."""
     return clean(next(iter(results.manifest["strategies"].values())))

@@ -1,4 +1,4 @@
-"""What markers say: the settings of a replay, checked before anything runs."""
+"""The settings in markers, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 
-# Markers of a test, in the order in which they count.
+# Markers of a test, by priority.
 
 NAME = "compaction"
 
 
 def nearest_first(item: pytest.Item) -> Iterator[pytest.Mark]:
-    """The markers ``compaction`` of a test, its own first, then those of what it stands in.
+    """Yield the ``compaction`` markers of a test, the nearest first.
 
-    Its case, where it is parametrised, is nearer than what holds for all cases, and a class is
-    nearer than those that it inherits from: pytest itself has these the other way round.
+    A parameter set is nearer than the whole test function, and a class is nearer than its base
+    classes: pytest itself uses the opposite order.
     """
     for node in reversed(item.listchain()):
         own = [mark for mark in node.own_markers if mark.name == NAME]
@@ -42,7 +42,7 @@ def nearest_first(item: pytest.Item) -> Iterator[pytest.Mark]:
 
 
 def _distance(node: object, mark: pytest.Mark) -> int:
-    """How far a marker is from the tests of what it stands at; what is as far stays in order."""
+    """Return the distance of a marker from the tests of its node; equal ones keep their order."""
     if isinstance(node, pytest.Function) and hasattr(node, "callspec"):
         return int(all(mark is not each for each in node.callspec.marks))
     if isinstance(node, pytest.Class):
@@ -53,14 +53,14 @@ def _distance(node: object, mark: pytest.Mark) -> int:
 
 
 def _own(cls: type) -> list[pytest.Mark]:
-    """The markers of a class itself."""
+    """Return the markers of a class without those of its bases."""
     marks: Any = vars(cls).get("pytestmark", [])
     listed: list[Any] = marks if isinstance(marks, list) else [marks]
     return [each if isinstance(each, pytest.Mark) else each.mark for each in listed]
 
 
 _CONVERSATION = (str, Path, Conversation)
-# What each setting may be, and in words.
+# The types of each setting, with a description.
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "strategy": ((str, Strategy), "a strategy or its spec"),
     "conversations": ((*_CONVERSATION, list, tuple), "a path, a scenario, or a list of them"),
@@ -77,33 +77,33 @@ _NEEDED = ("strategy", "conversations")
 
 
 class Marker(Protocol):
-    """As much of a marker of pytest as is looked at."""
+    """The part of a pytest marker that is used."""
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """Values without names."""
+        """Positional arguments."""
 
     @property
     def kwargs(self) -> Mapping[str, Any]:
-        """Values by name."""
+        """Keyword arguments."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is replayed and how."""
+    """The settings of a replay."""
 
     strategy: Strategy
     given: Mapping[str, Any]  # the other settings, as compactlab.api.Plan takes them
-    folders: tuple[Path, ...]  # from where paths are taken: the first that has something there
+    folders: tuple[Path, ...]  # base folders of relative paths: the first that has the file
     redact: bool = False
 
     @classmethod
     def read(
         cls, markers: Sequence[Marker], folders: tuple[Path, ...], *, redact: bool = False
     ) -> Settings:
-        """Read markers, the nearest to the test first; of a setting that several have, it holds.
+        """Read markers, nearest first; the first value of a setting counts.
 
-        Raises a UsageError, if a setting is unknown, missing or of a wrong kind.
+        Raise UsageError if a setting is unknown, missing or of the wrong type.
         """
         given: dict[str, Any] = {}
         for marker in markers:
@@ -127,18 +127,18 @@ class Settings:
         return cls(strategy, given, folders, redact)
 
     def path(self, name: str | Path) -> Path:
-        """A file, taken from the same folders as conversations are."""
+        """Return the path of a file, relative to the same folders as conversations."""
         return Path(_relative_path(str(name), self.folders))
 
     def under(self, strategy: Strategy | str) -> Strategy:
-        """Another strategy, of which the path may be taken from the same folders."""
+        """Return another strategy, whose path may be relative to the same folders."""
         _check("strategy", strategy)
         return _strategy(strategy, self.folders)
 
     def experiment(self, strategy: Strategy) -> Experiment:
-        """A strategy's replays under these settings; an error, if there is nothing to replay."""
+        """Return the experiment of a strategy with these settings; raise if it would be empty."""
         tables = ["calls", "facts"]
-        # In this process, where coverage is measured and a debugger reaches it.
+        # Run in this process, for coverage and debuggers.
         given = {"isolate": False, "redact": self.redact, **self.given}
         planned = plan(strategies=strategy, tables=tables, **given)
         if not planned.sources:
@@ -166,7 +166,7 @@ def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
 
 
 def _placed(conversation: Any, folders: Sequence[Path]) -> Any:
-    """A conversation's path or spec, with paths as they lead to something."""
+    """Resolve the paths in a conversation's path or spec."""
     if isinstance(conversation, Conversation):
         return conversation
     text = str(conversation)

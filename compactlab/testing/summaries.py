@@ -1,4 +1,4 @@
-"""The contract of a summariser, as checks that anybody can run."""
+"""The contract of a summariser, as checks that anyone can run."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from compactlab.testing.contract import Violation, Violations, fault_of_spec
 from compactlab.testing.drawn import draw
 
 _BUDGETS = (0, 20, 400, 4000)
-_MOST = 60  # messages of a drawn conversation: a summariser is to be checked in seconds
+_MOST = 60  # most messages of a conversation: the check must take seconds
 
 
 def check_summarizer(
     summarizer: Summarizer, conversations: int = 20, *, seed: int = 0
 ) -> list[Violation]:
-    """Compare a summariser's answers with the contract, over conversations that are drawn.
+    """Check a summariser against the contract, over random conversations.
 
-    Each is summarised in two halves, the second with the first summary to carry on, and a third
-    time with nothing new; within budgets down to none at all.
+    Each is summarised in two halves, the second as an update of the first summary, and a third time
+    with nothing new. Budgets go down to zero.
 
     Parameters
     ----------
     summarizer
         The summariser.
     conversations
-        How many are drawn. The first dozen are extremes.
+        The number of random conversations. The first dozen are extremes.
     seed
-        Root of the draws.
+        The seed of the random conversations.
 
     Returns
     -------
     list of Violation
-        One for each rule that it breaks; empty if it keeps to all of them.
+        One for each violated rule; empty if there is none.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def check_summarizer(
         try:
             battery.check_conversation(draw(number, seed)[0], seed)
         except Exception as error:
-            # Whatever it raises is a finding, and the other conversations are still to come.
+            # Any exception is a violation; the other conversations still follow.
             battery.broken("survives", f"{type(error).__name__}: {error}")
     return battery.violations.listed()
 
@@ -79,7 +79,7 @@ class _Battery:
     violations: Violations = field(default_factory=Violations)
 
     def check_conversation(self, conversation: Conversation, seed: int) -> None:
-        """Summarise it, and then once more; and have it write in an extra turn."""
+        """Summarise a conversation twice, and take an extra turn."""
         count = Tokenizer().text
         for budget in _BUDGETS:
             made = list(_rounds(self.summarizer.bound(conversation, seed), conversation, budget))
@@ -126,14 +126,14 @@ class _Battery:
                 self.broken("provenance", "a part stands for a message that it was not given")
 
     def broken(self, rule: str, what: str) -> None:
-        """Note that a rule was broken."""
+        """Record a violation."""
         self.violations.add(self.summarizer.spec, rule, what)
 
 
 def _rounds(
     summarizer: Summarizer, conversation: Conversation, budget: int
 ) -> Iterator[tuple[SummaryRequest, tuple[Part, ...]]]:
-    """Summarise the first half, carry on with the second, and then with nothing more."""
+    """Summarise the first half, then the second as an update, then nothing new."""
     messages = conversation.messages[:_MOST]
     previous: tuple[Part, ...] = ()
     half = len(messages) // 2

@@ -1,4 +1,4 @@
-"""What a test holds: a strategy's replays, their figures, and rules on them."""
+"""The object of a compaction test: a strategy's replays, their figures, and rules on them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Replays:
-    """Makes replays, and keeps them for the session; its processes share them in a folder."""
+    """Runs replays and caches them for the session; its processes share them in a folder."""
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
         self._known: dict[str, Results] = {}
 
     def of(self, experiment: Experiment) -> Results:
-        """What an experiment finds, or what another of the same sources and conditions found."""
+        """Return the results of an experiment; equal sources and conditions are run once."""
         keys = [source.key for source in experiment.sources]
         keys += [condition.key for condition in experiment.conditions]
         key = hashlib.blake2b("".join(keys).encode(), digest_size=8).hexdigest()
@@ -46,7 +46,7 @@ class Replays:
 
 
 def _once(experiment: Experiment, folder: Path) -> Results:
-    """What is in a folder; the first that comes puts it there, and the others wait."""
+    """Return the results in a folder; the first process writes them, the others wait."""
     from filelock import FileLock
 
     folder.parent.mkdir(exist_ok=True)
@@ -62,16 +62,16 @@ class Compaction:
     Parameters
     ----------
     settings
-        What the test's markers say.
+        The settings from the test's markers.
     strategy
         The strategy.
     replays
-        Makes the replays, or has them.
+        Runs or caches the replays.
 
     Attributes
     ----------
     experiment
-        What is replayed.
+        The experiment.
     """
 
     def __init__(self, settings: Settings, strategy: Strategy, replays: Replays) -> None:
@@ -80,7 +80,7 @@ class Compaction:
         self.experiment: Experiment = settings.experiment(strategy)
 
     def __repr__(self) -> str:
-        """What a failing test shows of its argument."""
+        """Return the description in a failing test."""
         return f"<compaction of {self.strategy.label}>"
 
     @cached_property
@@ -90,12 +90,12 @@ class Compaction:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """Value by metric, over all conversations, put together as reports do it.
+        """The value of each metric over all conversations, aggregated as in reports.
 
         Raises
         ------
         AssertionError
-            If a run has failed: then the figures would be of the others.
+            If a run has failed, because the figures would not include it.
         """
         __tracebackhide__ = True
         if failed := self.results.failed:
@@ -104,11 +104,11 @@ class Compaction:
         return figures_of(self.results.runs)
 
     def frame(self) -> pd.DataFrame:
-        """One row a run, metrics as columns."""
+        """Return one row per run, with metrics as columns."""
         return self.results.frame()
 
     def under(self, strategy: Strategy | str) -> Compaction:
-        """Another strategy over the same conversations and under the same settings.
+        """Return another strategy with the same conversations and settings.
 
         Parameters
         ----------
@@ -118,14 +118,14 @@ class Compaction:
         Raises
         ------
         UsageError
-            If it is none.
+            If the strategy does not exist.
         """
         __tracebackhide__ = True
         try:
             return Compaction(self._settings, self._settings.under(strategy), self._replays)
         except CompactlabError as error:
             wrong = f"compaction.under: {error}"
-        # Not where it was caught: what led to it would be told, too.
+        # Raised outside the handler, so that the original error is not shown.
         raise UsageError(self._shown(wrong))
 
     def holds(
@@ -136,24 +136,24 @@ class Compaction:
         type: str = "",
         **rules: str | Sequence[str],
     ) -> None:
-        """Fail the test if a rule does not hold, and say what was forgotten and what it cost.
+        """Fail the test if a rule does not hold, and report forgotten facts and costs.
 
         Parameters
         ----------
         than
-            A strategy, replayed likewise, that rules on a change are held against.
+            A reference strategy, replayed in the same way, for rules on a change.
         baseline
-            A file of ``compactlab baseline`` that they are held against.
+            A file of ``compactlab baseline`` as reference for rules on a change.
         type
-            A type of fact: then the rules are on ``amnesia_need`` of such facts alone.
+            A type of fact: the rules then apply to ``amnesia_need`` of such facts only.
         **rules
-            By metric the rule, such as ``"<= 0.05"`` or ``"+2%"``, or several of them, see
+            Rules by metric, such as ``"<= 0.05"`` or ``"+2%"``, or several of them, see
             :mod:`compactlab.reports.gate.rules`.
 
         Raises
         ------
         AssertionError
-            If one does not hold, or cannot be judged.
+            If a rule does not hold, or cannot be judged.
         """
         __tracebackhide__ = True
         try:
@@ -190,7 +190,7 @@ class Compaction:
         return Trial(self.experiment, self.results, parsed, type, reference, agreed)
 
     def _shown(self, text: str) -> str:
-        """A text that may be told: nothing in it is a command to the machine that reads the log."""
+        """Return a text without workflow commands for the machine that reads the log."""
         return without_commands(Redactor().text(text) if self._settings.redact else text)
 
 
@@ -210,7 +210,7 @@ def _parsed(rules: Mapping[str, str | Sequence[str]]) -> list[Rule]:
 
 
 def _check_type(type: str, metrics: Collection[str]) -> None:
-    """See that a type of fact is one, and that it is asked of what has types."""
+    """Check a type of fact, and that the metric has values by type."""
     known = get_args(FactType)
     if type and type not in known:
         raise UsageError(unknown("type of fact", str(type), known))

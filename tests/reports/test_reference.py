@@ -136,3 +136,19 @@ def test_ones_own_strategies_never_vanish(one: Callable[..., Results], make: Mak
     assert "idle (33.3% of its calls exceed the context window)" in text
     assert "Never compacted, so no prompt was changed: idle." in text
     assert "`compactlab explain` shows" in text
+
+
+def test_over_ones_own_logs_the_row_of_the_client_that_wrote_them_is_first(
+    make: Make, store: Store
+) -> None:
+    runs = [
+        make("keep_all()", FULL),
+        make("as_recorded()", FULL, cut=[1]),
+        make("codex()", LESS),
+        make("claude_code()", CUT, cut=[1]),
+        make("pi()", CUT, cut=[1]),
+    ]
+    written = [replace(run, scenario="claude-stream-json") for run in runs]
+    comparison = only(store(*written))
+    rows = [row.label for row, _ in shown(Advice(comparison))]
+    assert rows == ["claude_code, pi", "codex", "as_recorded"]

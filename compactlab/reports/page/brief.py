@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
@@ -130,11 +131,28 @@ def _tone(role: str) -> Tone:
 
 def shown(advice: Advice) -> list[tuple[Row, str]]:
     """The rows of the verdict, also on the page: all if they are few, else those that matter."""
-    if len(advice.comparison.strategies) > FEW:
-        return picks(advice)
-    roles = {row.spec: role for row, role in picks(advice)}
-    lines = (row for row in advice.comparison.lines if not row.bound)
-    return [(row, roles.get(row.spec, "")) for row in lines]
+    chosen = picks(advice)
+    if len(advice.comparison.strategies) <= FEW:
+        roles = {row.spec: role for row, role in chosen}
+        lines = (row for row in advice.comparison.lines if not row.bound)
+        chosen = [(row, roles.get(row.spec, "")) for row in lines]
+    wrote = _clients(advice.comparison)
+    # A row of equal strategies has all their names.
+    return sorted(chosen, key=lambda each: wrote.isdisjoint(map(_word, each[0].label.split(", "))))
+
+
+def _word(name: str) -> str:
+    return re.split("[-_]", name)[0]
+
+
+def _clients(comparison: Comparison) -> set[str]:
+    """The first words of the names of the clients that wrote the logs.
+
+    Users look first for the row of their own client. Formats are named like it: ``claude-code``.
+    """
+    if not comparison.recorded:
+        return set()
+    return {_word(run.scenario) for row in comparison.rows for run in row.runs}
 
 
 def picks(advice: Advice) -> list[tuple[Row, str]]:

@@ -6,10 +6,9 @@ read, and what it missed because entries had expired. So a call that read become
 exceeds the lifetime, and a call that missed becomes a read if it does not.
 
 That is an approximation. It ignores that an entry may be older than the last request (after a
-rewind) or younger (a request that is not in the log), that a lookup back from a cache breakpoint
-may end before it finds a live entry, and that neighbours may keep a part of a prompt warm.
-Strategies that decide by prices or lifetimes are excluded. ``examples/validate_explorer.py``
-measures the error.
+rewind) or younger (an unlogged request), that a lookup back from a cache breakpoint may end before
+it finds a live entry, and that neighbours may keep a part of a prompt warm. Strategies that decide
+by prices or lifetimes are excluded. ``examples/validate_explorer.py`` measures the error.
 """
 
 from __future__ import annotations

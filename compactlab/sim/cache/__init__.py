@@ -1,4 +1,4 @@
-"""How providers cache prompts: one policy a file."""
+"""Cache policies of providers, one per file."""
 
 from compactlab.sim.cache.anthropic import Anthropic
 from compactlab.sim.cache.deepseek import Deepseek, DeepseekGrid

@@ -1,15 +1,14 @@
-"""Anthropic's prompt cache: entries at marked blocks, found by walking back from the marks.
+"""Anthropic's prompt cache: entries at marked blocks, looked up backwards from the marks.
 
-Rules as documented on Anthropic's platform pages (copy of 2026-08-21): a prompt is tools, then
-system, then messages; a write happens only at a marked block, of which there are at most four; a
-read starts at each mark and steps back over at most 20 positions, the mark itself being the
-first; an entry lives 5 minutes or 1 hour from the *start* of the last request that wrote or read
-it, and can be read as soon as the answer to the request that wrote it begins; prefixes shorter
-than the model's minimum are not stored.
+Rules of Anthropic's platform pages (copy of 2026-08-21): a prompt is tools, then system, then
+messages. Only marked blocks are written, at most four. A read starts at each mark and checks at
+most 20 positions backwards, the mark included. An entry lives 5 minutes or 1 hour from the *start*
+of the last request that wrote or read it. It can be read as soon as the answer to the writing
+request begins. Prefixes below the model's minimum are not stored.
 
-The page does not say what becomes of a 5-minute entry that is found under a mark of one hour. It
-bills as one-hour write only what lies between the longest hit and the last mark of one hour, so
-nothing is paid for what was found; here the entry therefore keeps the lifetime that was paid for.
+The page does not say what happens to a 5-minute entry found under a 1-hour mark. Only the tokens
+between the longest hit and the last 1-hour mark are billed as a 1-hour write, so nothing is paid
+for the hit. Therefore the entry keeps its own lifetime here.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ RUNS = ("tool_call", "tool_result")
 
 
 Mark = tuple[int, str]
-"""A marked block, and the lifetime of the entry that ends there."""
+"""A marked block, and the lifetime of its entry."""
 
 
 @dataclass(frozen=True)
@@ -78,26 +77,26 @@ class Anthropic(CachePolicy):
         check_marks(self.marks, self.ttl)
 
     def open(self) -> Cache:
-        """Start an empty cache."""
+        """Return an empty cache."""
         return Entries(self)
 
     def lifetime(self, ttl: str = "") -> float:
-        """Seconds that an entry lives unread."""
+        """Return the seconds that an unread entry lives."""
         return LIFETIMES[ttl or self.ttl] * self.share
 
     def shortened(self, share: float) -> Anthropic:
-        """The same rules with lifetimes of such a share."""
+        """Return the same rules with lifetimes multiplied by a share."""
         return replace(self, share=self.share * share)
 
 
-# Where a client marks a prompt for Anthropic's cache, and how a read walks back from a mark.
+# The marks of a client in a prompt, and the backward search from a mark.
 #
-# Anthropic's page on prompt caching (copy of 2026-08-21): at most four marks; entries of one hour
-# stand before those of five minutes; thinking blocks and empty texts cannot be marked.
+# Anthropic's page on prompt caching (copy of 2026-08-21): at most four marks; 1-hour entries come
+# before 5-minute entries; thinking blocks and empty texts cannot be marked.
 
 
 def check_marks(marks: Sequence[str], ttl: str) -> None:
-    """Refuse what the provider refuses with an HTTP 400."""
+    """Raise for marks that the provider rejects with HTTP 400."""
     if not 1 <= len(marks) <= MOST:
         raise ValueError(f"marks: a request has 1 to {MOST} of them, not {len(marks)}")
     for mark in marks:
@@ -118,15 +117,15 @@ def check_marks(marks: Sequence[str], ttl: str) -> None:
 
 
 def parse_marks(marks: Sequence[str], ttl: str) -> list[tuple[str, str]]:
-    """Each mark's place, and its own lifetime or the one given."""
+    """Return the place of each mark, with its own lifetime or the given one."""
     return [(place, own or ttl) for place, _, own in (mark.partition(":") for mark in marks)]
 
 
 def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int = 0) -> list[Mark]:
-    """Mark a prompt: blocks in ascending order, none twice; of two on one block the first stays.
+    """Return the marked blocks of a prompt, ascending; of two marks on one block the first stays.
 
-    The end of so many leading messages is marked, too, if a mark is left and the last block has
-    one, of whose lifetime it is.
+    If a mark is left, the end of so many leading messages is marked, too, with the lifetime of the
+    last block's mark (if it has one).
     """
     marks: list[Mark] = []
     before = -1
@@ -149,7 +148,7 @@ def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int =
 
 
 def end_of(prompt: Prompt, messages: int) -> int:
-    """The last block of so many leading messages; -1 if it cannot be marked, or is the last."""
+    """Return the last block of so many leading messages; -1 if not markable, or the very last."""
     if not 0 < messages < len(prompt.starts):
         return -1
     parts = prompt.view.messages[messages - 1].parts
@@ -157,14 +156,14 @@ def end_of(prompt: Prompt, messages: int) -> int:
 
 
 def _markable(part: Part) -> bool:
-    """Whether a block can be marked: all but thinking and empty texts."""
+    """Whether a block can be marked: not thinking, not empty text."""
     if part.type == "text":
         return bool(part.text or part.size)
     return part.type != "thinking"
 
 
 def _markable_system(prompt: Prompt, blocks: int) -> int:
-    """Of the first so many system blocks, the last that can be marked; -1 if none can."""
+    """Return the last markable block among the first so many system blocks; -1 if there is none."""
     system = prompt.view.system
     while blocks and not _markable(system[blocks - 1]):
         blocks -= 1
@@ -172,11 +171,11 @@ def _markable_system(prompt: Prompt, blocks: int) -> int:
 
 
 def _last_markable(prompt: Prompt) -> int:
-    """The last block of all that can be marked; -1 if none can."""
+    """Return the last markable block; -1 if there is none."""
     block, messages = len(prompt.totals), prompt.view.messages
     parts = messages[-1].parts if messages else ()
     if parts and _markable(parts[-1]):
-        return block - 1  # nearly always, and no turn comes after it that drops its thinking
+        return block - 1  # the usual case; no later turn drops its thinking
     for part in chain(_backwards(prompt), reversed(prompt.view.system)):
         block -= 1
         if _markable(part):
@@ -185,14 +184,14 @@ def _last_markable(prompt: Prompt) -> int:
 
 
 def walk(mark: int, most: int) -> Iterable[int]:
-    """Blocks from a mark backwards, as far as so many positions reach if every block is one."""
+    """Return the blocks within so many positions before a mark, counting each block as one."""
     return range(mark, max(mark - most, -1), -1)
 
 
 def walk_further(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
-    """The blocks behind those that the same positions reach: a run of calls, or results, is one."""
+    """Return the further blocks in reach if a run of calls, or of results, counts as one."""
     if not prompt.starts or mark < prompt.starts[0]:
-        return ()  # no runs among the blocks of the system prompt
+        return ()  # the system prompt has no runs
     return islice(_runs(prompt, mark, most), most, None)
 
 
@@ -210,7 +209,7 @@ def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
 
 
 def _backwards(prompt: Prompt) -> Iterator[Part]:
-    """The parts of the messages of a prompt, the last one first; a model may drop thinking."""
+    """Yield the parts of a prompt's messages backwards, without dropped thinking."""
     end = len(prompt.totals)
     both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
     for start, message in both:
@@ -221,14 +220,14 @@ def _backwards(prompt: Prompt) -> Iterator[Part]:
         end = start
 
 
-# Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
+# Most unmarkable blocks at the end of a prompt: thinking, empty texts.
 _TAIL = 3
-# So many blocks at the end are looked through at every request: that is where prompts are edited.
+# Blocks at the end that every request searches: prompts are edited there.
 _REVISED = 64
 
 
 class _Entry:
-    """A prefix that was sent, stored or not; then with the cause for which it was not."""
+    """A sent prefix; if it was not stored, with the cause."""
 
     __slots__ = ("lifetime", "touched", "unstored", "visible")
 
@@ -237,7 +236,7 @@ class _Entry:
         self.unstored = unstored
 
     def why_not(self, at: float) -> str:
-        """The cause for which it cannot be read; "" if it can."""
+        """Return the cause why the entry cannot be read; "" if it can."""
         if self.unstored:
             return self.unstored
         if at - self.touched > self.lifetime:
@@ -246,19 +245,19 @@ class _Entry:
 
 
 class Entries(Cache):
-    """Prefixes by key: those that are stored, and why others are not."""
+    """Prefixes by key: stored ones, and others with the cause why they are not stored."""
 
     def __init__(self, policy: Anthropic) -> None:
         self._policy = policy
         self._places: dict[str, list[tuple[str, str]]] = {}
         self._entries: dict[int, _Entry] = {}
-        # Of the entries, by their tokens, at which blocks they end.
+        # The blocks at which entries end, by number of tokens.
         self._ends: dict[int, set[int]] = {}
         self._salt = Salt()
-        self._named: Callable[[int], int] = int  # of the prompt looked up, a block's key
-        # Blocks from one to another at which no entry ends, if that is the name of the last.
+        self._named: Callable[[int], int] = int  # returns the key of a block of the current prompt
+        # A range of blocks without entry ends, and the key of its last block.
         self._bare = 0, -1, 0
-        # Of the prompt looked up, blocks from one to another at which none does.
+        # The same range for the current prompt.
         self._empty = 0, -1
 
     def request(self, request: Request) -> Lookup:
@@ -291,7 +290,7 @@ class Entries(Cache):
         return Lookup(read, five - hour, hour - read, causes)
 
     def _marks(self, ttl: str) -> list[tuple[str, str]]:
-        """The marked places, each with its lifetime, if the client asks for this one."""
+        """Return the marked places with their lifetimes, if the client asks for this lifetime."""
         places = self._places.get(ttl)
         if places is None:
             check_marks(self._policy.marks, ttl)
@@ -299,7 +298,7 @@ class Entries(Cache):
         return places
 
     def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, but from none before; or -1."""
+        """Return the end of the longest entry found from a mark, not from earlier ones; else -1."""
         lookback = self._policy.lookback
         entry = self._first(request, walk(mark, lookback), missed)
         if (
@@ -312,16 +311,15 @@ class Entries(Cache):
         return entry
 
     def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
-        """The first of the blocks where an entry ends that can be read, -1 if none; touch it.
+        """Return the first of the blocks at which a readable entry ends, and touch it; -1 if none.
 
-        Of the others that are walked over, keep where the longest ends, by the cause for which
-        it could not be read.
+        For unreadable entries on the way, record the longest by cause.
         """
         at, totals = request.at, request.prompt.totals
         ends, entries, named = self._ends, self._entries, self._named
         for block in blocks:
             here = ends.get(totals[block])
-            if here is None or block not in here:  # of most blocks that is all there is to know
+            if here is None or block not in here:  # true for most blocks
                 continue
             entry = entries.get(named(block))
             if entry is None:
@@ -335,9 +333,9 @@ class Entries(Cache):
         return -1
 
     def _look_beyond(self, request: Request, last: int, hit: int, missed: dict[str, int]) -> None:
-        """Add why entries were not read that no walk came to: behind the last mark, or too far.
+        """Record why entries out of reach were not read: after the last mark, or too far.
 
-        An entry that was walked over does not end behind the last block that was seen.
+        Entries that were already checked end before the last seen block.
         """
         prompt, at = request.prompt, request.at
         end, far = len(prompt.totals) - 1, last - self._policy.lookback
@@ -348,23 +346,23 @@ class Entries(Cache):
         for block, entry in self._known(prompt, seen + 1, far):
             why = entry.why_not(at) or "lookback_miss"
             if why == "ttl_expired" and block < prompt.agreed - _TAIL:
-                continue  # alive, it would have been too far: what was changed is to blame
+                continue  # even alive it would be out of reach: the edit is the cause
             _furthest(missed, why, block)
             if not entry.unstored:
                 break
 
     def _known(self, prompt: Prompt, first: int, last: int) -> Iterable[tuple[int, _Entry]]:
-        """Where entries end from one block to another, the last one first, and the entries."""
+        """Yield the entries that end in a range of blocks, last first."""
         start, end = self._empty
         if first > last or (start <= first and last <= end):
             return ()
         return self._look(prompt, first, last)
 
     def _look(self, prompt: Prompt, first: int, last: int) -> Iterator[tuple[int, _Entry]]:
-        """Look for entries where it is not known that there are none.
+        """Search a range for entries, except where it is known to have none.
 
-        Mostly none ends for a long way, and the next prompt is the same up to near its end: then
-        nobody looks there again.
+        Usually a long range has none, and the next prompt shares most of it. That range is then not
+        searched again.
         """
         behind, upto, none = first, last - _REVISED, True
         start, end, name = self._bare
@@ -384,7 +382,7 @@ class Entries(Cache):
         self._keep(prompt, first, upto)
 
     def _likely(self, prompt: Prompt, first: int, last: int) -> Iterator[int]:
-        """Of the blocks from one to another, the last one first, those where an entry may end."""
+        """Yield the blocks of a range, last first, at which an entry may end."""
         totals, ends = prompt.totals, self._ends
         for high in range(last, first - 1, -_REVISED):
             low = max(high - _REVISED + 1, first)
@@ -392,12 +390,12 @@ class Entries(Cache):
             yield from (block for block in reversed(likely) if block in ends[totals[block]])
 
     def _keep(self, prompt: Prompt, first: int, last: int) -> None:
-        """Keep in mind that between two blocks no entry ends, if that is worth it."""
+        """Store that a range of blocks has no entries, if it is long enough."""
         if last - first > _REVISED:
             self._bare = first, last, self._named(last)
 
     def _store(self, request: Request, mark: Mark) -> bool:
-        """Write what ends at a mark and has not been found; whether it is long enough."""
+        """Write the entry of a mark if it was not found; return whether it is long enough."""
         prompt, at = request.prompt, request.at
         block, ttl = mark
         if prompt.totals[block] < self._policy.minimum:
@@ -407,7 +405,7 @@ class Entries(Cache):
         entry = _Entry(at, self._policy.lifetime(ttl), at + request.latency)
         known = self._entries.get(key)
         if known and known.why_not(at) in ("", "concurrent_cold"):
-            # Written a second time while the first one lives: nobody can tell the two apart.
+            # A second write of a live entry: the two are indistinguishable.
             entry.visible = min(known.visible, entry.visible)
             if known.touched + known.lifetime >= at + entry.lifetime:
                 entry.touched, entry.lifetime = known.touched, known.lifetime
@@ -415,7 +413,7 @@ class Entries(Cache):
         return True
 
     def _note(self, prompt: Prompt, block: int, cause: str) -> None:
-        """Remember that a prefix was sent and, for this cause, not stored."""
+        """Record that a prefix was sent but not stored, with the cause."""
         key = self._named(block)
         if key not in self._entries:
             self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
@@ -432,6 +430,6 @@ def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
 
 
 def _ascending(missed: dict[str, int], hit: int, totals: list[int]) -> tuple[tuple[str, int], ...]:
-    """The causes with their tokens, as far as they reach beyond what was found."""
+    """Return the causes with the tokens that they reach beyond the hit."""
     causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
     return tuple(sorted(causes, key=lambda pair: pair[1]))

@@ -1,4 +1,4 @@
-"""Causes of cache misses: every prompt token that was not read has exactly one cause.
+"""Causes of cache misses: every uncached prompt token has exactly one cause.
 
 The names follow section "how other tools classify rebuilds" of the project's notes on prompt
 caching; ``docs/metrics.md`` explains each.
@@ -37,18 +37,18 @@ CAUSES = {
     "unexplained": "none of the others; if it occurs, the cache model has a fault",
 }
 
-# Causes of what had to be sent for the first time: nobody could have read it.
+# Causes of tokens that are sent for the first time: no cache could have them.
 ORDINARY = frozenset({"cold_start", "append"})
 
 
 def explain(
     prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str
 ) -> dict[str, int]:
-    """Give every cache-miss token of a prompt its cause."""
+    """Assign a cause to every cache-miss token of a prompt."""
     tokens: dict[str, int] = {}
     edge, all = lookup.read, prompt.tokens
     if reason == "append" and edge == prompt.sent and not lookup.missed:
-        return {reason: all - edge} if all > edge else tokens  # so it is nearly always
+        return {reason: all - edge} if all > edge else tokens  # the usual case
     if reason == "cold_start":
         edge = _charge(tokens, edge, reason, all)
     for cause, upto in lookup.missed:
@@ -61,7 +61,7 @@ def explain(
 
 
 def _charge(tokens: dict[str, int], edge: int, cause: str, upto: int) -> int:
-    """Give a cause all tokens from an edge up to there; return the edge that is then."""
+    """Assign a cause to all tokens from an edge up to a limit; return the new edge."""
     if upto <= edge:
         return edge
     tokens[cause] = tokens.get(cause, 0) + upto - edge
@@ -69,7 +69,7 @@ def _charge(tokens: dict[str, int], edge: int, cause: str, upto: int) -> int:
 
 
 def _new(prompt: Prompt, arrived: Collection[str], edge: int) -> int:
-    """Tokens beyond an edge that belong to messages that have arrived; those are near the end."""
+    """Return the tokens after an edge in new messages, which are near the end."""
     new, left, end = 0, len(arrived), prompt.tokens
     both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
     for block, message in both:

@@ -1,11 +1,11 @@
 """DeepSeek's context cache: on disk, free to write, and read in whole units.
 
-DeepSeek's guide to its context cache, as of 2026-11. Models with sliding-window attention: a
-prefix is found again only as a whole *unit*, and units end where the input of a request ends,
-where its output ends, where the system notices that requests begin alike, and every so many
-tokens. So after A+B, A+C reads nothing, but makes A a unit, which A+D is the first to read. Older
-models: any common prefix, in steps of 64 tokens. Best effort in both; what is not used goes after
-"a few hours to a few days".
+DeepSeek's guide to its context cache, as of 2026-11. Models with sliding-window attention only read
+a prefix as a whole *unit*. Units end where the input or the output of a request ends, where the
+system detects a common beginning of requests, and at regular intervals. So after A+B, A+C reads
+nothing but makes A a unit, which A+D is the first to read. Older models read any common prefix, in
+steps of 64 tokens. Both are best effort; unused content is evicted after "a few hours to a few
+days".
 """
 
 from __future__ import annotations
@@ -77,29 +77,29 @@ class Deepseek(Expiring):
             raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
 
     def open(self) -> Cache:
-        """Start an empty cache."""
+        """Return an empty cache."""
         return _Units(self)
 
 
-# The first block that reaches so many tokens, and those: empty blocks behind it do not count.
+# The first block that reaches a number of tokens, and that number: later empty blocks do not count.
 _End = tuple[int, int]
-_Named = tuple[int, int]  # such an end, and in the place of the block its key
-_Name = Callable[[int], int]  # of the prefix that ends with a block
-_When = tuple[float, float]  # a request starts, and its answer begins
+_Named = tuple[int, int]  # such an end with the key in place of the block
+_Name = Callable[[int], int]  # returns the key of the prefix that ends with a block
+_When = tuple[float, float]  # start of a request, start of its answer
 _Cause = tuple[str, int]
 
-# What a request adds is nearly always less. In a long list, halving it takes a tenth of a call.
+# A request usually adds less. In a long list, bisection takes a tenth of a call.
 _RECENT = 32
 
 
 class _Units(Cache):
-    """Stored units, by the key of the block in which they end, and their tokens."""
+    """Stored units, by the key of their last block and their tokens."""
 
     def __init__(self, policy: Deepseek) -> None:
         self._policy = policy
         self._sent = Prefixes(idle=policy.idle)
         self._units: dict[_Named, Stored] = {}
-        # Of each prompt that was sent, by its key, when that was: its output's unit is as old.
+        # Times of sent prompts by key: the unit of the output has the same age.
         self._asked: dict[int, _When] = {}
 
     def request(self, request: Request) -> Lookup:
@@ -124,7 +124,7 @@ class _Units(Cache):
         self._asked[name(len(totals) - 1)] = now
         held -= held % self._policy.grid
         read = 0 if request.lost else held
-        if not missed and read == held < alike == sent.known:  # as nearly always
+        if not missed and read == held < alike == sent.known:  # the usual case
             return Lookup(read, missed=(("grid", alike),))
         if read < alike or sent.known > alike:
             missed += ("eviction", held), ("grid", alike)
@@ -133,13 +133,13 @@ class _Units(Cache):
         return Lookup(read, missed=ascending(read, *missed) if missed else ())
 
     def _answered(self, prompt: Prompt, name: _Name, tokens: int) -> _End:
-        """Up to where a prompt is known, of which so many tokens were sent before.
+        """Return the end of the known part of a prompt, of which so many tokens were sent before.
 
-        Further, if an answer to what was sent follows, which is stored here.
+        A following answer to the sent prompt is included, and stored.
         """
         totals = prompt.totals
         block = _reaching(totals, tokens + 1) - 1
-        # Empty blocks may stand behind: then the prompt that was sent ended with one of them.
+        # Empty blocks may follow: then the sent prompt ended with one of them.
         while block >= 0 and totals[block] == tokens:
             asked = self._asked.get(name(block))
             end = _end_of_answer(prompt, block) if asked else -1
@@ -155,14 +155,14 @@ class _Units(Cache):
     def _store_regular(
         self, totals: list[int], name: _Name, tokens: tuple[int, int], when: _When
     ) -> None:
-        """Store what ends at multiples of the interval beyond some tokens, and up to others."""
+        """Store the units that end at multiples of the interval within a range of tokens."""
         interval, (above, upto) = self._policy.interval, tokens
         if interval:
             for inner in range(above - above % interval + interval, upto + 1, interval):
                 self._store((name(_reaching(totals, inner)), inner), when)
 
     def _store(self, end: _Named, when: _When) -> None:
-        """Store a unit, or touch it if it is there."""
+        """Store a unit, or touch an existing one."""
         at, visible = when
         known = self._units.get(end)
         if known is None or at - known.touched > self._policy.idle:
@@ -173,7 +173,7 @@ class _Units(Cache):
     def _find(
         self, totals: list[int], name: _Name, most: _End, at: float
     ) -> tuple[Stored | None, int, list[_Cause]]:
-        """The longest unit up to an end that can be read, and why longer ones cannot."""
+        """Return the longest readable unit up to an end, and the causes for longer ones."""
         causes: list[_Cause] = []
         interval, idle = self._policy.interval, self._policy.idle
         for block in range(most[0] if most[1] else -1, -1, -1):
@@ -191,23 +191,23 @@ class _Units(Cache):
 
 
 def _inside(totals: list[int], block: int, interval: int) -> Iterator[int]:
-    """Tokens up to where units may end within a block, the longest first."""
+    """Yield the possible unit ends within a block, in tokens, longest first."""
     tokens, before = totals[block], totals[block - 1] if block else 0
     yield tokens
     yield from range((tokens - 1) // interval * interval, before, -interval)
 
 
 def _reaching(ascending: list[int], number: int) -> int:
-    """Place of the first that is at least so large; it is looked for among the last ones first."""
+    """Return the index of the first number that is large enough; searches the end first."""
     near = len(ascending) - _RECENT
     return bisect_left(ascending, number, near if near > 0 and ascending[near] < number else 0)
 
 
 def _end_of_answer(prompt: Prompt, block: int) -> int:
-    """Where an answer ends that begins behind a block; -1 if nothing does, or it was changed."""
+    """Return the last block of an answer after a block; -1 if there is none, or it was changed."""
     starts = prompt.starts
     index = len(starts) - 1
-    if index < 0 or starts[index] != block + 1:  # of what only grows, it is the last
+    if index < 0 or starts[index] != block + 1:  # usually it is the last one
         index = _reaching(starts, block + 2) - 1
     if index < 0 or starts[index] != block + 1:
         return -1

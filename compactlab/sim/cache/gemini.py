@@ -1,4 +1,4 @@
-"""Gemini's caches: the implicit one, and those that a client makes by name and pays by the hour."""
+"""Gemini's caches: the implicit one, and named ones that a client pays for by the hour."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
 from compactlab.sim.core.view import Messages
 
-# Gemini's implicit cache: on by default, free to write, and promised to nobody.
+# Gemini's implicit cache: on by default, free to write, without guarantees.
 #
-# Google's pages on context caching, as of 2026-11 (Gemini API 2026-10-13, Agent Platform): hits
-# are discounted and not guaranteed; a minimum by model; two stores, one in memory from which
-# prefixes go as room is needed, then a durable one; every prefix goes within 24 hours, most much
-# earlier.
+# Google's pages on context caching, as of 2026-11 (Gemini API 2026-10-13, Agent Platform): hits are
+# discounted but not guaranteed. The minimum depends on the model. There are two stores, a memory
+# store that evicts prefixes when it needs room, and a durable one. Every prefix is evicted within
+# 24 hours, most much earlier.
 #
-# Google does not document how long a prefix lives, in what steps it is read, when it can first be
-# read, or how often a prefix that is held is not found. Third parties find hits far rarer than
-# with others: on gemini-3.8-flash 1 request in 138 that only added to the last one (rig-core
-# 0.43, 2026).
+# Google does not document the lifetime of a prefix, the step size of reads, when a prefix can first
+# be read, or how often a stored prefix is missed. Third parties report far fewer hits than with
+# other providers: on gemini-3.8-flash in 1 of 138 requests that only extended the last one
+# (rig-core 0.43, 2026).
 
 
 @dataclass(frozen=True)
@@ -49,26 +49,24 @@ class Gemini(Automatic):
     loss: float = 0.0
 
 
-# Caches that a client makes by name and pays for by the hour, as Google's ``cachedContents``.
+# Named caches that a client pays for by the hour, like Google's ``cachedContents``.
 #
-# Google's pages on explicit context caching, as of 2026-11: a client stores a prefix, at least as
-# long as the model's minimum, with a lifetime of an hour unless it says another; what is stored
-# cannot be changed or added to, only its lifetime can; a request that names a cache takes tools
-# and system prompt from there. Making one costs the input price of its tokens once; requests then
-# read them at the cached price; and each token is paid for as long as it is held, until the cache
-# expires or is deleted.
+# Google's pages on explicit context caching, as of 2026-11: a client stores a prefix of at least
+# the model's minimum, by default for one hour. The content is immutable; only the lifetime can
+# change. A request with a cache takes tools and system prompt from it. Creation costs the input
+# price of its tokens once. Requests read the tokens at the cached price. Storage is billed per
+# token and time, until the cache expires or is deleted.
 #
-# How that is billed here. The request for which a cache is made counts all its tokens as uncached
-# input: those of the cache are the making of it. That this request also reads them, at the cached
-# price, is left out, because a token of a prompt has one class; with a cached price of a tenth
-# the bill of a new cache is about a tenth too low. Storage is charged as time passes, by the next
-# request: tokens times seconds since the last one, or until the cache expired. Every use sets the
-# cache's lifetime anew, so it is held until its last use and its lifetime beyond that; a client
-# that makes a longer cache, or finds that its prompt no longer begins with the one it has,
-# deletes that one. After the last request nothing is charged: a client deletes its cache with its
-# session. One that does not pays up to one lifetime more.
+# Billing in this model: the request that creates a cache counts all its tokens as uncached input,
+# which pays for the creation. Its own read at the cached price is left out, because each token has
+# one class. With a cached price of 10 %, the bill of a new cache is about 10 % too low. Each
+# request is charged the storage (tokens times seconds) since the last one, or until expiry. Each
+# use renews the lifetime, so a cache is held for one lifetime after its last use. A client deletes
+# its cache if it creates a longer one, or if its prompt no longer starts with it. After the last
+# request nothing is charged: a client deletes its cache with its session. One that does not pays up
+# to one more lifetime.
 #
-# What lies behind a cache is plain input. Google's implicit cache may find some of it; that is
+# Tokens after a cache are plain input. Google's implicit cache may find some of them; that is
 # another policy (``gemini``).
 
 
@@ -102,21 +100,21 @@ class Explicit(CachePolicy):
             raise ValueError("minimum, ttl and renew are not negative")
 
     def open(self) -> Cache:
-        """Start without any cache."""
+        """Return an empty cache."""
         return _Named(self)
 
     def lifetime(self, ttl: str = "") -> float:
-        """Seconds that a cache lives unused."""
+        """Return the seconds that an unused cache lives."""
         return self.ttl
 
     def shortened(self, share: float) -> Explicit:
-        """The same rules with a lifetime of such a share."""
+        """Return the same rules with the lifetime multiplied by a share."""
         return replace(self, ttl=self.ttl * share)
 
 
 @dataclass
 class _Held:
-    """A cache: the block where it ends, its key and tokens, and when it is paid for and expires."""
+    """A cache: its last block, key, tokens, time of last payment, and expiry."""
 
     block: int
     key: int
@@ -127,14 +125,14 @@ class _Held:
 
 @dataclass
 class _Client:
-    """Who sends a prompt: the cache that it holds, and where its last turn was seen to start."""
+    """The sender of a prompt: its cache, and the start of its last turn."""
 
     held: _Held | None = None
     messages: Messages = field(default_factory=Messages)
     turn: int = 0
 
     def last_turn(self, messages: Messages) -> int:
-        """Index of the message with which the last turn starts; only what is new is looked at."""
+        """Return the index of the message that starts the last turn; only checks new messages."""
         same = self.messages.shared(messages)
         known, floor = (self.turn, same) if self.turn < same else (0, 1)
         later = range(len(messages) - 1, floor - 1, -1)
@@ -144,16 +142,16 @@ class _Client:
 
 
 class _Named(Cache):
-    """The caches of all clients; each may use those of the others."""
+    """The caches of all clients, each of which may use the others'."""
 
     def __init__(self, policy: Explicit) -> None:
         self._policy = policy
         self._clients: dict[Prompt, _Client] = {}
-        self._owed = 0.0  # token-seconds, a part of one
+        self._owed = 0.0  # fraction of a token-second
         self._salt = Salt()
 
     def request(self, request: Request) -> Lookup:
-        """Look for a cache, and make one if there is none, or too short a one."""
+        """Find a cache; create one if there is none, or only a short one."""
         prompt, at = request.prompt, request.at
         storage = self._charge(at)
         if not prompt.totals:
@@ -176,7 +174,7 @@ class _Named(Cache):
         return Lookup(missed=missed, storage=storage)
 
     def _charge(self, at: float) -> int:
-        """Token-seconds that the caches were held for since they were last paid for."""
+        """Return the token-seconds since the caches were last paid for."""
         for client in self._clients.values():
             held = client.held
             if held is not None and held.paid < held.expires:
@@ -191,7 +189,7 @@ class _Named(Cache):
         return prompt.key(block) ^ self._salt.of(block)
 
     def _best(self, prompt: Prompt, at: float) -> _Held | None:
-        """The longest cache that holds a prefix of a prompt, with all of its system prompt."""
+        """Return the longest cache of a prefix of the prompt that includes its system prompt."""
         usable = [
             client.held
             for client in self._clients.values()
@@ -203,11 +201,11 @@ class _Named(Cache):
         return max(usable, key=lambda held: held.tokens) if usable else None
 
     def _holds(self, held: _Held, prompt: Prompt) -> bool:
-        """Whether a cache holds a prefix of a prompt."""
+        """Whether a cache contains a prefix of a prompt."""
         return held.block < len(prompt.totals) and self._key(prompt, held.block) == held.key
 
     def _end(self, prompt: Prompt, client: _Client) -> int:
-        """The last block of what the client would store now; -1 for nothing."""
+        """Return the last block that the client would store now; -1 for none."""
         if self._policy.what == "system":
             return prompt.front - 1
         starts = prompt.starts
@@ -217,13 +215,13 @@ class _Named(Cache):
     def _missed(
         self, prompt: Prompt, own: _Held | None, best: _Held | None, tokens: int
     ) -> tuple[tuple[str, int], ...]:
-        """Why nothing is read of what was sent before."""
+        """Return why tokens that were sent before are not read."""
         rest = "grid", prompt.sent
-        if best is not None:  # it makes way for a longer one
+        if best is not None:  # it is replaced by a longer one
             return ascending(0, rest)
         if own is None:
             short = min(tokens, prompt.sent)
             return ascending(0, ("below_minimum", short), rest)
         if self._holds(own, prompt):
             return ascending(0, ("ttl_expired", own.tokens), rest)
-        return ()  # the change of the prompt is the cause
+        return ()  # the changed prompt is the cause

@@ -1,8 +1,8 @@
-"""Which earlier prompt a prompt goes on from: all that were sent, as one tree.
+"""The earlier prompt that a prompt extends: all sent prompts as one tree.
 
-Prompts that begin alike share a path, and a block stands in the tree once, as part of the request
-that brought it. So what any two prompts have in common can be told later from three numbers a
-request, without keeping whole prompts.
+Prompts with a common beginning share a path, and each block is in the tree once, as part of the
+first request that contained it. So the common prefix of any two prompts follows from three numbers
+per request, without whole prompts.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from compactlab.sim.cache.prompt import Prompt
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a request stands among all requests of a replay, side calls among them."""
+    """The place of a request among all requests of a replay, including side calls."""
 
-    number: int = 0  # how many requests were made before it
-    # The number of the earlier request that shares most with its prompt, of those that went to the
-    # same model; -1 if none shares anything.
+    number: int = 0  # number of earlier requests
+    # The number of the earlier request to the same model that shares most with its prompt; -1 if
+    # none shares anything.
     stem: int = -1
-    kept: int = 0  # tokens that it shares with that one
+    kept: int = 0  # tokens shared with that one
 
 
 class _Tail(NamedTuple):
-    """What a request brought: its blocks from an index on, and who brought the one before."""
+    """A request's own blocks from an index on, and the request of the previous block."""
 
     stem: int
     start: int
@@ -37,15 +37,16 @@ class Lineage:
 
     def __init__(self) -> None:
         self._tails: dict[int, _Tail] = {}
-        # By who brought the block before, the index of a block and what it is: who brought it.
+        # The request that added a block, by the request of the previous block, the index of the
+        # block, and its symbol.
         self._forks: dict[tuple[int, int, int], int] = {}
         self._tips: dict[Prompt, int] = {}
 
     def place(self, number: int, prompt: Prompt) -> Place:
-        """Put a prompt into the tree before it is marked as sent.
+        """Add a prompt to the tree before it is marked as sent.
 
-        It is looked for from the prompt on that was sent last through the same object, so that
-        only what is new is compared.
+        The search starts at the last prompt sent with the same object, so only new blocks are
+        compared.
         """
         symbols, tails = prompt.symbols, self._tails
         at, owner = prompt.agreed, self._tips.get(prompt, -1)
@@ -67,7 +68,7 @@ class Lineage:
 
 
 def _follow(symbols: list[int], at: int, tail: _Tail) -> int:
-    """From a block on, how far a prompt goes along what a request brought."""
+    """Return how far a prompt follows a request's own blocks, from a block on."""
     own, index = tail.symbols, at - tail.start
     if index >= len(own) or own[index] != symbols[at]:
         return at

@@ -14,10 +14,10 @@ from compactlab.sim.cache.salt import Salt
 
 # OpenAI's prompt cache before GPT-5.6: the longest common prefix on a grid of 128 tokens.
 #
-# OpenAI's guide to prompt caching, and the recordings of Codex (2,365 calls of gpt-5.5 and
-# codex-spark), as of 2026-11: every cached count is a multiple of 128, though the guide gives an
-# interval of 2,048 for 5.5; prompts below 1,024 tokens are not cached (the guide now says that
-# this varies by the settings of a request); writing is free.
+# Sources: OpenAI's guide to prompt caching, and the recordings of Codex (2,365 calls of gpt-5.5 and
+# codex-spark), as of 2026-11. Every cached count is a multiple of 128, though the guide gives an
+# interval of 2,048 for 5.5. Prompts below 1,024 tokens are not cached (the guide now says that this
+# depends on the settings of a request). Writing is free.
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,19 @@ class OpenaiGrid(Automatic):
 
 # OpenAI's prompt cache from GPT-5.6 on: prefixes end where messages end, and writing costs.
 #
-# OpenAI's guide to prompt caching and its API reference, as of 2026-09-23: a request writes up to
-# four prefixes, one by itself at the end of the latest eligible message and the latest three that
-# the client marks (or the latest four, if the client alone is to say); a user message is
-# eligible, the last of a run of tool outputs, and the developer block in front. Nothing is
-# rounded. A read finds the longest written prefix, however many blocks behind. What is written
-# costs the write price *instead of* the input price; what lies behind the last such end is plain
+# Sources: OpenAI's guide to prompt caching and its API reference, as of 2026-09-23. A request
+# writes up to four prefixes: one automatic at the end of the latest eligible message, and the
+# latest three that the client marks (or the latest four in explicit mode). Eligible are user
+# messages, the last of a run of tool outputs, and the leading developer block. Nothing is rounded.
+# A read finds the longest written prefix, regardless of the number of blocks after it. Written
+# tokens cost the write price *instead of* the input price. Tokens after the last such end are plain
 # input.
 #
-# Writes are told as :attr:`Lookup.write_5m <compactlab.sim.cache.policy.Lookup>`, which for this
-# policy is the one class of writes that there is: price lists carry OpenAI's write price there. A
-# price for writes that are kept over 12 hours stands in one price list and in no page of
-# OpenAI's; it is left out.
+# Writes are reported as :attr:`Lookup.write_5m <compactlab.sim.cache.policy.Lookup>`, the only
+# class of writes of this policy: price lists carry OpenAI's write price there. One price list, but
+# no page of OpenAI's, has a price for writes that are kept over 12 hours; it is left out.
 
-# Writes of a request, in all and where one of them is the provider's own; the guide, 2026-09-23.
+# Most writes of a request: in total, and besides an automatic one; the guide, 2026-09-23.
 MOST, MOST_BESIDE = 4, 3
 PLACES = ("system", "context", "before", "last")
 
@@ -112,7 +111,7 @@ class OpenaiEndings(Expiring):
             raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
 
     def open(self) -> Cache:
-        """Start an empty cache."""
+        """Return an empty cache."""
         return _Endings(self)
 
 
@@ -121,16 +120,16 @@ class _Endings(Cache):
 
     def __init__(self, policy: OpenaiEndings) -> None:
         self._policy = policy
-        # Where the client alone marks, and never what moves, a read looks nowhere else.
+        # In explicit mode with constant marks, a read only checks the marks.
         moves = policy.mode == "implicit" or not {"before", "last"}.isdisjoint(policy.marks)
         self._lookback = policy.lookback if moves else 0
         self._entries: dict[int, Stored] = {}
-        # Of the written prefixes, by their tokens, where they end: elsewhere no key is asked for.
+        # The ends of written prefixes, by number of tokens: other keys are not computed.
         self._ends: dict[int, set[int]] = {}
-        # Of each prompt that was sent, the last end that was written, and its key.
+        # For each sent prompt, the last written end and its key.
         self._tips: dict[Prompt, tuple[int, int]] = {}
         self._salt = Salt()
-        self._name: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
+        self._name: Callable[[int], int] = int  # returns the key of a block of the current prompt
 
     def request(self, request: Request) -> Lookup:
         """Look up, then write."""
@@ -165,10 +164,10 @@ class _Endings(Cache):
         return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
 
     def _marks(self, prompt: Prompt, last: int, own: int) -> list[int]:
-        """Where a request writes, the last block first; one of them a mark of its own, or -1."""
+        """Return the blocks that a request writes, last first; ``own``: a client's mark, or -1."""
         marks, alone = self._policy.marks, self._policy.mode == "explicit"
         plain = marks == ("system",) and not alone and own < 0
-        if plain and last >= prompt.front > 0:  # as nearly always
+        if plain and last >= prompt.front > 0:  # the usual case
             return [last, prompt.front - 1]
         marked = {last} if "last" in marks else set()
         if own >= 0:
@@ -200,7 +199,7 @@ class _Endings(Cache):
     def _find(
         self, totals: list[int], ends: Iterator[int], marks: list[int], at: float
     ) -> tuple[int, Stored | None, list[_Cause]]:
-        """Find the longest prefix that can be read, or -1, and say why longer ones cannot."""
+        """Return the longest readable prefix, or -1, and the causes for longer ones."""
         live, hit = -1, None
         causes: list[_Cause] = []
         for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):
@@ -219,7 +218,7 @@ class _Endings(Cache):
         return live, hit, causes
 
     def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, Stored]]:
-        """Those of the blocks where a written prefix ends, with it."""
+        """Yield the blocks at which a written prefix ends, with the prefix."""
         ends, entries, name = self._ends, self._entries, self._name
         for block in blocks:
             here = ends.get(totals[block])
@@ -229,10 +228,9 @@ class _Endings(Cache):
                     yield block, entry
 
     def _left_out(self, prompt: Prompt, held: int) -> Iterator[_Cause]:
-        """What was sent before and could not be read for where prefixes may end.
+        """Yield tokens sent before that were not read because no prefix may end there.
 
-        If the prompt last sent was changed before the last end that was written of it, the change
-        is to blame, and not where the ends are.
+        If the last prompt was changed before its last written end, the change is the cause instead.
         """
         if not held and prompt.sent < self._policy.minimum:
             yield "below_minimum", prompt.sent
@@ -242,16 +240,16 @@ class _Endings(Cache):
 
 
 def eligible_ends(prompt: Prompt) -> Iterator[int]:
-    """Blocks at which OpenAI lets a prefix end by itself, the last one first.
+    """Yield the blocks at which OpenAI ends prefixes automatically, last first.
 
-    These are the ends of user messages and of runs of tool outputs, of what a client adds behind
-    the developer block (a message, to OpenAI), and of the developer block with the tools before it.
+    These are the ends of user messages, of runs of tool outputs, of the client's addition to the
+    developer block (a message for OpenAI), and of the developer block with the tools.
     """
     starts, messages = prompt.starts, prompt.view.messages
     end, behind = len(prompt.totals) - 1, ""
     for index in range(len(starts) - 1, -1, -1):
         start = starts[index]
-        if end < start:  # nothing of it is in the prompt
+        if end < start:  # not in the prompt
             continue
         role = messages[index].role
         if role == "user" or (role == "tool" and behind != "tool"):

@@ -1,12 +1,12 @@
-"""A prefix cache on one's own servers, as vLLM has it: pages of 16 tokens, and the oldest go.
+"""A prefix cache on self-hosted servers, like vLLM's: pages of 16 tokens, LRU eviction.
 
-vLLM's automatic prefix caching, as of 2026-11: a page of 16 tokens is named by its tokens and by
-all before it; only full pages are stored; the last token of a prompt is always computed; pages
-that no request uses go in the order in which they were last used, of one request the deepest
-first; nothing goes for its age.
+vLLM's automatic prefix caching, as of 2026-11: a page of 16 tokens is identified by its tokens and
+all tokens before it. Only full pages are stored. The last token of a prompt is always computed.
+Unused pages are evicted in the order of their last use, the deepest of a request first. Nothing
+expires by age.
 
-Simplified: requests of several sessions follow one another, so no page is held by two at once and
-none is stored twice; a prompt larger than the whole cache keeps its first pages, where vLLM would
+Simplifications: requests of several sessions are sequential, so no page is held by two at once and
+none is stored twice. A prompt larger than the whole cache keeps its first pages, where vLLM would
 not admit it.
 """
 
@@ -43,14 +43,14 @@ class Paged(CachePolicy):
             raise ValueError("capacity is not negative")
 
     def open(self) -> Cache:
-        """Start an empty cache."""
+        """Return an empty cache."""
         held = Prefixes(capacity=self.capacity // self.page, page=self.page)
         return LongestPrefix(held, grid=self.page, minimum=0, gone="eviction")
 
     def lifetime(self, ttl: str = "") -> float:
-        """Nothing dies of age."""
+        """Return infinity: nothing expires."""
         return math.inf
 
     def shortened(self, share: float) -> Paged:
-        """The same rules with a capacity of such a share."""
+        """Return the same rules with the capacity multiplied by a share."""
         return replace(self, capacity=int(self.capacity * share))

@@ -1,4 +1,4 @@
-"""The contract of a cache policy: by which rules a provider stores and finds prefixes."""
+"""The contract of a cache policy: a provider's rules for storing and finding prefixes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from compactlab.sim.core.spec import spec_of
 
 
 class Settings(NamedTuple):
-    """What a request is made of beside its text, by the level from which a change is felt.
+    """The settings of a request other than its text, by the level that they affect.
 
-    A prompt is tools, then system, then messages, and what was stored of a level is found again
-    only under the settings of that level and of those before it. Anthropic's page on prompt
-    caching (copy of 2026-08-21) has the table of what belongs where.
+    A prompt is tools, then system, then messages. A stored level is only found under the settings
+    of that level and of those before it. The table is in Anthropic's page on prompt caching (copy
+    of 2026-08-21).
 
     Parameters
     ----------
     tools
-        What everything hangs on: the set of tools and how it is written.
+        Settings that affect everything: the set of tools and its format.
     system
-        What leaves the tools alone: the client's version, search, citations, speed.
+        Settings that do not affect tools: the client's version, search, citations, speed.
     messages
-        What leaves the system alone: tool choice, thinking mode and budget, effort.
+        Settings that affect messages only: tool choice, thinking mode and budget, effort.
     """
 
     tools: str = ""
@@ -36,29 +36,29 @@ class Settings(NamedTuple):
 
 
 PLAIN = Settings()
-"""Those of a client that changes nothing."""
+"""The settings of a client that never changes them."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request, as a cache sees it.
+    """A request for a cache.
 
     Parameters
     ----------
     prompt
         The prompt; it is not changed.
     at
-        When the request starts, in seconds. Never earlier than the request before.
+        The start of the request, in seconds. Never earlier than the previous request.
     ttl
-        The lifetime that the client asks for, ``5m`` or ``1h``; "" for the policy's own.
+        The lifetime that the client requests, ``5m`` or ``1h``; "" for the policy's own.
     settings
-        What it is made of beside its text.
+        The settings other than its text.
     latency
-        Seconds until its answer begins: before that nobody can read what it writes.
+        Seconds until its answer begins: its writes cannot be read before that.
     lost
-        Whether the provider does not find what it holds, because the request went elsewhere.
+        Whether the request misses all entries, because it was routed elsewhere.
     mark
-        So many leading messages end at a mark of the client's own, beside those of the policy; 0
-        for none. Where a provider has no marks it says nothing.
+        Number of leading messages before an own mark of the client, in addition to those of the
+        policy; 0 for none. Ignored by providers without marks.
     """
 
     prompt: Prompt
@@ -71,19 +71,19 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """What a cache did for one request.
+    """The result of a cache for one request.
 
     Parameters
     ----------
     read
-        Tokens read: those of the longest stored prefix that was found.
+        Tokens read: the longest stored prefix that was found.
     write_5m, write_1h
         Tokens written, by lifetime of the entry; 0 where writing is free.
     missed
-        Pairs of a cause and a token count, ascending: up to there the prompt would have been read
-        but for that cause.
+        Pairs of a cause and a token count, ascending: without the cause, the prompt would have been
+        read up to that count.
     storage
-        Token-seconds for which a cache that is paid by time was held for this request.
+        Token-seconds of a cache that is paid by time, charged to this request.
     """
 
     read: int = 0
@@ -94,22 +94,22 @@ class Lookup(msgspec.Struct, frozen=True):
 
 
 class Cache(ABC):
-    """What one model's cache holds: of one session, or of several that share it."""
+    """The cache of one model, for one session or several that share it."""
 
     @abstractmethod
     def request(self, request: Request) -> Lookup:
-        """Answer a request and store what its prompt leaves."""
+        """Look up a request and store its prompt."""
 
 
 class CachePolicy(ABC):
     """The rules of a provider's cache. Subclasses are frozen dataclasses, named by their spec.
 
-    One whose figures are impossible is refused with a ValueError.
+    Impossible values raise a ValueError.
     """
 
     @property
     def spec(self) -> str:
-        """The policy's name with its figures."""
+        """The policy's name with its parameters."""
         return spec_of(self)
 
     @property
@@ -119,34 +119,34 @@ class CachePolicy(ABC):
 
     @abstractmethod
     def open(self) -> Cache:
-        """Start an empty cache."""
+        """Return an empty cache."""
 
     @abstractmethod
     def lifetime(self, ttl: str = "") -> float:
-        """Seconds that an entry lives unread; infinite where none expires, 0 where none is."""
+        """Return the seconds that an unread entry lives: infinite without expiry, 0 for NoCache."""
 
     @abstractmethod
     def shortened(self, share: float) -> Self:
-        """The same rules with lifetimes (or where there are none, capacities) of such a share."""
+        """Return the same rules with lifetimes (or, without them, capacities) times a share."""
 
 
 class Expiring(CachePolicy):
-    """A policy under which what nobody has touched for ``idle`` seconds, its field, is gone."""
+    """A policy whose entries expire after ``idle`` seconds (its field) without a touch."""
 
     idle: float
 
     def lifetime(self, ttl: str = "") -> float:
-        """Seconds that an entry lives unread."""
+        """Return the seconds that an unread entry lives."""
         return self.idle
 
     def shortened(self, share: float) -> Self:
-        """The same rules with a lifetime of such a share."""
+        """Return the same rules with the lifetime multiplied by a share."""
         return replace(self, idle=self.idle * share)  # type: ignore[type-var]
 
 
 @dataclass(slots=True)
 class Stored:
-    """A stored prefix: when it was last touched, and from when it can be read."""
+    """A stored prefix: time of the last touch, and time from which it can be read."""
 
     touched: float
     visible: float
@@ -157,15 +157,15 @@ class NoCache(CachePolicy):
     """Nothing is stored; what was sent before misses the cache, by the cause ``no_cache``."""
 
     def open(self) -> Cache:
-        """Start an empty cache, which stays empty."""
+        """Return a cache that stays empty."""
         return _Nothing()
 
     def lifetime(self, ttl: str = "") -> float:
-        """Nothing lives."""
+        """Return 0: there are no entries."""
         return 0.0
 
     def shortened(self, share: float) -> NoCache:
-        """Nothing lives shorter."""
+        """Return the same policy."""
         return self
 
 
@@ -178,7 +178,7 @@ _UPTO = itemgetter(1)
 
 
 def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...]:
-    """Those causes that reach beyond what was read, and beyond one another.
+    """Return the causes that reach beyond the read tokens and beyond each other, ascending.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a cache holds that finds the longest common prefix, and what such caches have in common."""
+"""Caches that find the longest common prefix: their storage and their common behaviour."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
 
-# What a cache holds that finds the longest common prefix: a tree of prompts, block by block.
+# The storage of a longest-prefix cache: a tree of prompts, block by block.
 #
-# A node stands for a prefix that ends with a block, and its parent for the prefix that is a block
-# shorter. Whatever a request touches, it touches with all that leads there; so only the *tip*,
-# the last node of a prompt, is given the time, and a node's real time is the latest beneath it.
-# What goes is always a leaf, and then its parent takes over the later of the two times: a
-# prompt's deepest blocks go first, and every node comes and goes once. A request costs what is
-# not shared with the prompt that was last sent, however long the session is.
+# A node is a prefix that ends with a block; its parent is the prefix without that block. A request
+# touches all nodes on its path. So only the *tip*, the last node of a prompt, stores the time; the
+# time of any node is the latest in its subtree. Only leaves are evicted, and then the parent
+# inherits the later time. So the deepest blocks of a prompt go first, and each node is added and
+# removed once. A request costs only the blocks that it does not share with the previous prompt,
+# regardless of the session's length.
 
-# Nodes that are gone and still known, so that the cause of a miss can be told; the longest gone
-# are forgotten first, and of one prompt the deepest. A choice of ours: some 10 MB at most.
+# Evicted nodes that are remembered, to find the cause of a miss. The oldest are forgotten first,
+# and the deepest of a prompt. A choice of ours: some 10 MB at most.
 _REMEMBERED = 100_000
 
-_Touch = tuple[float, int]  # when, and by which request: no two are equal
+_Touch = tuple[float, int]  # time and request number: no two are equal
 _NEVER: _Touch = (-math.inf, 0)
-_Name = Callable[[int], int]  # of the prefix that ends with a block
+_Name = Callable[[int], int]  # returns the key of the prefix that ends with a block
 
 
 class Lengths(NamedTuple):
-    """How far a prompt is held, in tokens: each reaches at least as far as the one before."""
+    """The cached lengths of a prompt in tokens, in ascending order."""
 
-    readable: int  # what is stored and can be read
-    stored: int  # what is stored, though perhaps by a request whose answer has not begun
-    known: int  # what was stored once, as far as that is remembered
+    readable: int  # stored and readable
+    stored: int  # stored, but perhaps by a request whose answer has not begun
+    known: int  # stored at some time, if still remembered
 
 
 class _Node:
@@ -48,14 +48,14 @@ class _Node:
         self.key = key
         self.parent = parent
         self.pages = pages  # full pages of the whole prefix
-        self.held = pages  # so many of them are stored: only a leaf ever lacks some
-        self.visible = visible  # from when it can be read; never earlier than its parent
+        self.held = pages  # stored pages: only a leaf may lack some
+        self.visible = visible  # the time from which it can be read; never before its parent
         self.children = 0
         self.touch = _NEVER
 
     @property
     def own(self) -> int:
-        """Pages that are held for this node alone."""
+        """The pages that only this node needs."""
         return self.held - self.parent.pages if self.parent else self.held
 
 
@@ -63,11 +63,10 @@ _Found = tuple[Lengths, int, _Node | None]
 
 
 class Prefixes:
-    """The prompts that are stored, one cache's for one model.
+    """The stored prompts of one cache and model.
 
-    Capacity is in pages, of which those that were touched longest ago go. A page is its prompt's,
-    with all before it, so pages of two prompts are the same only where the prompts are the same to
-    the page's end.
+    Capacity is in pages; the least recently touched are evicted. A page belongs to its whole
+    prefix, so two prompts share a page only if they are equal up to its end.
     """
 
     def __init__(
@@ -77,15 +76,15 @@ class Prefixes:
         self._room = capacity * page
         self._nodes: dict[int, _Node] = {}
         self._gone: OrderedDict[int, None] = OrderedDict()
-        # Tips by the time of their touch. An entry is void if the node was touched again, or has
-        # children: then its turn comes when it is a leaf.
+        # Tips by touch time. An entry is void if its node was touched again or has children; the
+        # node is queued again when it becomes a leaf.
         self._queue: deque[tuple[_Touch, _Node]] = deque()
         self._salt = Salt()
-        self.name: _Name = int  # of the prompt that was sent last
+        self.name: _Name = int  # keys of the prompt that was sent last
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
-        """Look a prompt up, then store it and let go of what has become too old or too much."""
+        """Look up a prompt, store it, and evict what is too old or too much."""
         prompt, at = request.prompt, request.at
         self._salt.take(request.settings, prompt)
         name = self.name = self._salt.names(prompt)
@@ -103,12 +102,12 @@ class Prefixes:
         return lengths
 
     def _find(self, prompt: Prompt, name: _Name, fits: int, at: float) -> _Found:
-        """How far the prompt is held, how many of the blocks that fit are stored, and the last."""
+        """Return the cached lengths, the number of stored blocks that fit, and the last node."""
         nodes, gone, totals, agreed = self._nodes, self._gone, prompt.totals, prompt.agreed
         if 0 < agreed < fits and (next := name(agreed)) not in nodes and next not in gone:
             tip = nodes.get(name(agreed - 1))
             if tip is not None and tip.held == tip.pages and tip.visible <= at:
-                whole = totals[agreed - 1]  # as nearly always: no more and no less than last time
+                whole = totals[agreed - 1]  # the usual case: the same as last time
                 return Lengths(whole, whole, whole), agreed, tip
 
         def node_of(blocks: int) -> _Node | None:
@@ -126,7 +125,7 @@ class Prefixes:
             blocks = _most(lambda n: node_of(n) is not None, known, known)
             node = node_of(blocks)
         ever = totals[known - 1]
-        if ever >= self._room:  # what did not fit was never stored
+        if ever >= self._room:  # the excess was never stored
             ever = max(ever, prompt.sent)
         if node is None:
             return Lengths(0, 0, ever), 0, None
@@ -144,7 +143,7 @@ class Prefixes:
         at: float,
         visible: float,
     ) -> None:
-        """Add the blocks of a prompt from one that is not stored to the last, and touch that."""
+        """Add the blocks of a prompt from the first unstored one on, and touch the last."""
         nodes, totals, page, name = self._nodes, prompt.totals, self._page, self.name
         first, fits = blocks
         above = node
@@ -166,7 +165,7 @@ class Prefixes:
         self._queue.append((node.touch, node))
 
     def _drop(self, leaf: _Node) -> None:
-        """Let go of a leaf; its parent may become the next, by the same touch."""
+        """Evict a leaf; its parent may become the next leaf with the same touch."""
         del self._nodes[leaf.key]
         self._gone[leaf.key] = None
         self._gone.move_to_end(leaf.key)
@@ -182,7 +181,7 @@ class Prefixes:
                     self._queue.appendleft((parent.touch, parent))
 
     def _shrink(self) -> None:
-        """Let go of leaves, page by page, until the rest fits."""
+        """Evict leaves, page by page, until the rest fits."""
         while self._size > self._capacity:
             touch, node = self._queue.popleft()
             if node.children or node.touch != touch:
@@ -197,9 +196,9 @@ class Prefixes:
 
 
 def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
-    """The largest number for which something holds, where it holds for all smaller ones and for 0.
+    """Return the largest number with a property that holds for 0 and all smaller numbers.
 
-    Numbers near a first guess are tried first, then those twice as far off.
+    Search near a first guess, with doubling distances.
 
     Examples
     --------
@@ -227,16 +226,15 @@ def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
     return low
 
 
-# A cache that reads the longest common prefix, cut down to what the provider's grid allows.
+# A cache that reads the longest common prefix, rounded down to the provider's grid.
 #
-# The finest thing that is known to be shared is a block, that is a part of a message: two parts
-# that begin alike count as different from their first token on. What a model wrote is stored only
-# when it comes back as part of a prompt, though a server may well hold it from when it was
-# written.
+# The smallest shared unit is a block (a part of a message): two parts with a common beginning count
+# as different from their first token on. Model output is stored only when it comes back as part of
+# a prompt, although a server may have stored it earlier.
 
 
 class LongestPrefix(Cache):
-    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more."""
+    """Reads the longest prefix, writes for free, and gives the causes of misses."""
 
     def __init__(self, prefixes: Prefixes, *, grid: int, minimum: int, gone: str) -> None:
         self._prefixes = prefixes
@@ -244,7 +242,7 @@ class LongestPrefix(Cache):
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
-        most = request.prompt.tokens - 1  # the answer hangs on the last: it is always computed
+        most = request.prompt.tokens - 1  # the last token is always computed, for the answer
         if most < 0:
             return Lookup()
         held = self._prefixes.send(request)
@@ -261,7 +259,7 @@ class LongestPrefix(Cache):
     def _missed(
         self, held: Lengths, read: int, most: int, *, lost: bool
     ) -> tuple[tuple[str, int], ...]:
-        """Each cause with how far the prompt would have been read but for it."""
+        """Return each cause with the length that would have been read without it."""
         last = "grid" if held.known >= self._minimum else "below_minimum"
         if not lost and held.readable == held.known:  # as nearly always
             return ((last, held.known),)
@@ -280,15 +278,14 @@ class LongestPrefix(Cache):
         return tuple(missed)
 
 
-# What automatic caches have in common: no marks, no write price, entries that die when idle.
+# Common behaviour of automatic caches: no marks, no write price, entries expire when idle.
 
 
 @dataclass(frozen=True)
 class Automatic(Expiring):
     """A provider that stores every prompt by itself and reads the longest common prefix.
 
-    A changed setting misses all that stands behind its level. The lifetime that a request asks
-    for is not heard: there is nothing to ask for.
+    A changed setting misses everything after its level. The lifetime in a request is ignored.
 
     Parameters
     ----------

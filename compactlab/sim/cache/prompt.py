@@ -1,9 +1,9 @@
-"""A prompt as a provider's cache sees it: a chain of blocks, each named by all that leads to it.
+"""A prompt for a provider's cache: a chain of blocks, with a key for each prefix.
 
-Block *i* has a key that depends on the content of blocks 0 to *i*, so two prompts share a prefix
-exactly as far as their keys are equal. Moving from one prompt to the next touches only what is
-not shared, so a session that only grows costs the same at every call; and a key is computed when
-a cache asks for it, which of most blocks none ever does.
+The key of block *i* depends on the content of blocks 0 to *i*, so two prompts share a prefix
+exactly as far as their keys are equal. Moving to the next prompt only touches the difference. So
+each call of a growing session costs the same. Keys are computed on demand, which for most blocks
+never happens.
 """
 
 from __future__ import annotations
@@ -18,55 +18,54 @@ from compactlab.sim.core.message import Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Edit, View
 
-# Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
-# a million blocks two different prefixes collide with a probability below 1e-12.
+# Keys are values of a polynomial over a prime field with a coefficient per block: cheap to extend,
+# and with a million blocks two different prefixes collide with a probability below 1e-12.
 _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
-# By what a sum of blocks is multiplied when they move; the inverse is expensive to compute.
+# Factors for moving a sum of blocks; the inverse is expensive to compute.
 _shift = lru_cache(maxsize=4096)(partial(pow, _BASE, mod=PRIME))
-# Fewer blocks are added up anew as fast as what they came to can be moved.
+# Up to so many blocks, a new sum is as fast as moving the old one.
 _MANY = 50
 
-# Name of a system part that holds what a client puts between the system prompt and the messages
-# (project files, environment): sent with every prompt, but not marked for the cache on its own.
+# Name of a system part with the client's content between system prompt and messages (project files,
+# environment): sent with every prompt, but without a cache mark of its own.
 CLIENT_CONTEXT = "client context"
-# Name of the system parts that define tools; they stand before all others.
+# Name of the system parts that define tools; they come first.
 TOOLS = "tools"
 
 
 class Prompt:
-    """The prompt of a session under one tokenizer, moved from view to view."""
+    """The prompt of a session for one tokenizer, moved from view to view."""
 
     def __init__(
         self, tokenizer: Tokenizer, *, strips: bool = False, blocks: Blocks | None = None
     ) -> None:
         self.blocks = blocks_of(tokenizer) if blocks is None else blocks
         self._strips = strips
-        # The first message that had been there and whose thinking the last move took out or put
-        # back.
+        # The first old message whose thinking the last move removed or restored.
         self.stripped: int | None = None
-        # So many leading messages stand without their thinking; None while nobody thinks.
+        # Number of leading messages without their thinking; None if there is no thinking.
         self._bare: int | None = None
         self.view = View()
-        self.symbols: list[int] = []  # what each block is: system first, then parts of messages
+        self.symbols: list[int] = []  # symbol of each block: system first, then parts of messages
         self.totals: list[int] = []  # tokens up to and including each block
         self.tokens = 0
-        # How many blocks stand before what a client adds to each session (see CLIENT_CONTEXT).
+        # Number of blocks before the client's addition to each session (see CLIENT_CONTEXT).
         self.front = self.tools = 0
         self.starts: list[int] = []  # index of the first block of each message
-        # The prompt that was last sent: the first so many blocks of this one, and these symbols.
+        # The last sent prompt: the first so many blocks of this one, and these symbols.
         self._agreed = 0
         self._rest: list[int] = []
-        # The keys that were asked for, and 0 where none was.
+        # The known keys; 0 for unknown ones.
         self._keys: list[int] = []
 
     @property
     def keys(self) -> list[int]:
-        """Keys of all blocks."""
+        """Return the keys of all blocks."""
         return [*map(self.key, range(len(self.symbols)))]
 
     def key(self, block: int) -> int:
-        """Key of a block, made from the last one before it that was asked for."""
+        """Return the key of a block, computed from the last known one before it."""
         keys = self._keys
         if keys[block]:
             return keys[block]
@@ -83,13 +82,13 @@ class Prompt:
         return key
 
     def move(self, view: View) -> None:
-        """Become the prompt of another view."""
+        """Change to the prompt of another view."""
         system, before, messages = view.system, self.view.messages, view.messages
         edit = before.edit(messages)
         same, gone, come = edit
         known = come + len(before) - gone
         anew = system is not self.view.system and system != self.view.system
-        edited = same < gone or same < come  # else something was added at the end, and no more
+        edited = same < gone or same < come  # otherwise messages were only appended
         if anew:
             self._begin(system)
         elif edited:
@@ -100,12 +99,12 @@ class Prompt:
         self.view = view
         self.stripped = None
         thinks = self._strips and self.blocks.thoughts
-        # A turn that goes on takes nothing out, and nearly every call goes on with one.
+        # Within a turn no thinking is removed, which is true for nearly every call.
         if thinks and (edited or any(message.starts_turn for message in new)):
             self._strip(edit, known, anew)
 
     def _begin(self, system: tuple[Part, ...]) -> None:
-        """Begin anew, with these system blocks."""
+        """Start a new prompt with these system blocks."""
         self._cut(0)
         self.starts.clear()
         self._push([self.blocks.of_system(system)])
@@ -114,7 +113,7 @@ class Prompt:
         self.tools = names.count(TOOLS)
 
     def _strip(self, edit: Edit, known: int, anew: bool) -> None:
-        """Drop the thinking of earlier turns; what was there is looked at where that is new."""
+        """Drop the thinking of earlier turns; old messages are only checked if changed."""
         same, gone, come = edit
         bare, turn = self.bare, self._turn(edit, known)
         moved = bare - gone + come
@@ -131,14 +130,14 @@ class Prompt:
         self._bare = turn
 
     def _thinking(self, first: int, stop: int) -> list[int]:
-        """Indices of the messages from one to another that hold thinking."""
+        """Return the indices of messages in a range that contain thinking."""
         if first >= stop:
             return []
         thoughts, some = self.blocks.thoughts, self.view.messages.between(first, stop)
         return [index for index, message in enumerate(some, first) if id(message) in thoughts]
 
     def _write(self, first: int, stop: int, turn: int) -> None:
-        """Write messages anew, with their thinking from the start of the last turn on."""
+        """Rewrite a range of messages, with thinking from the start of the last turn on."""
         messages, thoughts = self.view.messages.between(first, stop), self.blocks.thoughts
         both = enumerate(zip(messages, self.blocks.of(messages), strict=True), first)
         groups = [
@@ -148,9 +147,9 @@ class Prompt:
         self._edit(first, stop, groups)
 
     def _turn(self, edit: Edit, known: int) -> int:
-        """Where the last turn starts; 0 if there is none.
+        """Return the index at which the last turn starts; 0 if there is none.
 
-        Where it was known to start, unless that has changed: only what came is looked at.
+        The known index is reused unless it changed: only new messages are checked.
         """
         (same, gone, come), bare = edit, self._bare
         if bare is None:
@@ -165,7 +164,7 @@ class Prompt:
         return start or 0
 
     def _last_start(self, first: int, stop: int | None = None) -> int | None:
-        """Index of the last message from one to another with which a turn starts."""
+        """Return the index of the last message in a range that starts a turn."""
         some = self.view.messages.between(first, stop)
         for index in range(len(some) - 1, -1, -1):
             if some[index].starts_turn:
@@ -174,16 +173,16 @@ class Prompt:
 
     @property
     def bare(self) -> int:
-        """How many leading messages stand without their thinking."""
+        """The number of leading messages without their thinking."""
         return self._bare or 0
 
     def mark_sent(self) -> None:
-        """Remember this prompt as the one that was last sent."""
+        """Store this prompt as the last one sent."""
         self._agreed, self._rest = len(self.symbols), []
 
     @property
     def agreed(self) -> int:
-        """How many leading blocks it shares with the prompt that was last sent."""
+        """The number of leading blocks shared with the last sent prompt."""
         if self._rest:
             same = 0
             for old, new in zip(self._rest, self.symbols[self._agreed :], strict=False):
@@ -195,12 +194,12 @@ class Prompt:
 
     @property
     def sent(self) -> int:
-        """Tokens of those blocks."""
+        """The tokens of those blocks."""
         agreed = self.agreed
         return self.totals[agreed - 1] if agreed else 0
 
     def _edit(self, same: int, gone: int, come: Iterable[Group]) -> None:
-        """Put other messages in the place of some; what is behind them moves, and is not read."""
+        """Replace some messages; later blocks are moved without being read."""
         starts, end = self.starts, len(self.symbols)
         next = starts[gone] if gone < len(starts) else end
         symbols, totals, later = self.symbols[next:], self.totals[next:], starts[gone:]
@@ -220,28 +219,28 @@ class Prompt:
             self._keys[last + moved] = (before + part * _shift(moved)) % PRIME
 
     def _last_known(self, block: int) -> tuple[int, int]:
-        """Of the blocks from one on the last whose key is known, and what they add to that."""
+        """Return the last block from one on whose key is known, and the sum in between."""
         for last in range(len(self.symbols) - 1, block - 1, -1):
             if self._keys[last]:
                 return last, self._keys[last] - (self.key(block - 1) if block else 0)
         return 0, 0
 
     def _cut(self, block: int) -> None:
-        """Forget all blocks from one on, but for what was sent of them."""
+        """Remove all blocks from one on; keep those of the last sent prompt."""
         if block:
-            self.key(block - 1)  # else the key of whatever comes there is made from far in front
+            self.key(block - 1)  # otherwise the next key would be computed from far before
         self._disagree(block)
         del self.symbols[block:], self.totals[block:], self._keys[block:]
         self.tokens = self.totals[-1] if self.totals else 0
 
     def _disagree(self, block: int) -> None:
-        """From this block on, what was sent is another prompt."""
+        """Record that the last sent prompt differs from this block on."""
         if block < self._agreed:
             self._rest = self.symbols[block : self._agreed] + self._rest
             self._agreed = block
 
     def _push(self, groups: Iterable[Group]) -> list[int]:
-        """Add groups of blocks; return the index at which each begins."""
+        """Append groups of blocks; return the first index of each."""
         starts: list[int] = []
         weights: list[int] = []
         own = self.symbols

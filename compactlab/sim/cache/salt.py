@@ -1,4 +1,4 @@
-"""What the key of a stored prefix holds beside its text: the settings that it was stored under."""
+"""The settings in the key of a stored prefix, in addition to its text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compactlab.sim.cache.prompt import Prompt
 
 
 class Salt:
-    """Numbers that differ where settings do, for the blocks of the prompt last taken."""
+    """Numbers that represent settings, for the blocks of the current prompt."""
 
     def __init__(self) -> None:
         self._known: dict[Settings, tuple[int, int, int]] = {}
         self._now = (0, 0, 0)
         self._tools = self._front = 0
         self._settings: Settings | None = None
-        self.plain = True  # whether no setting is anything but what it was at first
+        self.plain = True  # whether all settings have their first values
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
-        """Turn to a request: its settings and its prompt."""
+        """Set the current request's settings and prompt."""
         self._tools, self._front = prompt.tools, prompt.front
         if settings is self._settings:
             return
@@ -37,20 +37,20 @@ class Salt:
         self.plain = not any(now)
 
     def of(self, block: int) -> int:
-        """The number for a block of that prompt."""
+        """Return the number for a block of the current prompt."""
         if block >= self._front:
             return self._now[2]
         return self._now[0] if block < self._tools else self._now[1]
 
     def names(self, prompt: Prompt) -> Callable[[int], int]:
-        """What names the prefix that ends with a block of that prompt: its key and its number."""
+        """Return a function from a block to the key of its prefix, including settings."""
         if self.plain:
             return prompt.key
         return lambda block: prompt.key(block) ^ self.of(block)
 
 
 def _number(*settings: str) -> int:
-    """A number for settings; 0 for those that are all left as they are."""
+    """Return a number for settings; 0 if all have their first values."""
     if not any(settings):
         return 0
     digest = hashlib.blake2b(repr(settings).encode(), digest_size=8).digest()

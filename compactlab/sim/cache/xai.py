@@ -1,9 +1,9 @@
-"""xAI's prompt cache: automatic, on one server each, gone at any time.
+"""xAI's prompt cache: automatic, separate per server, without a guaranteed lifetime.
 
-xAI's pages on prompt caching, as of 2026-11: no write price, the longest common prefix, entries
-on the server that a request went to, which a conversation's id pins; an entry can go at any time,
-by load or restart, so that no lifetime is promised. Steps of 128 tokens are what third parties
-measured (a gateway's 124 calls of grok-4.6, 2026-08); xAI says nothing of steps or a minimum.
+xAI's pages on prompt caching, as of 2026-11: no write price; the longest common prefix; entries are
+on the server of the request, to which a conversation's id is pinned. Load or a restart may remove
+an entry at any time, so no lifetime is guaranteed. Third parties measured steps of 128 tokens (a
+gateway's 124 calls of grok-4.6, 2026-08); xAI documents no steps and no minimum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What messages are made of, as a cache and a bill see it: blocks with a symbol and a size."""
+"""Blocks: the content of messages for caches and bills, with a symbol and a size each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compactlab.sim.core.message import Message, Part, Weight, forget_weights
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 
-# Symbols are numbers of a prime field, so that a prompt's keys can be computed from them.
+# Symbols are elements of a prime field, so that a prompt's keys can be computed from them.
 PRIME = (1 << 60) - 93
 
 Group = tuple[tuple[int, ...], tuple[int, ...]]
@@ -18,48 +18,48 @@ Group = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Blocks:
-    """Remembers what messages are made of, as a cache and a bill see it.
+    """Caches the blocks of messages.
 
-    The same messages are sent again and again, by one strategy after the other.
+    The same messages are sent again and again, by one strategy after another.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._system: tuple[tuple[Part, ...], int] = ((), 0)
-        # The message is held too: an id may be given again once its object is gone.
+        # The message is stored too: after its deletion, its id() may be reused.
         self._known: dict[int, tuple[Message, Group, int]] = {}
-        # Messages whose parts have other sizes than their texts, as a recording tells them.
+        # Messages with recorded sizes that differ from the counts of their texts.
         self._sizes: dict[int, tuple[Message, tuple[int, ...]]] = {}
-        # Of those that hold thinking, by their ids, what is left without it.
+        # For messages with thinking, by id(): the blocks without it.
         self.thoughts: dict[int, Group] = {}
 
     @property
     def weight(self) -> Weight:
-        """Weighs a message by its tokens: one object, by which running sums are found again.
+        """The token weight of a message: one object, which identifies cumulative sums.
 
-        It is this memory itself: a method that it kept would keep it, and all messages, in turn.
+        It is this object itself: a stored bound method would keep it and all messages alive.
         """
         return self
 
     def __call__(self, message: Message) -> int:
-        """Tokens of a message."""
+        """Return the tokens of a message."""
         return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of(self, messages: Iterable[Message]) -> list[Group]:
-        """Of each message, the symbols and the tokens of its parts."""
+        """Return the symbols and tokens of the parts of each message."""
         known = self._known
         return [(known.get(id(m)) or self._learn(m))[1] for m in messages]
 
     def tokens(self, message: Message) -> int:
-        """Tokens of a message."""
+        """Return the tokens of a message."""
         return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
-        """Symbols and tokens of the parts of the system prompt."""
+        """Return the symbols and tokens of the parts of the system prompt."""
         return _symbols("system", parts), tuple(map(self.tokenizer.part, parts))
 
     def of_view(self, view: View) -> int:
-        """Tokens of a view."""
+        """Return the tokens of a view."""
         if view.system is not self._system[0]:
             self._system = view.system, sum(map(self.tokenizer.part, view.system))
         return self._system[1] + view.messages.total(self.weight)
@@ -70,9 +70,9 @@ class Blocks:
         return known[1] if known is not None else tuple(map(self.tokenizer.part, message.parts))
 
     def set_sizes(self, message: Message, sizes: tuple[int, ...]) -> None:
-        """Set how large the parts of a message are; without sizes, its texts count again.
+        """Set the sizes of a message's parts; without sizes, its texts are counted again.
 
-        What a strategy puts in its place is another message, and has sizes of its own.
+        A strategy's replacement is another message with sizes of its own.
         """
         known = self._sizes.pop(id(message), (message, ()))[1]
         if sizes:
@@ -82,7 +82,7 @@ class Blocks:
 
     @property
     def sized(self) -> bool:
-        """Whether any message has a size that is not that of its texts."""
+        """Whether any message has a set size."""
         return bool(self._sizes)
 
     def _learn(self, message: Message) -> tuple[Message, Group, int]:
@@ -101,7 +101,7 @@ _blocks: dict[Tokenizer, Blocks] = {}
 
 
 def blocks_of(tokenizer: Tokenizer) -> Blocks:
-    """The memory of a tokenizer, shared by all replays until it is dropped."""
+    """Return the blocks of a tokenizer, shared by all replays until they are cleared."""
     known = _blocks.get(tokenizer)
     if known is None:
         known = _blocks[tokenizer] = Blocks(tokenizer)
@@ -109,7 +109,7 @@ def blocks_of(tokenizer: Tokenizer) -> Blocks:
 
 
 def forget_blocks() -> None:
-    """Drop the memory of messages, so that it does not grow with every conversation."""
+    """Clear the caches of messages, so that they do not grow with every conversation."""
     _blocks.clear()
     forget_weights()
 
@@ -119,7 +119,7 @@ def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
 
 
 def _symbol(role: str, part: Part) -> int:
-    """Name what a model reads of a part; where there is no text, where it comes from."""
+    """Return the symbol of a part's content; without text, that of its source."""
     type, name, call, text = part.type, part.name, part.call_id, part.text
     error = str(part.is_error)
     written = (

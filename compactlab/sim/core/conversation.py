@@ -1,8 +1,8 @@
-"""The script of a replay: what was said, by whom and when, and what is known about it.
+"""The script of a replay: messages with authors and times, and their labels.
 
-A conversation is immutable and full: summaries that the recorded agent made, and files that its
-client attached again after them, are not among its messages. They are kept in the
-:class:`Compaction` events, for the strategy ``as_recorded``.
+A conversation is immutable and complete. It does not contain the recorded agent's summaries, nor
+the files that its client attached again after them. They are in the :class:`Compaction` events, for
+the strategy ``as_recorded``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ FactType = Literal[
     "entity",
     "procedure",
     "goal",
-    "done",  # a task that was asked for is finished; it supersedes the open loop that asked for it
-    "handle",  # the name of an agent or a process in flight, by which what it brings is collected
-    "proposal",  # a question to the user, or a plan, that nobody has decided
+    "done",  # a requested task is finished; it supersedes the open loop that requested it
+    "handle",  # the name of a running agent or process, to collect its results
+    "proposal",  # a question to the user, or a plan, that is not decided yet
 ]
 
 
-EDIT = "edit"  # what triggers a compaction that asks for no summary
+EDIT = "edit"  # trigger of a compaction without a summary
 
 
 class Rewind(msgspec.Struct, frozen=True, tag="rewind", tag_field="type"):
@@ -55,18 +55,18 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
     Parameters
     ----------
     inserted
-        What then stood in front: its summary, what the client attached again. Not in the script.
+        The inserted leading messages: its summary, files attached again. Not in the script.
     kept_from
         Id of the first message that was kept verbatim; "" where none was.
     time
         Seconds since 1970, UTC.
     trigger
-        ``auto``, ``manual`` or "" where not known; ``edit`` where no summary was asked for and
-        messages were only left out or shortened.
+        ``auto``, ``manual`` or "" if not known; ``edit`` if messages were only removed or
+        shortened, without a summary.
     tokens_before
         Tokens of the context before, as recorded; 0 where not known.
     call
-        The request that wrote the summary, as the log bills it; None where the log does not tell.
+        The request that wrote the summary, as billed in the log; None if the log does not have it.
     """
 
     inserted: tuple[Message, ...] = ()
@@ -78,23 +78,23 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
 
     @property
     def edits(self) -> bool:
-        """Whether messages were only left out or shortened, and no summary was asked for."""
+        """Whether messages were only removed or shortened, without a summary."""
         return self.trigger == EDIT
 
 
 class SideRequest(msgspec.Struct, frozen=True):
-    """A request that the log bills, and that neither an answer nor a compaction carries.
+    """A billed request that belongs to no answer and no compaction.
 
     Parameters
     ----------
     purpose
-        What it was for, in a word: ``advisor``, ``web_search``. It names a line of the bill.
+        Its purpose in one word: ``advisor``, ``web_search``. It is a row of the bill.
     call
         Its model, its usage and its id.
     time
         Seconds since 1970, UTC; 0 where not known.
     searches
-        Web searches, which are billed by the piece.
+        The number of web searches, which are billed individually.
     """
 
     purpose: str
@@ -104,18 +104,18 @@ class SideRequest(msgspec.Struct, frozen=True):
 
 
 class PassedOver(msgspec.Struct, frozen=True):
-    """What a reader did not understand and passed over, of one kind.
+    """Content of one kind that a reader did not understand and skipped.
 
     Parameters
     ----------
     kind
-        What it is: ``record 'world_state'``, ``line that is not JSON``.
+        The kind: ``record 'world_state'``, ``line that is not JSON``.
     count
-        How often it was met.
+        The number of occurrences.
     characters
-        Characters of text in all of it.
+        Characters of text in all occurrences.
     tokens
-        Tokens that it counts: a bill without them is too low.
+        Their tokens: a bill without them is too low.
     """
 
     kind: str
@@ -130,7 +130,7 @@ class PassedOver(msgspec.Struct, frozen=True):
 
 
 def added(one: PassedOver, other: PassedOver) -> PassedOver:
-    """Two counts of a kind together."""
+    """Return the sum of two counts of a kind."""
     sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
     return PassedOver(one.kind, *sums)
 
@@ -145,27 +145,27 @@ class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"k
     kind
         Its type; written ``fact`` in files.
     key, value
-        What it is about and what it says, e.g. "deploy target" and "eu-west-3".
+        Its subject and its content, e.g. "deploy target" and "eu-west-3".
     origin
-        The messages (or pieces of them) that state it: each for itself, unless it is ``whole``.
+        The messages (or pieces of them) that state it: each on its own, unless it is ``whole``.
     polarity
-        Whether it demands, forbids, states or asks. Of what asks, nobody has decided yet.
+        Whether it demands, forbids, states or asks. A fact that asks is not decided yet.
     variants, aliases
         Other spellings of the value that count as the value, other names of the key.
     supersedes, depends_on
         Ids of facts that it replaces, and that it follows from.
     deleted_at
-        Id of the message that takes it back; "" if none does.
+        Id of the message that revokes it; "" if there is none.
     scope
         How long it holds: ``session``, or the id of the message at which it ends. An open loop
         ends where it is closed.
     handle
-        Id of a tool's result that states it, if its call can be made again: the call's name and
-        arguments, and the tokens that come back, are those of the script. "" if it cannot.
+        Id of a tool result that states it, if its call can be repeated: the call's name and
+        arguments, and the tokens of the result, are those of the script. "" if it cannot.
     decoy
         True for a fact that is never stated: it measures chance.
     whole
-        True if only all of its origins together state it, as the evidence of a question does that
+        True if only all of its origins together state it, such as the evidence of a question that
         is spread over several turns.
     """
 
@@ -207,43 +207,43 @@ class Need(msgspec.Struct, frozen=True, tag="need", tag_field="type"):
 Event = Message | Rewind | Compaction
 
 
-# Letters of the first prompt that name a conversation.
+# Most characters of a conversation's title, which is taken from the first prompt.
 _OPENING = 72
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """A script, and what is known about it.
+    """A script with its labels and metadata.
 
     Parameters
     ----------
     id
         Its name in reports; unique in an experiment.
     format
-        What it was read from, or the scenario that made it.
+        The format it was read from, or the scenario that made it.
     events
         Messages, rewinds and recorded compactions, in the order in which they happened.
     system
-        Parts of the system prompt and tool definitions, as far as they are known.
+        The known parts of the system prompt and tool definitions.
     facts, needs
         Labels, if there are any.
     starts_inside
         True if the recording began in the middle of a session, so that its first prompts hold
         more than the script does.
     source
-        The file it came from; "" if it was made up.
+        The file it came from; "" if it is synthetic.
     seed
         The seed it was made from; -1 for a recording.
     project
-        The folder that the agent worked in, as the log names it; "" if it does not.
+        The agent's working folder according to the log; "" if not given.
     subagent
-        Whether another agent gave it its task.
+        Whether another agent assigned its task.
     parent
         Id of the session that it was forked from; "" if it was not.
     side_requests
-        Requests that the log bills beside its answers and compactions.
+        Billed requests other than its answers and compactions.
     passed_over
-        What of the file was not understood, by kind.
+        Skipped content of the file, by kind.
     """
 
     id: str
@@ -263,12 +263,12 @@ class Conversation:
 
     @property
     def recorded(self) -> bool:
-        """Whether it was recorded from a real agent, not made up."""
+        """Whether it was recorded from a real agent (else it is synthetic)."""
         return self.seed < 0
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """All messages of the script in order, those of abandoned branches among them."""
+        """All messages of the script in order, abandoned branches included."""
         return tuple(event for event in self.events if isinstance(event, Message))
 
     @cached_property
@@ -283,16 +283,16 @@ class Conversation:
 
     @property
     def turns(self) -> int:
-        """How often a person spoke."""
+        """The number of turns."""
         return sum(message.starts_turn for message in self.messages)
 
     @property
     def opening(self) -> str:
-        """The first words of the first prompt, cut between words: half a secret is none."""
+        """The first words of the first prompt, not cut inside a word: half a secret is unsafe."""
         prompts = (message for message in self.messages if message.role == "user")
         lines = (line for m in prompts for part in m.parts for line in part.text.splitlines())
         line = next((line for line in lines if line.strip() and line.lstrip()[0] != "<"), "")
-        # No more words than have room: a line may be a megabyte long.
+        # Split only as many words as fit: a line may be a megabyte long.
         words = line.split(maxsplit=_OPENING)
         count = len(words)
         while len(" ".join(words)) > _OPENING:
@@ -301,7 +301,7 @@ class Conversation:
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen hex digits that change when anything that a replay can see changes."""
+        """Sixteen hex digits that change with anything that a replay can see."""
         seen = hashlib.blake2b(digest_size=8)
         for piece in (*self.system, *self.events, *self.facts, *self.needs):
             seen.update(_seen(piece))
@@ -310,20 +310,20 @@ class Conversation:
 
 
 class Way(Protocol):
-    """What is known on the way to a message."""
+    """State that is collected along a branch."""
 
     def copy(self) -> Self:
-        """The same, for another branch."""
+        """Return a copy for another branch."""
 
 
 _Way = TypeVar("_Way", bound=Way)
 
 
 def walked(conversation: Conversation, way: _Way) -> Iterator[tuple[_Way, Message]]:
-    """Each message, with what is known on the way to it.
+    """Yield each message, with the state of its branch.
 
-    What the caller puts into that, once it has the message, is known to the messages behind it. A
-    rewind goes back to what was known where it leads.
+    The caller may add to the state after each message; later messages see it. A rewind restores the
+    state of its target.
     """
     targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
     known = {"": way.copy()}
@@ -337,7 +337,7 @@ def walked(conversation: Conversation, way: _Way) -> Iterator[tuple[_Way, Messag
 
 
 def _seen(piece: msgspec.Struct) -> bytes:
-    """What a replay can see of a piece: a call's id tells it nothing."""
+    """Return the data of a piece that a replay can see, without call ids."""
     if isinstance(piece, Message) and piece.call is not None:
         return encoded(msgspec.structs.replace(piece, call=piece.call.seen))
     if isinstance(piece, Compaction) and piece.call is None:

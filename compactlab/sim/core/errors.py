@@ -1,4 +1,4 @@
-"""Everything that compactlab raises on purpose.
+"""All exceptions that compactlab raises on purpose.
 
 ::
 
@@ -21,7 +21,7 @@ class CompactlabError(Exception):
 
 
 class InputError(CompactlabError):
-    """What was to be read cannot be read, or is not what it should be.
+    """An input cannot be read, or is invalid.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class InputError(CompactlabError):
     path
         The file, if there is one.
     line
-        Its line, counted from 1; 0 where no line is to blame.
+        Its line, counted from 1; 0 if the fault has no line.
 
     Examples
     --------
@@ -44,47 +44,47 @@ class InputError(CompactlabError):
         super().__init__(f"{where}: {message}" if where else message)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, int]]:
-        """Travel between processes with path and line."""
+        """Keep path and line when pickled."""
         return type(self), (self.message, self.path, self.line)
 
 
 class RefusedError(InputError):
-    """A transcript is not read, not even in part: its prompts would be wrong, or it has no prompts.
+    """A transcript is refused entirely: its prompts would be wrong, or it has none.
 
-    What is only unknown is passed over and counted, and refused under ``--strict`` alone.
+    Unknown content is only skipped and counted; ``--strict`` refuses it.
     """
 
 
 class NoCallsError(InputError):
-    """A transcript in which no model is asked anything: nothing of it can be replayed."""
+    """A transcript without model calls: nothing can be replayed."""
 
 
 class UsageError(CompactlabError):
-    """A name, a spec or an option is wrong; the text names the nearest right ones."""
+    """A name, a spec or an option is wrong; the message suggests the nearest valid ones."""
 
 
 class UnverifiedWarning(UserWarning):
-    """Whether what is read was damaged cannot be told: nothing was written to compare it with."""
+    """The input has no digest, so damage cannot be detected."""
 
 
 class ModelError(CompactlabError):
-    """A model is not known, or something needed for the replay is not known of it."""
+    """A model is not known, or lacks data that the replay needs."""
 
 
 class ContractError(CompactlabError):
-    """A strategy did what no strategy may do, e.g. returned something that is no view."""
+    """A strategy violated the contract, e.g. by returning something other than a view."""
 
 
 _NAMED = 12
-# What is shorter is part of too much.
+# Shorter strings are part of too many names.
 _PART = 3
 
 
 def unknown(what: str, name: str, known: Iterable[str], listing: str = "") -> str:
-    """Say that a name is not known, and which known ones are nearest."""
+    """Return the error text for an unknown name, with the nearest known ones."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    # A part of a long name is not much like the whole of it.
+    # A part of a long name has little similarity with it.
     near = near or [each for each in known if len(name) >= _PART and name in each][:3]
     if near:
         hint = f"did you mean {' or '.join(near)}?"

@@ -1,8 +1,8 @@
-"""Files that are whole or not there, and that are no links to others.
+"""Atomic writes, and safe access to files that may be links.
 
-What lies in a folder that somebody names may be a stranger's: a store, recorded answers. All that
-is read there, added to or locked goes through this file: no link is followed, no pipe waited for,
-and nothing read that is larger than it may be.
+A folder from a user may contain a stranger's files: a store, recorded answers. All reading,
+appending and locking there uses this module. It follows no links, waits for no pipes, and reads no
+file above a size limit.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _BEGUN = ".tmp"
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it, so that it is whole or not there."""
+    """Write a file under a temporary name and rename it, so that it is complete or absent."""
     if not path.name:
         raise UsageError(f"cannot write {str(path)!r}: it is a folder")
     temporary = path.with_name(f".{path.name}{_BEGUN}")
     try:
-        # What lies there may be a link, through which another file would be written.
+        # An existing file may be a link to another file.
         temporary.unlink(missing_ok=True)
         with temporary.open("xb") as file:
             file.write(content)
             file.flush()
-            # Renamed before its content is on the disk, it might be there and empty after a crash.
+            # Without this, the file could be empty after a crash.
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
@@ -47,19 +47,19 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Open a file to read it, and not what a link of its name leads to."""
+    """Open a file for reading; refuse links."""
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
 def append_to(path: Path) -> FileIO:
-    """Open such a file, or make it, to add to it: what is written at once stands together."""
+    """Open or create such a file for appending; each write is atomic."""
     return os.fdopen(_opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab", 0)
 
 
 def _opened(path: Path, access: int) -> int:
     if path.is_symlink():
         raise OSError("it is a link")
-    # A pipe would be waited for; a link may have come in the meantime.
+    # A pipe would block; a link may have been created in the meantime.
     flags = (getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
     descriptor = os.open(path, access | sum(flags), 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -69,7 +69,7 @@ def _opened(path: Path, access: int) -> int:
 
 
 def read_file(path: Path, largest: int = LARGEST) -> bytes:
-    """The content of such a file; an OSError, if it is larger than it may be."""
+    """Return the content of such a file; raise OSError if it is too large."""
     with open_file(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
@@ -78,12 +78,12 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def lock_file(path: Path, seconds: float = -1) -> BaseFileLock:
-    """Lock such a file, which is made where there is none, and wait so long for others.
+    """Lock such a file, created if missing; wait up to ``seconds`` for other holders.
 
     Raises
     ------
     TimeoutError
-        If somebody else holds it all the time.
+        If another process holds it all the time.
     """
     import filelock
 
@@ -94,5 +94,5 @@ def lock_file(path: Path, seconds: float = -1) -> BaseFileLock:
 
 
 def begun(folder: Path, suffix: str) -> Iterator[Path]:
-    """Files of a suffix that were not written to their end; what others put there is left alone."""
+    """Yield unfinished files with a suffix; files of others are ignored."""
     return folder.glob(f".*{suffix}{_BEGUN}")

@@ -1,4 +1,4 @@
-"""Instruction files, such as CLAUDE.md: what clients put in front before anybody speaks."""
+"""Instruction files, such as CLAUDE.md, which clients send before the first user message."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from compactlab.sim.core.message import Message
 
 # Codex: "# AGENTS.md instructions for <folder>" (codex-rs 0100b10); Claude Code: "Contents of
-# <folder>/CLAUDE.md", behind a few sentences of its own. A command that only speaks of such a file
+# <folder>/CLAUDE.md", after a few introductory sentences. A command that only mentions such a file
 # is none.
 _NAMES = re.compile(
     r"^(?:#+ |Contents of )(?:\S*/)?(?:CLAUDE|AGENTS|GEMINI)(?:\.local|\.override)?\.md\b",
     re.MULTILINE,
 )
-_OPENING = 1_000  # characters in which the name of the file stands
+_OPENING = 1_000  # characters that contain the name of the file
 
 
 def instruction_files(messages: Iterable[Message]) -> list[Message]:
-    r"""The messages by which a client has put instruction files in front, before anybody spoke.
+    r"""Return the messages with instruction files that a client sent before any user message.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Running code that is not ours in a process of its own.
+"""Runs foreign code in a separate process.
 
-Whatever it does there (raise, exit, die, hang, change folder, close files, patch modules, print,
-take all memory), this process goes on, and knows what happened.
+Whatever the code does (raise, exit, crash, hang, change folder, close files, patch modules, print,
+use all memory), this process continues and reports the outcome.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ T = TypeVar("T")
 
 PACKAGE = __package__.partition(".")[0]
 TOO_LONG = "it took longer than"
-# A copy of this process has everything loaded already. Elsewhere a copy may not be safe (macOS) or
-# cannot be had (Windows), and a new process is started.
+# A fork has everything loaded already. Forking may be unsafe (macOS) or impossible (Windows); there
+# a new process is started.
 FORKS = sys.platform == "linux"
-# Bytes of what is printed that are kept; the rest is read and dropped.
+# Bytes of output that are kept; the rest is read and dropped.
 _PRINTED = 4_000
-# Seconds after which somebody looks whether a process, or the one that it works for, is still
-# there. A result is never waited for so long: it is read as it comes.
+# Seconds between checks whether a process, or its parent, is still alive. Results arrive without
+# this delay.
 _PULSE = 0.25
-_HEAD = 8  # bytes in front of a result, which say how long it is
+_HEAD = 8  # size in bytes of a result's length prefix
 _PDEATHSIG = 1  # of linux/prctl.h
-_UNKNOWN = 1 << 8  # as a process ends with exit code 1
+_UNKNOWN = 1 << 8  # wait status of exit code 1
 _KILLED = -int(getattr(signal, "SIGKILL", 9))
 _LEAST_MEMORY = 1 << 30
 _START = "from compactlab.sim.core.isolation import _started; _started()"
@@ -49,27 +49,27 @@ _START = "from compactlab.sim.core.isolation import _started; _started()"
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What came of work in a process of its own."""
+    """The outcome of work in a separate process."""
 
     value: T | None  # what the work returned; None if nothing came back
-    fault: str = ""  # why nothing came back; "" if something did
-    printed: str = ""  # how standard output and standard error begin
+    fault: str = ""  # the error; "" if there is a value
+    printed: str = ""  # the start of standard output and standard error
     refused: bool = False  # whether the fault is an error of compactlab's own
-    killed: bool = False  # whether somebody else killed the process, such as a system out of memory
+    killed: bool = False  # whether it was killed from outside, such as for lack of memory
 
 
 def is_foreign(code: object) -> bool:
-    """Whether a class or a function is neither compactlab's own nor Python's."""
+    """Whether a class or a function is neither from compactlab nor from Python."""
     while isinstance(code, partial):
         code = code.func
     return str(getattr(code, "__module__", "")).partition(".")[0] not in (PACKAGE, "builtins")
 
 
 def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
-    """Do work in a process of its own, which ends with it.
+    """Run work in a separate process, and wait for its end.
 
-    Where processes can be copied, the copy has whatever ``work`` refers to. Elsewhere ``work`` is
-    pickled, by value what no other process could import.
+    A forked process has everything that ``work`` refers to. Otherwise ``work`` is pickled, with
+    foreign code by value.
     """
     try:
         child = _copied(work) if FORKS else _new(work)
@@ -89,14 +89,14 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
         return Outcome(None, f"{TOO_LONG} {seconds:g} s", output)
     try:
         value, fault, refused = pickle.loads(answer.message)  # noqa: S301
-    except Exception:  # nothing came, or half of it, or what somebody else has written
+    except Exception:  # no, partial or foreign data
         fault = _death(code) if ended else "it closed the pipe for its result"
         return Outcome(None, fault, output, killed=ended and code == _KILLED)
     return Outcome(value, fault, output, refused)
 
 
 def described(error: BaseException) -> str:
-    """An error with where it came from, without the paths of this machine."""
+    """Describe an error and its location, without local paths."""
     every = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in every if frame.filename != __file__]
     where = "; ".join(f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:])
@@ -104,15 +104,15 @@ def described(error: BaseException) -> str:
 
 
 def die_with(parent: int) -> None:
-    """See to it that this process ends when the one that it works for does.
+    """Make this process end when its parent ends.
 
-    Killed, that process could tell nobody, and this one would go on for nothing.
+    A killed parent cannot tell its children, which would continue for nothing.
     """
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_PULSE)
-        # With whatever it has started, if it leads a group of its own.
+        # Including its children, if it leads a process group.
         if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
@@ -121,20 +121,20 @@ def die_with(parent: int) -> None:
 
 
 class _Child(Protocol):
-    """A process that works for this one."""
+    """A child process."""
 
     answer: int
     prints: int
 
     def dead(self) -> bool:
-        """Whether it has ended."""
+        """Whether the process has ended."""
 
     def end(self) -> int:
-        """Kill it, with all that it has started; its exit code, below 0 for a signal."""
+        """Kill the process and its children; return its exit code, below 0 for a signal."""
 
 
 class _Reader(threading.Thread):
-    """Reads a pipe as it is written; keeps its beginning, or one message with its length."""
+    """Reads a pipe continuously; keeps its start, or one message with its length."""
 
     def __init__(self, pipe: int, *, most: int = 0, framed: bool = False) -> None:
         super().__init__(name="reader", daemon=True)
@@ -151,7 +151,7 @@ class _Reader(threading.Thread):
         os.close(self._pipe)
 
     def _bit(self) -> bytes:
-        """What comes next; nothing at the end, or when nobody wants to know any more."""
+        """Read the next bytes; empty at the end, or after :meth:`stop`."""
         if hasattr(select, "poll"):
             waiting = select.poll()
             waiting.register(self._pipe, select.POLLIN | select.POLLHUP)
@@ -161,7 +161,7 @@ class _Reader(threading.Thread):
         return os.read(self._pipe, 1 << 20)
 
     def stop(self) -> None:
-        """Read what is there and no more: others may hold the pipe open that went their own way."""
+        """Read the available data and stop: detached processes may keep the pipe open."""
         self.join(_PULSE)
         self._stopped = True
 
@@ -171,12 +171,12 @@ class _Reader(threading.Thread):
 
     @property
     def message(self) -> bytes:
-        """The message, without its length."""
+        """Return the message, without its length."""
         return bytes(self.held[_HEAD:]) if len(self.held) >= _HEAD and self._whole else b""
 
 
 def _answered(answer: _Reader, child: _Child, seconds: float | None) -> bool:
-    """Wait for an answer, or until there can be none; False if it took too long."""
+    """Wait until there is an answer or can be none; return False after a timeout."""
     end = None if seconds is None else time.monotonic() + seconds
     while answer.is_alive():
         left = _PULSE if end is None else end - time.monotonic()
@@ -184,13 +184,13 @@ def _answered(answer: _Reader, child: _Child, seconds: float | None) -> bool:
             return False
         over = child.dead()
         answer.join(min(left, _PULSE))
-        if over:  # what it has started may hold the pipe open
+        if over:  # its children may keep the pipe open
             break
     return True
 
 
 def _ends(child: _Child) -> bool:
-    """Whether a process that can give no answer any more ends by itself, and soon."""
+    """Whether a process that cannot answer any more ends soon by itself."""
     for _ in range(int(_PULSE * 100)):
         if child.dead():
             return True
@@ -199,7 +199,7 @@ def _ends(child: _Child) -> bool:
 
 
 def _death(code: int) -> str:
-    """How a process ended that gave no answer."""
+    """Describe how a process without an answer ended."""
     if code < 0:
         name = signal.Signals(-code).name
         more = ": out of memory, or by somebody's hand" if name == "SIGKILL" else ""
@@ -208,7 +208,7 @@ def _death(code: int) -> str:
 
 
 class _Copy:
-    """A copy of this process."""
+    """A fork of this process."""
 
     def __init__(self, pid: int, answer: int, prints: int) -> None:
         self.answer, self.prints = answer, prints
@@ -224,14 +224,14 @@ class _Copy:
     def _waited(self, how: int) -> tuple[int, int]:
         try:
             return os.waitpid(self._pid, how)
-        except ChildProcessError:  # whoever started this process has it ask after none
+        except ChildProcessError:  # SIGCHLD is ignored by inheritance
             return self._pid, _UNKNOWN
 
     def end(self) -> int:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
         if self._status is None:
-            with suppress(ProcessLookupError):  # it may not have come to leading a group yet
+            with suppress(ProcessLookupError):  # it may not lead a group yet
                 os.kill(self._pid, signal.SIGKILL)
             self._status = self._waited(0)[1]
         return os.waitstatus_to_exitcode(self._status)
@@ -241,8 +241,8 @@ def _copied(work: Callable[[], Any]) -> _Child:
     answer, answered = os.pipe()
     prints, printed = os.pipe()
     with warnings.catch_warnings():
-        # Python warns of copies where there are threads: of those none goes on in the copy, which
-        # asks nothing of them and never returns.
+        # Python warns about forks of processes with threads. The fork has none of them, does not
+        # use them, and never returns.
         warnings.simplefilter("ignore", DeprecationWarning)
         parent = os.getpid()
         try:
@@ -291,14 +291,14 @@ def _new(work: Callable[[], Any]) -> _Child:
         start_new_session=True,
     )
     assert process.stdin is not None
-    with suppress(OSError), process.stdin as given:  # it may have died already
+    with suppress(OSError), process.stdin as given:  # it may be dead already
         pickle.dump((os.getpid(), sys.path), given)
         given.write(cloudpickle.dumps(work))
     return _New(process)
 
 
 def _started() -> NoReturn:
-    """Begin as a new process: what to do comes on standard input."""
+    """Run as a new process; the work comes from standard input."""
     with sys.stdin.buffer as given:
         parent, sys.path = pickle.load(given)  # noqa: S301
         pickled = given.read()
@@ -306,18 +306,18 @@ def _started() -> NoReturn:
     def work() -> Any:
         return pickle.loads(pickled)()  # noqa: S301
 
-    # To read what it is may run code that is not ours, so that comes later, too.
+    # Unpickling may run foreign code, so it is part of the isolated work.
     _live(work, parent, os.dup(1), os.dup(2))
 
 
 def _live(work: Callable[[], Any], parent: int, answer: int, prints: int) -> NoReturn:
-    """Do the work in this process, which has no other purpose, and end."""
+    """Run the work in this process, and exit."""
     code = 1
     try:
         _settle(parent, answer, prints)
         me = os.getpid()
         message = memoryview(_framed(work))
-        # A copy that the work has made of this process comes here, too.
+        # Forks made by the work get here, too.
         if os.getpid() == me:
             while message:
                 message = message[os.write(answer, message) :]
@@ -327,7 +327,7 @@ def _live(work: Callable[[], Any], parent: int, answer: int, prints: int) -> NoR
 
 
 def _framed(work: Callable[[], Any]) -> bytes:
-    """What comes of the work, with the length of that in front."""
+    """Return the outcome of the work with a length prefix."""
     try:
         content = pickle.dumps((work(), "", False))
     except CompactlabError as error:
@@ -341,16 +341,16 @@ def _framed(work: Callable[[], Any]) -> bytes:
 
 
 def _settle(parent: int, answer: int, prints: int) -> None:
-    """Part with the process that this is a copy of: its files, its terminal, its signals."""
+    """Detach from the parent process: its files, its terminal, its signals."""
     if hasattr(os, "setsid"):
-        with suppress(PermissionError):  # it leads a session already
+        with suppress(PermissionError):  # it is a session leader already
             os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for old, new in ((nothing, 0), (prints, 1), (prints, 2)):
         os.dup2(old, new)
-    # Files of others must not be held open here, nor be written to.
+    # Inherited files must not stay open, nor be written to.
     os.closerange(3, answer)
     os.closerange(answer + 1, os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1 << 12)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -359,7 +359,7 @@ def _settle(parent: int, answer: int, prints: int) -> None:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     _limit_memory()
-    if sys.platform == "linux":  # also where no thread gets a turn any more
+    if sys.platform == "linux":  # also works if no thread can run
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     die_with(parent)
@@ -369,7 +369,7 @@ _STREAMS = MappingProxyType({"stdout": 1, "stderr": 2})
 
 
 def _limit_memory() -> None:
-    """Let this process have a quarter of the machine's memory, and be the first to go without."""
+    """Limit this process to a quarter of the memory, and make it the first to be killed."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""JSON that others wrote: what is none is named, with its line."""
+"""Parses JSON from others; errors name the fault and its line."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 
 import msgspec
 
-# Bytes of one document, or of one line; all of it is in memory several times while it is read.
+# Most bytes of a document or line, which is in memory several times while it is parsed.
 LARGEST = 256 * 2**20
 TOO_LARGE = f"above {LARGEST // 2**20} MB in one piece"
 
 _AT = re.compile(r"\(byte (\d+)\)")
-# What Python and JavaScript have for numbers, and Python also writes unless it is told not to.
+# Numbers of Python and JavaScript that JSON lacks; Python writes them by default.
 _NO_JSON = re.compile(rb"-?(?:NaN|Infinity)\b")
 
 
 class JsonError(ValueError):
-    """Something is no JSON."""
+    """Invalid JSON."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
-        self.line = line  # counted from 1; 0 where nobody knows
+        self.line = line  # counted from 1; 0 if not known
 
 
 def no_json(error: Exception, data: bytes) -> JsonError:
-    """What msgspec found wrong with some data, and on which of its lines.
+    """Return an error with msgspec's fault in some data, and its line.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def no_json(error: Exception, data: bytes) -> JsonError:
 
 
 def parse(content: bytes) -> Any:
-    """One document, in which no object has a key twice."""
+    """Parse one document; refuse duplicate keys in objects."""
 
     def refuse(name: str) -> None:
         try:
             msgspec.json.decode(content)
-        except msgspec.DecodeError as error:  # which says where
+        except msgspec.DecodeError as error:  # it has the position
             fault = no_json(error, content)
             raise JsonError(_no_number(name), fault.line if name in str(fault) else 0) from None
 
@@ -70,7 +70,7 @@ def _no_number(name: str) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object without a key twice, which joining two files by hand may leave."""
+    """Build an object; refuse duplicate keys, which may result from joining files by hand."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
@@ -79,7 +79,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file; a ValueError, if it is too large for one document."""
+    """Return the content of a file; raise ValueError if it is too large for one document."""
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:

@@ -1,4 +1,4 @@
-"""What is computed from a conversation once, and kept for all its replays."""
+"""A cache of values that are computed once per conversation, for all its replays."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _Made = TypeVar("_Made")
 def keep_latest(
     make: Callable[Concatenate[_Source, _More], _Made],
 ) -> Callable[Concatenate[_Source, _More], _Made]:
-    """Keep the results of a function for the last object that it was asked about.
+    """Cache the results of a function for the last object that it was called with.
 
-    Objects are told apart by identity: the messages of an equal conversation are others. The other
-    arguments must be hashable, and are given by position.
+    Objects are compared by identity: an equal conversation has different messages. The other
+    arguments must be hashable and positional.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Limits of fields: declared beside their types, checked in one place.
+"""Limits of fields: declared with their types, checked in one place.
 
-A field says what it may be, ``keep: Annotated[int, at_least(1)]``; its base class asks
-:func:`check_fields` whenever one is made. What concerns several fields at once stays with the
-class.
+A field declares its limit, ``keep: Annotated[int, at_least(1)]``; its base class calls
+:func:`check_fields` on creation. Checks across fields are in the class.
 """
 
 from __future__ import annotations
@@ -17,41 +16,41 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """What a field must be, in words that follow "must be", and whether a value is that."""
+    """A limit of a field: words after "must be", and a test."""
 
     words: str
     allows: Callable[[Any], bool]
 
 
 def at_least(least: float) -> Limit:
-    """A number that is no smaller."""
+    """Return a limit: at least a number."""
     return Limit(f"at least {least}", lambda value: value >= least)
 
 
 LONGEST_WAIT = 10**7
-"""Seconds that anything may be waited for: four months. Clocks of systems end some time later."""
+"""The longest wait in seconds: four months. System clocks overflow some time later."""
 
 
 def between(low: float, high: float) -> Limit:
-    """A number from one to another, both among them."""
+    """Return a limit: a closed interval."""
     return Limit(f"between {low} and {high}", lambda value: low <= value <= high)
 
 
 def finite(least: float) -> Limit:
-    """A number that is no smaller, and not infinite."""
+    """Return a limit: finite, and at least a number."""
     return Limit(f"finite and at least {least}", lambda value: least <= value < math.inf)
 
 
 def above(low: float, *, below: float = math.inf, up_to: float = math.inf) -> Limit:
-    """A number above one, and below or up to another."""
+    """Return a limit: above a number, and below or up to another."""
     words = f"below {below}" if below < up_to else f"at most {up_to}"
     return Limit(f"above {low} and {words}", lambda value: low < value < below and value <= up_to)
 
 
 def check_fields(made: Any) -> None:
-    """Refuse an instance of a dataclass whose fields are not what they are declared to be.
+    """Raise if a field of a dataclass instance violates its declaration.
 
-    A list becomes a tuple where a field is one, as a spec may write either.
+    A list in a tuple field becomes a tuple, as a spec may use either.
 
     Examples
     --------
@@ -73,11 +72,11 @@ def check_fields(made: Any) -> None:
 
 @cache
 def _declared(cls: type) -> tuple[list[str], list[tuple[str, Limit]]]:
-    """The fields that are tuples, and the limits of all fields."""
+    """Return the tuple fields, and the limits of all fields."""
     try:
         hints = get_type_hints(cls, include_extras=True)
     except Exception:
-        # Somebody's own class may name types that exist for a type checker alone.
+        # A user's class may use types that only exist for a type checker.
         return [], []
     fields = {f.name: hints[f.name] for f in dataclasses.fields(cls) if f.init}
     tuples = [
@@ -89,7 +88,7 @@ def _declared(cls: type) -> tuple[list[str], list[tuple[str, Limit]]]:
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
-    """The kinds of a union; else the kind itself."""
+    """Return the members of a union; else the type itself."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
@@ -114,7 +113,7 @@ def _or_none(limit: Limit) -> Limit:
 def _allowed(value: Any, limit: Limit) -> bool:
     try:
         return limit.allows(value)
-    except TypeError:  # of another kind, which nothing can be compared with
+    except TypeError:  # of an incomparable type
         return False
 
 

@@ -1,4 +1,4 @@
-"""Classes that somebody names by a file or a module, loaded from there."""
+"""Loads classes that a user names by file or module."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 
 def class_at(name: str, kind: type, source: bytes | None = None) -> object:
-    """What ``path/to/file.py:Class`` or ``module:Class`` names; loading it runs its code.
+    """Load ``path/to/file.py:Class`` or ``module:Class``; this runs its code.
 
     Parameters
     ----------
     name
         The name.
     kind
-        Of what kind it should be: classes of that kind are named where it is not found.
+        The required base class: if the class is not found, classes of this kind are suggested.
     source
-        The content of the file, where that was read before.
+        The content of the file, if already read.
     """
     where, _, attribute = name.rpartition(":")
     module = _module(where, source)
@@ -39,10 +39,10 @@ def class_at(name: str, kind: type, source: bytes | None = None) -> object:
 
 
 def with_source(text: str, make: Callable[[str, bytes | None], T]) -> T:
-    """Make something of a spec and of the content of the file that it names, which is read once.
+    """Make something from a spec and the content of its file, which is read once.
 
-    So what is run is what was asked what it is, also where the file changes meanwhile, or where a
-    worker has no such file.
+    So the code that runs is the code that was inspected, even if the file changes meanwhile, or if
+    a worker lacks the file.
     """
     where = parse_spec(text)[0].rpartition(":")[0]
     if not where.endswith(".py"):
@@ -72,7 +72,7 @@ def _module(where: str, source: bytes | None) -> ModuleType:
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        # Whatever the user's own code raises while it is loaded is named, not thrown.
+        # Errors of the user's code are reported, not propagated.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
     sys.modules[module.__name__] = module
     return module
@@ -80,8 +80,8 @@ def _module(where: str, source: bytes | None) -> ModuleType:
 
 @cache
 def _executed(path: str, source: bytes) -> ModuleType:
-    """The module of a file: the same while the file is the same, so that its classes are, too."""
-    # Dataclasses look their module up by its name, which must be nobody else's.
+    """Return the module of a file; equal content gives the same module, with the same classes."""
+    # Dataclasses look up their module by name, which must be unique.
     module = sys.modules[path] = ModuleType(path)
     module.__file__ = path
     code = compile(source, path, "exec", dont_inherit=True)
@@ -90,6 +90,6 @@ def _executed(path: str, source: bytes) -> ModuleType:
 
 
 def _is_own(value: object, module: ModuleType, kind: type) -> bool:
-    """Whether a module holds a class of a kind that it defines itself."""
+    """Whether a module defines a value that is a class of a kind."""
     ours = inspect.isclass(value) and issubclass(value, kind)
     return ours and getattr(value, "__module__", "") == module.__name__

@@ -1,8 +1,7 @@
-"""What a prompt is made of: parts with provenance, and messages made of parts.
+"""Parts with provenance, and messages made of parts.
 
-The same two types serve for what was recorded and for what a strategy makes of it, so that a
-message that a strategy leaves alone is *the same object* in every view, and comparing two views
-is comparing identities.
+Recordings and strategies use the same two types. A message that a strategy leaves alone is *the
+same object* in every view, so views are compared by identity.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ Kind = Literal[
     "verbatim", "truncated", "stub", "summary", "recovered", "memory", "synthetic", "opaque"
 ]
 Role = Literal["user", "assistant", "tool"]
-FRAME = "frame"  # the name of such parts
-FAILED = ("aborted", "error")  # origins of an answer that is none, and says nothing of the context
-INTERRUPTED = "interrupted"  # origin of the note that a client leaves instead of such an answer
+FRAME = "frame"  # the name of the parts that :func:`frame` makes
+FAILED = ("aborted", "error")  # origins of a failed answer, which says nothing about the context
+INTERRUPTED = "interrupted"  # origin of the note that a client leaves in place of a failed answer
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """Where a part comes from: a message, or a piece of one.
+    """The origin of a part: a message, or a piece of one.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     part
         Index of the part in that message; -1 for the whole message.
     start, end
-        Span of characters in that part's text; ``end=-1`` means to its end.
+        Character range in that part's text; ``end=-1`` means to its end.
     """
 
     id: str
@@ -49,25 +48,25 @@ class Part(msgspec.Struct, frozen=True):
     Parameters
     ----------
     type
-        What it is to the model.
+        Its type for the model.
     text
-        What the model reads: prose, a tool's output, or a call's arguments as compact JSON.
+        The text for the model: prose, tool output, or a call's arguments as compact JSON.
     kind
-        How it stands to its sources: ``verbatim`` (whole, unchanged), ``truncated``, ``stub`` (a
-        place-holder), ``summary``, ``recovered`` (put back after a compaction), ``memory``,
-        ``synthetic`` (stands for nothing), ``opaque`` (tokens whose text is not known).
+        Its relation to its sources: ``verbatim`` (whole, unchanged), ``truncated``, ``stub`` (a
+        placeholder), ``summary``, ``recovered`` (restored after a compaction), ``memory``,
+        ``synthetic`` (without sources), ``opaque`` (tokens of unknown text).
     sources
-        The messages that it stands for; empty only for ``synthetic`` and ``opaque`` parts.
+        The messages that it represents; empty only for ``synthetic`` and ``opaque`` parts.
     name
-        The tool's name, of a call or a result; a label, of an opaque part.
+        The tool's name, for a call or a result; a label, for an opaque part.
     call_id
-        Joins a tool's result to its call.
+        Links a tool's result to its call.
     is_error
         Whether a tool reported failure.
     handle
-        By what the content can be fetched again, if it can.
+        The handle by which the content can be fetched; "" if it cannot.
     size
-        Tokens of what has no text: of an opaque part in o200k, of an image as models count it.
+        Tokens of a part without text: o200k for an opaque part, model tokens for an image.
     """
 
     type: PartType
@@ -99,7 +98,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     output
         Tokens that the model wrote.
     storage
-        Token-seconds of a cache that is paid by the time for which it is held.
+        Token-seconds of a cache that is paid by time.
 
     Examples
     --------
@@ -136,14 +135,14 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, gc=False):
-    """Why a request missed the cache, as the provider itself says.
+    """The provider's own reason for a cache miss.
 
     Parameters
     ----------
     reason
-        The provider's word, such as ``system_changed`` or ``tools_changed``.
+        The provider's term, such as ``system_changed`` or ``tools_changed``.
     tokens
-        Tokens that it says were missed; 0 where it says no number.
+        Missed tokens according to the provider; 0 if not given.
     """
 
     reason: str
@@ -151,7 +150,7 @@ class Diagnosis(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordedRequest(msgspec.Struct, frozen=True, gc=False):
-    """What a recording tells of a request, as far as a replay can see it.
+    """The recorded data of a request that a replay can see.
 
     Parameters
     ----------
@@ -166,12 +165,12 @@ class RecordedRequest(msgspec.Struct, frozen=True, gc=False):
     thinking
         Thinking mode, budget or effort, as the recording writes it; "" where not known.
     restarted
-        Whether the client was started anew since the request before: it then makes its system
-        prompt anew (date, environment, servers of tools).
+        Whether the client was restarted since the previous request: it then rebuilds its system
+        prompt (date, environment, tool servers).
     diagnosis
-        Why the cache missed, as the provider says; None where it says nothing.
+        The provider's reason for a cache miss; None if not given.
     tier
-        The service tier that the provider billed, if that is not its usual one.
+        The billed service tier, if it is not the provider's usual one.
     """
 
     model: str = ""
@@ -185,14 +184,14 @@ class RecordedRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class Call(RecordedRequest, frozen=True, gc=False):
-    """The request that an assistant message answers, and by what it is known in other files.
+    """The request that an assistant message answers, with its ids in other files.
 
     Parameters
     ----------
     id
-        The answer's own id, by which its copies in other files are found; "" where it has none.
+        The answer's own id, which identifies its copies in other files; "" if it has none.
     inherited
-        Whether the log repeats it from the session that this one was forked from.
+        Whether the log copied it from the session that this one was forked from.
     """
 
     id: str = ""
@@ -200,20 +199,20 @@ class Call(RecordedRequest, frozen=True, gc=False):
 
     @property
     def seen(self) -> RecordedRequest:
-        """As much of it as a replay can see."""
+        """Return the data that a replay can see."""
         names = RecordedRequest.__struct_fields__
         return RecordedRequest(*(getattr(self, name) for name in names))
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
-    """One message: of a script, or made by a strategy.
+    """A message of a script, or one made by a strategy.
 
     Parameters
     ----------
     id
-        Unique in its conversation. Messages born in a replay have ids of their own.
+        Unique in its conversation. Messages created in a replay have ids of their own.
     role
-        ``tool`` for the result of a tool; ``user`` for everything else that the model is told.
+        ``tool`` for a tool's result; ``user`` for all other input of the model.
     parts
         Its parts, at least one.
     time
@@ -225,10 +224,10 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
         For an assistant message that answers a request: that request. An assistant message
         without it (an aborted answer, say) is in the log, but costs no call.
     origin
-        What the agent itself calls the message, where that is more than its role: pi's
-        ``bashExecution``, ``custom``, ``branchSummary`` and ``compactionSummary`` are all told to
-        the model as the user's. Of an answer that is none, how it ended: ``aborted`` or ``error``;
-        of what a client notes where one was broken off, ``interrupted``.
+        The agent's own name of the message, if it says more than the role: pi sends
+        ``bashExecution``, ``custom``, ``branchSummary`` and ``compactionSummary`` to the model as
+        user messages. For a failed answer ``aborted`` or ``error``; for a client's note after such
+        an answer ``interrupted``.
     """
 
     id: str
@@ -241,12 +240,12 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
 
     @property
     def starts_turn(self) -> bool:
-        """Whether a turn starts here: a person has spoken."""
+        """Whether the message starts a turn: a person wrote it."""
         return self.role == "user" and not self.meta
 
     @property
     def text(self) -> str:
-        """All text of its parts, a line break between two."""
+        """The text of all parts, with line breaks between them."""
         return "\n".join(part.text for part in self.parts if part.text)
 
 
@@ -254,9 +253,9 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def encoded(piece: object) -> bytes:
-    r"""What a digest is made of: JSON of a piece, the same on every machine.
+    r"""Return a piece as JSON for a digest, the same on every machine.
 
-    Scripts and cuts may hold half of a pair of surrogates, which UTF-8 has not; it is written out.
+    Scripts may contain unpaired surrogates, which UTF-8 cannot encode; they are escaped.
 
     Examples
     --------
@@ -270,14 +269,14 @@ def encoded(piece: object) -> bytes:
 
 
 def plain(text: str) -> Part:
-    """Text of the client's own, which stands for nothing that was said."""
+    """Return a part with text of the client, which has no sources."""
     return Part("text", text, "synthetic", ())
 
 
 def frame(text: str) -> Part:
-    """Text that a client puts around a message on its way to the model.
+    """Return a part with text that a client puts around a message for the model.
 
-    Agents do not take it for a part of the message: they neither count it nor show it.
+    Agents do not treat it as part of the message: they neither count nor show it.
     """
     return Part("text", text, "synthetic", (), FRAME)
 
@@ -285,7 +284,7 @@ def frame(text: str) -> Part:
 def verbatim(
     id: str, type: PartType, text: str, *, name: str = "", call_id: str = "", **more: object
 ) -> Part:
-    """Build a part of a script message: verbatim, its own source.
+    """Return a verbatim part of a script message; the message is its source.
 
     Examples
     --------
@@ -296,25 +295,25 @@ def verbatim(
     return msgspec.structs.replace(part, **more) if more else part
 
 
-# How pi hands to the model what no person typed: summaries, and commands that the user ran.
+# The form in which pi sends summaries and user-run commands to the model.
 #
-# Readers and strategies both write them, so that a summary made here is the one that pi would
-# send. The literals are those of pi 0.49.3 to 0.73.1.
+# Readers and strategies share it, so that a summary made here equals one of pi. The literals are
+# those of pi 0.49.3 to 0.73.1.
 
-# What it calls the message of such a summary. Recordings never have one of ours: summaries are no
-# part of a script.
+# The origin of pi's summary messages. Scripts contain no summaries, so only pi's own messages have
+# it.
 SUMMARY = "compactionSummary"
 COMPACTED = "The conversation history before this point was compacted into the following summary:"
 BRANCHED = "The following is a summary of a branch that this conversation came back from:"
 
 
 def compacted(told: Iterable[Part]) -> list[Part]:
-    """The summary of a compaction as the model is given it."""
+    """Return the summary of a compaction in its form for the model."""
     return [frame(f"{COMPACTED}\n\n<summary>\n"), *told, frame("\n</summary>")]
 
 
 def branched(told: Iterable[Part]) -> list[Part]:
-    """The summary of a branch that was left, as the model is given it."""
+    """Return the summary of an abandoned branch in its form for the model."""
     return [frame(f"{BRANCHED}\n\n<summary>\n"), *told, frame("</summary>")]
 
 
@@ -324,9 +323,9 @@ def shell(
     *,
     exit_code: int | None = None,
     cancelled: bool = False,
-    full_output: str = "",  # where all of it is, if only a piece was kept
+    full_output: str = "",  # where the whole output is stored, if it was cut
 ) -> list[Part]:
-    """A command that the user ran, and what it printed, as the model is told."""
+    """Return a user-run command and its output in their form for the model."""
     end = ""
     if cancelled:
         end += "\n\n(command cancelled)"
@@ -339,10 +338,10 @@ def shell(
     return [frame("Ran `"), command, frame(f"`\n(no output){end}")]
 
 
-# What messages weigh: numbers that depend on a message alone, and are found out once.
+# Weights of messages: numbers that depend on one message only, computed once.
 #
-# The same messages are weighed by every call of every strategy; what has to be written as JSON to
-# be weighed would take longer than all the rest of a replay.
+# Every call of every strategy weighs the same messages. Weighing by JSON would take longer than the
+# rest of a replay.
 
 Weight = Callable[[Message], int]
 
@@ -350,7 +349,7 @@ _memories: list[dict[int, tuple[Message, int]]] = []
 
 
 def remembered(weight: Weight) -> Weight:
-    """A weight that weighs each message once.
+    """Cache a weight function by message.
 
     Examples
     --------
@@ -370,7 +369,7 @@ def remembered(weight: Weight) -> Weight:
     def remember(message: Message) -> int:
         entry = known.get(id(message))
         if entry is None:
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is stored too: after its deletion, its id() may be reused.
             entry = known[id(message)] = message, weight(message)
         return entry[1]
 
@@ -378,6 +377,6 @@ def remembered(weight: Weight) -> Weight:
 
 
 def forget_weights() -> None:
-    """Drop the memory of weights, so that it does not grow with every conversation."""
+    """Clear the cache of weights, so that it does not grow with every conversation."""
     for known in _memories:
         known.clear()

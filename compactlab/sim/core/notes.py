@@ -1,4 +1,4 @@
-"""What an agent has put down outside of its context: notes and files."""
+"""Content that an agent stores outside its context: notes and files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from compactlab.sim.core.message import Source
 
 
 class Folder(MutableMapping[str, str]):
-    """Files in a folder on disk, by their path in it.
+    """Files in a folder on disk, by relative path.
 
-    In a replay files are kept in memory; whoever wants to look at them hands a folder to
-    ``compactlab.replay(..., files=compactlab.Folder(path))``, or names one to ``compactlab explain
-    --files``. No path leads out of it, through no symbolic link either.
+    A replay keeps files in memory. To inspect them, pass a folder to ``compactlab.replay(...,
+    files=compactlab.Folder(path))``, or to ``compactlab explain --files``. No path can leave the
+    folder, not even through a symbolic link.
 
     Parameters
     ----------
     root
-        The folder; made when the first file is written.
+        The folder; created with the first file.
 
     Raises
     ------
@@ -45,10 +45,10 @@ class Folder(MutableMapping[str, str]):
 
     def __setitem__(self, path: str, text: str) -> None:
         place = self._place(path)
-        if not isinstance(text, str):  # of somebody's own strategy
+        if not isinstance(text, str):  # from a user's strategy
             raise InputError(f"{path!r}: what is kept is no text")
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Written beside and then moved, so that nobody ever sees half of a file.
+        # Written to a temporary file and renamed, so that no one sees half a file.
         handle, made = tempfile.mkstemp(dir=place.parent)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
@@ -78,8 +78,8 @@ class Folder(MutableMapping[str, str]):
         return place
 
 
-# What is worth keeping before a compaction, after section 6.4.3 of the Signet specification.
-# ``history`` is what was said, word for word, where an agent can search its log.
+# The kinds of notes before a compaction, from section 6.4.3 of the Signet specification.
+# ``history`` is the verbatim conversation, for agents that can search their log.
 Topic = Literal["decision", "user", "progress", "action", "history"]
 
 
@@ -93,15 +93,15 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 _WORD = re.compile(r"\w+")
-# The usual constants of BM25: how soon a repeated word stops to count, and how much length does.
+# The usual constants of BM25: saturation of repeated words, and length normalisation.
 _SATURATION, _LENGTH = 1.2, 0.75
 
 
 def ranked(query: str, texts: Sequence[str]) -> list[int]:
-    """Places of the texts that share a word with a query, the best first, by BM25.
+    """Return the indices of texts that share a word with a query, best first, by BM25.
 
-    Lucene's variant, by ``bm25s``: no word weighs less than nothing, however few the texts are.
-    Scores are rounded to 1e-9, and of equals the earlier is the better.
+    This is Lucene's variant from ``bm25s``: no word has a negative weight, even with few texts.
+    Scores are rounded to 1e-9, and ties keep their order.
 
     Examples
     --------
@@ -117,10 +117,10 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
     return sorted(matches, key=lambda place: (-scores[place], place))
 
 
-# A log is searched many times between two compactions; only then is something else searched.
+# A log is searched many times between two compactions.
 @lru_cache(maxsize=8)
 def _index(texts: tuple[str, ...]) -> Any:
-    """What the library has of texts; None where there is no word in them."""
+    """Return the library's index of texts; None if they contain no word."""
     from bm25s import BM25
 
     words = [_words(text) for text in texts]

@@ -1,4 +1,4 @@
-"""What an agent looks at: the files that its calls of tools read, as far as their words tell."""
+"""The files that an agent's tool calls read, as far as their text shows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from compactlab.sim.core.message import Part
 
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "filename", "file")
 _COMMANDS = ("cmd", "command")
-# Programs with which agents look at files in a shell.
+# Shell programs that agents use to read files.
 _LOOKING = ("cat", "sed", "head", "tail", "nl", "less", "bat", "type", "Get-Content")
 _SEGMENT = re.compile(r"&&|\|\||[;|\n]")
-_SCRIPT = re.compile(r"[\d,$]+p?")  # of sed: which lines
+_SCRIPT = re.compile(r"[\d,$]+p?")  # line ranges of sed
 _ARGUMENTS = msgspec.json.Decoder(dict[str, Any])
 
 
 def looked_at(part: Part) -> str:
-    """The file that a tool call reads; "" if it reads none.
+    """Return the file that a tool call reads; "" if there is none.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def looked_at(part: Part) -> str:
 
 
 def _shown(command: str) -> str:
-    """The file that a command of a shell shows, as far as its words tell; "" if it shows none."""
+    """Return the file that a shell command shows, judged by its text; "" if there is none."""
     for segment in _SEGMENT.split(command):
         program, *words = segment.split() or [""]
         if program in _LOOKING:

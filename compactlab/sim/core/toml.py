@@ -1,4 +1,4 @@
-"""A table of a TOML file, read key by key, with errors that name file, key, type and range."""
+"""Reads a TOML table key by key, with errors that name file, key, type and range."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from typing import Any
 
 from compactlab.sim.core.errors import InputError, unknown
 
-# A file of TOML is refused above these, before it is parsed. 100,000 strategies, a table each, have
-# room in so many characters, which are parsed in a few seconds.
+# Larger TOML files are refused before parsing. So many characters hold 100,000 strategies with a
+# table each, and are parsed in a few seconds.
 LARGEST = 8 * 2**20
-# Names in one key, with dots between them. Parsing takes time with the square of them, and no key
-# of ours has more than four.
+# Most names in a dotted key. Parsing takes quadratic time in them, and our keys have at most four.
 DEEPEST = 32
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value must be: in words, and as a test."""
+    """The kind of a value: a description, and a test."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -59,12 +58,12 @@ TABLE = Kind("a table", lambda value: isinstance(value, dict))
 
 
 def one_of(*names: str) -> Kind:
-    """One of several texts."""
+    """Return a kind: one of several texts."""
     return Kind(" or ".join(map(repr, names)), lambda value: value in names)
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file; days in it become texts, so that all of it can be written as JSON."""
+    """Read a TOML file; dates in it become texts, so that JSON can store everything."""
     try:
         return parse_toml(read_text(path))
     except OSError as error:
@@ -74,7 +73,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file of TOML; a ValueError, if it is too large for one."""
+    """Return the text of a TOML file; raise ValueError if it is too large."""
     with path.open(encoding="utf-8") as file:
         text = file.read(LARGEST + 1)
     if len(text) > LARGEST:
@@ -83,7 +82,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; days and times in it become texts.
+    """Parse TOML; dates and times in it become texts.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse TOML whose keys are not too long; a ValueError says what is wrong, and where.
+    """Parse TOML with a limit on key length; raise ValueError with fault and position.
 
     Examples
     --------
@@ -107,8 +106,8 @@ def loads(text: str) -> dict[str, Any]:
     ...
     tomllib.TOMLDecodeError: A key has more than 32 names (at line 1, column 1)
     """
-    # A dot in a string or in a comment is none of a key. A string fits without its end, too, so
-    # that no text is looked at twice.
+    # Dots in strings and comments are not part of keys. Unterminated strings match, too, so that no
+    # text is scanned twice.
     bare = _STRINGS.sub(lambda string: _hidden(string[0]), text)
     if deep := _DEEP.search(bare):
         line = bare.count("\n", 0, deep.start()) + 1
@@ -132,7 +131,7 @@ _DEEP = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{DEEPEST}}}"
 
 
 def _hidden(string: str) -> str:
-    """A string or a comment, as long and with as many lines, and as one name of a key."""
+    """Replace a string or comment by one of equal length and lines that is one key name."""
     return "".join(c if c == "\n" else "_" for c in string)
 
 
@@ -146,7 +145,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Section:
-    """A table, and where it stands.
+    """A table with its position in the file.
 
     Examples
     --------
@@ -155,22 +154,22 @@ class Section:
     Traceback (most recent call last):
     ...
     compactlab.sim.core.errors.InputError: own.toml: models.mine.window must be a whole number \
-from 1, not 0
+    from 1, not 0
     """
 
     values: dict[str, Any]
     file: str = ""  # the file's name, for errors
-    path: str = ""  # the keys that lead to it, with dots between them; "" for the file itself
+    path: str = ""  # its dotted key; "" for the file itself
 
     def only(self, keys: Iterable[str]) -> Section:
-        """This section, if it has no other keys."""
+        """Return this section if it has no other keys; else raise."""
         for key in self.values:
             if key not in keys:
                 raise self.fault("", unknown("key", key, keys))
         return self
 
     def take(self, key: str, kind: Kind, *default: Any) -> Any:
-        """The value of a key."""
+        """Return the value of a key."""
         if key not in self.values:
             if default:
                 return default[0]
@@ -181,20 +180,20 @@ from 1, not 0
         return value
 
     def section(self, key: str) -> Section:
-        """The table under a key; an empty one where there is none."""
+        """Return the table under a key; an empty one if there is none."""
         return Section(self.take(key, TABLE, {}), self.file, self._at(key))
 
     def sections(self) -> Iterator[tuple[str, Section]]:
-        """All of its values, which must be tables, by key."""
+        """Yield all values by key; all must be tables."""
         return ((key, self.section(key)) for key in self.values)
 
     def listed(self, key: str) -> Iterator[Section]:
-        """The tables of a list; none where there is no list."""
+        """Yield the tables of a list; none if there is no list."""
         rows = {str(n): row for n, row in enumerate(self.take(key, LIST, []))}
         return (section for _, section in Section(rows, self.file, self._at(key)).sections())
 
     def fault(self, key: str, message: str) -> InputError:
-        """An error that names file and key; without a key, the section itself."""
+        """Return an error with file and key; without a key, for the section itself."""
         at = self._at(key)
         return InputError(f"{at}{' ' if key or not at else ': '}{message}".strip(), self.file)
 

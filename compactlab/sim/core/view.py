@@ -1,4 +1,4 @@
-"""What the model would be sent: a view, its messages, and when a strategy is asked for one."""
+"""Views: what the model would be sent, its messages, and the phases of a session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ import msgspec
 
 from compactlab.sim.core.message import Message, Part, Weight
 
-# What sequences of messages are stored in, and how they are compared.
+# Storage of message sequences, and their comparison.
 #
-# A list that only ever grows at its end, with sums over it that are extended and never made anew.
+# A list that only grows at its end, with cumulative sums that are extended and never recomputed.
 
 Edit = tuple[int, int, int]
 """How one sequence of messages became another: *same*, *gone* and *come*.
 
-Whatever is edited in place, left out or cut off in front leaves most of what stands behind it as it
-was: nobody need look at that again. The first *same* messages are the same. From there on the one
-sequence was changed up to the index *gone*; what came instead stands in the other up to the index
-*come*. Behind it follow the messages that stood behind *gone*, all of them, and then what is new.
+The first *same* messages are equal. After them, the old messages before index *gone* were replaced
+by the new messages before index *come*. Then follow all old messages from *gone* on, and then the
+appended ones. Most edits leave the messages after them unchanged, so these need not be read again.
 """
 
 
 def first_true(found: Iterable[bool], otherwise: int) -> int:
-    """Place of the first that is true."""
+    """Return the index of the first true value."""
     try:
         return indexOf(found, True)
     except ValueError:
@@ -37,12 +36,12 @@ def first_true(found: Iterable[bool], otherwise: int) -> int:
 
 
 def without(some: list[Message], others: list[Message]) -> list[Message]:
-    """Those that are left of some when others are taken away, each as often as it is there."""
+    """Return the items of one list minus those of another, with multiplicity."""
     gone = set(map(id, others))
     if gone.isdisjoint(map(id, some)):
         return some
     ids = list(map(id, some))
-    if len(set(ids)) == len(ids):  # nearly always, and cheaper
+    if len(set(ids)) == len(ids):  # the usual and faster case
         return [message for message, id in zip(some, ids, strict=True) if id not in gone]
     taken = dict(Counter(map(id, others)))
     left = []
@@ -55,7 +54,7 @@ def without(some: list[Message], others: list[Message]) -> list[Message]:
 
 
 class Buffer:
-    """A list that grows at its end, and running sums over it by weight."""
+    """A list that grows at its end, with cumulative sums by weight."""
 
     __slots__ = ("items", "mark", "stem", "sums")
 
@@ -65,30 +64,30 @@ class Buffer:
         sums: dict[Weight, list[int]] | None = None,
         stem: tuple[object, int] = (None, 0),
     ) -> None:
-        # The mark of the buffer it was made from, and how many leading items both have.
+        # The identity of the parent buffer, and the number of shared leading items.
         self.items, self.stem = items, stem
-        self.sums = {} if sums is None else sums  # by weight: of the first 0, 1, 2, ... items
+        self.sums = {} if sums is None else sums  # by weight: sums of the first 0, 1, 2, ... items
         self.mark = object()
 
     def running(self, weight: Weight) -> list[int]:
-        """Sums of the first 0, 1, 2, ... items."""
+        """Return the sums of the first 0, 1, 2, ... items."""
         sums = self.sums.get(weight)
         if sums is None:
             sums = self.sums[weight] = [0]
         if len(sums) <= len(self.items):
             total = sums[-1]
-            for item in self.items[len(sums) - 1 :]:  # mostly one or two
+            for item in self.items[len(sums) - 1 :]:  # usually one or two
                 total += weight(item)
                 sums.append(total)
         return sums
 
     def branch(self, length: int, items: Iterable[Message]) -> Buffer:
-        """The first so many items and then others; what was summed before is kept."""
+        """Return a buffer with the first so many items and then others; known sums are kept."""
         sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
         return Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
 
     def edited(self, stop: int, changes: Mapping[int, Message]) -> Buffer:
-        """The items before an index, others in the place of some; sums go on from what is known."""
+        """Return the items before an index with some replaced; known sums are continued."""
         edited = self.branch(stop, ())
         edited.stem = self.mark, min(changes)
         items, places = edited.items, sorted(changes)
@@ -105,22 +104,22 @@ class Buffer:
         return edited
 
     def common(self, other: Buffer) -> int:
-        """How many leading items are known to be the same in both."""
+        """Return the number of leading items known to be the same in both."""
         if other.stem[0] is self.mark:
             return other.stem[1]
         return self.stem[1] if self.stem[0] is other.mark else 0
 
 
-# Messages in order, so kept that a replay can afford thousands of such sequences.
+# Sequences of messages, stored so that a replay can afford thousands of them.
 #
-# A replay of a long session makes thousands of views, each of which differs from the last by a
-# message or two. So the messages of a view are a window on a list that only ever grows at its
-# end: appending, cutting off the front, and finding what two views share cost nothing that grows
-# with the session, and sums over messages are kept beside the list and extended, never made anew.
+# A replay of a long session makes thousands of views, each of which differs from the last by one or
+# two messages. So a view's messages are a window on a list that only grows at its end. The cost of
+# appending, of cutting off the front and of comparing two views does not grow with the session.
+# Cumulative sums are stored with the list and extended, never recomputed.
 
 
 class Messages(Sequence[Message]):
-    """An immutable sequence of messages that shares its storage with those it was made from.
+    """An immutable sequence of messages that shares its storage with its origins.
 
     Parameters
     ----------
@@ -175,7 +174,7 @@ class Messages(Sequence[Message]):
         return self._buffer.items[place]
 
     def between(self, first: int, stop: int | None = None) -> list[Message]:
-        """The messages from an index on, up to another one, as a list of their own."""
+        """Return the messages from an index up to another one, as a new list."""
         start, last = self._start, self._stop
         end = last if stop is None or start + stop > last else start + stop
         return self._buffer.items[start + first : end]
@@ -187,26 +186,26 @@ class Messages(Sequence[Message]):
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple[type[Messages], tuple[list[Message]]]:
-        return Messages, (list(self),)  # not what else is stored with them
+        return Messages, (list(self),)  # without the rest of the shared storage
 
     def __repr__(self) -> str:
         return f"Messages({[message.id for message in self]})"
 
     def append(self, *messages: Message) -> Messages:
-        """These messages and then those."""
+        """Return these messages followed by others."""
         items, stop = self._buffer.items, self._stop
         if stop == len(items):
             items.extend(messages)
         elif any(map(is_not, messages, [*items[stop : stop + len(messages)], None])):
-            # Somebody else has gone on from here with other messages.
+            # The storage already continues with other messages.
             return self.branch(len(self), messages)
         return self._window(self._start, stop + len(messages))
 
     def branch(self, index: int, messages: Iterable[Message]) -> Messages:
-        """The messages before an index, and then others.
+        """Return the messages before an index, followed by others.
 
-        What is known of the former is not found out anew, so that replacing messages near the end
-        of a long history is cheap.
+        Known sums of the former are kept, so replacing messages near the end of a long history is
+        cheap.
         """
         if not 0 <= index <= len(self):
             raise IndexError("no such message")
@@ -216,9 +215,9 @@ class Messages(Sequence[Message]):
         return branch
 
     def replace(self, changes: Mapping[int, Message]) -> Messages:
-        """These messages, with others in the place of some; themselves, if there are none.
+        """Return these messages with some replaced; the same object if there are no changes.
 
-        What is known of those behind is not found out anew, either.
+        Known sums of later messages are kept, too.
         """
         if not changes:
             return self
@@ -231,7 +230,7 @@ class Messages(Sequence[Message]):
         return edited
 
     def shared(self, other: Messages) -> int:
-        """How many leading messages are the same objects in both."""
+        """Return the number of leading messages that are the same objects in both."""
         start, its_start = self._start, other._start
         shorter = min(self._stop - start, other._stop - its_start)
         known = 0
@@ -249,16 +248,16 @@ class Messages(Sequence[Message]):
         return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
 
     def ahead_of(self, other: Messages) -> int:
-        """How many messages to cut off in front so that the other begins with the rest; 0 if none.
+        """Return the number of leading messages to cut so that the other starts with the rest.
 
-        Only where both are windows on the same list.
+        It is 0 unless both are windows on the same list.
         """
         if self._buffer is other._buffer and self._start < other._start < self._stop <= other._stop:
             return other._start - self._start
         return 0
 
     def edit(self, other: Messages) -> Edit:
-        """How this sequence became the other: same, gone and come.
+        """Return how this sequence became the other: same, gone and come.
 
         Examples
         --------
@@ -274,7 +273,7 @@ class Messages(Sequence[Message]):
             return same, same, same
         mine = self._buffer.items[self._start + same : self._stop]
         its = other._buffer.items[other._start + same : other._stop]
-        # What is new is little: from the end it is not far to the last one that was there before.
+        # There are few new messages: the last old one is found quickly from the end.
         new = first_true(map(is_, reversed(its), repeat(mine[-1])), len(its))
         its = its[: len(its) - new]
         moved = first_true(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
@@ -282,7 +281,7 @@ class Messages(Sequence[Message]):
         return same, len(self) - moved, come
 
     def holds(self, message: Message) -> bool:
-        """Whether a message is among these, that very object."""
+        """Whether a message is among these, as the same object."""
         return any(map(is_, self, repeat(message)))
 
     def stored_with(self, other: Messages) -> bool:
@@ -290,7 +289,7 @@ class Messages(Sequence[Message]):
         return self._buffer is other._buffer
 
     def difference(self, other: Messages) -> tuple[list[Message], list[Message]]:
-        """What must leave this sequence, and what must come to it, to make the other."""
+        """Return the messages to remove from and to add to this sequence to get the other."""
         mine, its = self._buffer.items, other._buffer.items
         if self.ahead_of(other):
             return mine[self._start : other._start], its[self._stop : other._stop]
@@ -301,18 +300,18 @@ class Messages(Sequence[Message]):
         return without(left, new), without(new, left)
 
     def total(self, weight: Weight) -> int:
-        """Sum of a weight over all messages; what was summed before is not summed again."""
+        """Return the sum of a weight over all messages; known sums are reused."""
         sums = self._buffer.running(weight)
         return sums[self._stop] - sums[self._start]
 
     def tail_from(self, weight: Weight, budget: int) -> int:
-        """Index of the first message from which on they weigh no more than a budget."""
+        """Return the start of the longest tail whose weight is within a budget."""
         sums = self._buffer.running(weight)
         first = bisect_left(sums, sums[self._stop] - budget, self._start, self._stop)
         return first - self._start
 
     def last_holding(self, weight: Weight, amount: int) -> int | None:
-        """Index of the last message from which on they weigh at least so much; None if none is."""
+        """Return the start of the shortest tail of at least a weight; None if there is none."""
         sums = self._buffer.running(weight)
         last = bisect_right(sums, sums[self._stop] - amount, self._start, self._stop) - 1
         return last - self._start if last >= self._start else None
@@ -333,11 +332,11 @@ class View(msgspec.Struct, frozen=True):
     messages: Messages = msgspec.field(default_factory=Messages)
 
     def append(self, *messages: Message) -> View:
-        """This view with messages after its last."""
+        """Return this view with messages added at the end."""
         return View(self.system, self.messages.append(*messages))
 
     def with_messages(self, messages: Iterable[Message]) -> View:
-        """This view with other messages; itself, if they are the same ones."""
+        """Return this view with other messages; the same object if they are unchanged."""
         if not isinstance(messages, Messages):
             messages = Messages(messages)
         mine = self.messages
@@ -346,7 +345,7 @@ class View(msgspec.Struct, frozen=True):
         return View(self.system, messages)
 
     def with_system(self, *parts: Part) -> View:
-        """This view with other system blocks."""
+        """Return this view with other system blocks."""
         return View(parts, self.messages)
 
 
@@ -354,14 +353,14 @@ class Phase(StrEnum):
     """A moment in the life of a session."""
 
     BEFORE_TURN = "before_turn"
-    """A person has spoken; the first call of the turn is about to be made."""
+    """After a user message, before the first call of the turn."""
     BEFORE_CALL = "before_call"
-    """A request is about to be made."""
+    """Before a request."""
     AFTER_CALL = "after_call"
-    """The answer has just come; the cache is warm."""
+    """Directly after the answer; the cache is warm."""
     AFTER_TURN = "after_turn"
-    """The last answer of a turn has come: it calls no tool."""
+    """After the last answer of a turn, which calls no tool."""
     ON_OVERFLOW = "on_overflow"
-    """The prompt is larger than the window; asked once a call."""
+    """The prompt exceeds the window; once per call."""
     ON_IDLE = "on_idle"
-    """Nothing has happened for a while; how long it will last is not known."""
+    """The session has been idle for a while, with an unknown end."""

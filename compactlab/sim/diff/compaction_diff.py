@@ -1,7 +1,7 @@
-"""A compaction before and after: what stayed, what was cut, and what was forgotten by it.
+"""A compaction before and after: what stayed, what was cut, and which facts were lost.
 
-The side before is the prompt that would have been sent without it: the last one, and what has been
-said since. The side after is the one that was sent.
+The side before is the prompt that would have been sent without the compaction: the last prompt plus
+the new messages. The side after is the prompt that was sent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from compactlab.sim.metrics.lag import lag_of
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 
-# What may have become of a message, and how it is said.
+# The possible fates of a message, and their descriptions.
 FATES = {
     "kept": "it is in both prompts",
     "new": "it was added since the last call, and sent unchanged",
@@ -37,41 +37,41 @@ FATES = {
     "back": "it is sent again, although the last prompt did not hold it",
     "written": "the strategy wrote it",
 }
-# Of these nothing has changed.
+# Fates without any change.
 STILL = ("kept", "new")
-# Facts that a line tells by name.
+# Facts that a row lists by name.
 TOLD = 8
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """A fact that the prompt after no longer holds."""
+    """A fact that the prompt after the compaction no longer contains."""
 
     id: str
     statement: str  # key and value, shortened
     state: str  # in the prompt after; see compactlab.sim.facts.tracker
     missed: int = 0  # number of the first call that needed it and did not find it; 0: none
-    lag: int | None = None  # of that need, as the lower end of its step; None: none
+    lag: int | None = None  # distance of that need, as the lower end of its step; None: no need
 
 
 class DiffRow(msgspec.Struct, frozen=True):
-    """A message before and after, or several of one fate that were put together."""
+    """A message before and after, or several messages with the same fate."""
 
     fate: str  # one of FATES
-    count: int = 1  # how many messages it stands for
-    # The message before; None where there is none, of several, and of the system blocks.
+    count: int = 1  # number of messages in the row
+    # The message before; None if there is none, or for several messages or the system blocks.
     message: Message | None = None
-    became: Message | None = None  # what stands for it after, where that is another one
-    shown: tuple[Part, ...] = ()  # the parts by which it is shown; none of what was put together
-    system: bool = False  # whether it is the system blocks
+    became: Message | None = None  # the message that replaced it, if it is a different one
+    shown: tuple[Part, ...] = ()  # the parts to show; empty for a merged row
+    system: bool = False  # whether the row shows the system blocks
     before: int = 0  # tokens
     after: int = 0  # tokens
-    lost: int = 0  # how many facts the prompt lost with it
-    missed: int = 0  # how many of those were needed later and not found
-    facts: tuple[Forgotten, ...] = ()  # the first of them, those that were missed before the others
+    lost: int = 0  # number of facts lost with it
+    missed: int = 0  # number of those that were missed later
+    facts: tuple[Forgotten, ...] = ()  # the first lost facts, missed ones first
 
 
 def merged(lines: Iterable[DiffRow]) -> list[DiffRow]:
-    """Put lines that stand side by side together: one line for each fate."""
+    """Merge adjacent rows: one row per fate."""
     by_fate: dict[str, list[DiffRow]] = {}
     for line in lines:
         by_fate.setdefault(line.fate, []).append(line)
@@ -94,14 +94,14 @@ def _sum(fate: str, lines: list[DiffRow]) -> DiffRow:
 
 
 GAP = " … "
-# What a key, a path or an address may be made of.
+# Characters of keys, paths and addresses.
 _SIGNS = f"{ascii_letters}{digits}!#$%&*+-./:=?@\\^_`~"
 
 
 def ends(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a text, if it is longer than both.
+    """Return the beginning and the end of a text that is longer than both.
 
-    Words are not cut, so that nobody sees half of a key whose other half would tell what it is.
+    Words are not cut: half of a key could help to identify the key.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def ends(text: str, head: int, tail: int) -> str:
 
 
 def excerpt(parts: Iterable[Part], head: int, tail: int) -> str:
-    r"""The beginning and the end of what parts say, white space put together.
+    r"""Return the beginning and the end of the text of parts, with white space collapsed.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def excerpt(parts: Iterable[Part], head: int, tail: int) -> str:
     >>> excerpt([verbatim("m", "text", "one  two"), verbatim("m", "text", "three\n  four")], 8, 5)
     'one two … four'
     """
-    # Of ten million characters only those are looked at that may be shown.
+    # Only look at the characters that may be shown: there may be ten million.
     room = 4 * (head + tail)
     texts = [part.text for part in parts if part.text]
     near = (t if len(t) <= 2 * room else f"{t[:room]}{t[-room:]}" for t in texts)
@@ -135,23 +135,23 @@ def excerpt(parts: Iterable[Part], head: int, tail: int) -> str:
 
 
 class Loss(NamedTuple):
-    """What one prompt no longer holds."""
+    """The facts that one prompt lost."""
 
     facts: int  # as bits
-    # The index of the first call that needs a lost fact and does not find it, by the fact's number;
-    # a need is put down to the last prompt that lost the fact.
+    # By fact number, the index of the first call that misses the lost fact. A miss is attributed to
+    # the last prompt that lost the fact.
     missed: dict[int, int]
 
 
 def losses(data: RunData) -> dict[int, Loss]:
-    """What prompts have lost.
+    """Return the facts that each prompt lost, by call.
 
-    A fact is lost at a call if it is due there, the prompt surely does not hold it, and the prompt
-    before held it, or may have, or it was stated since.
+    A prompt loses a fact if the fact is due, the prompt certainly does not contain it, and the
+    previous prompt contained it (or may have), or it was stated since.
     """
     moments = data.ledger.moments
     by_fact: dict[int, Loss] = {}
-    last: dict[int, dict[int, int]] = {}  # of each fact, who missed what was lost with it
+    last: dict[int, dict[int, int]] = {}  # by fact, the calls that missed it since its last loss
     held = seen = 0
     for call, (step, states) in enumerate(zip(data.trace.steps, data.states, strict=True)):
         moment = moments[step.answer]
@@ -170,18 +170,18 @@ def losses(data: RunData) -> dict[int, Loss]:
     return by_fact
 
 
-# The two sides of a compaction, and which message of the one is which of the other.
+# The two sides of a compaction, and how their messages correspond.
 
 
 class Pair(NamedTuple):
-    """The place of a message before and that of what stands for it after; None: there is none."""
+    """The index of a message before and of its counterpart after; None: there is none."""
 
     before: int | None
     after: int | None
 
 
 class Sides(NamedTuple):
-    """What would have been sent, what was sent, and which messages had been said in between."""
+    """The prompt before, the prompt after, and the messages that were added in between."""
 
     before: list[Message]
     after: list[Message]
@@ -189,18 +189,18 @@ class Sides(NamedTuple):
 
 
 def sides(steps: Sequence[Step], index: int) -> Sides:
-    """The two sides of the call at an index, which is not the first."""
+    """Return the two sides of a call that is not the first."""
     last, step = steps[index - 1], steps[index]
     same = last.log.shared(step.log)
     new, before = list(step.log[same:]), prompt_of(steps, index - 1)
-    if same < len(last.log):  # the script went back: it took those away, and no strategy
+    if same < len(last.log):  # the script was rewound: it removed those messages, not a strategy
         back = set(map(id, last.log[same:]))
         before = [message for message in before if id(message) not in back]
     return Sides(before + new, prompt_of(steps, index), new)
 
 
 def prompt_of(steps: Sequence[Step], index: int) -> list[Message]:
-    """The messages of one prompt, put together from its end on: the others are not looked at."""
+    """Return the messages of one prompt, rebuilt backwards without visiting other prompts."""
     pieces: list[Iterable[Message]] = []
     wanted = steps[index].shared + len(steps[index].added)
     while wanted:
@@ -213,7 +213,7 @@ def prompt_of(steps: Sequence[Step], index: int) -> list[Message]:
 
 
 def sizes(messages: Sequence[Message], model: Model) -> list[int]:
-    """Tokens of each message of a prompt: some models drop the thinking of earlier turns."""
+    """Count the tokens of each message; some models drop the thinking of earlier turns."""
     blocks = blocks_of(model.tokenizer)
     sizes_of_each = list(map(blocks.tokens, messages))
     if model.strips_thinking and blocks.thoughts:
@@ -226,11 +226,11 @@ def sizes(messages: Sequence[Message], model: Model) -> list[int]:
 
 
 def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
-    """Which message of the one side is which of the other, row by row, by their places.
+    """Match the messages of both sides, row by row, by their indices.
 
-    Each message of both stands in one row. A row with both has the same message twice, or one and
-    what the strategy has made of it, by its id. Rows are in the order of the side after; what has
-    no counterpart there stands where it stood before, and above whatever was written instead.
+    Each message is in exactly one row. A row with two messages has the same message twice, or a
+    message and its changed version with the same id. Rows follow the order of the side after. A
+    removed message keeps its old position, above any message that was written instead.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
 
 
 def _twins(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
-    """Of each message after, the place of its counterpart before; -1 where there is none."""
+    """For each message after, return the index of its counterpart before; -1 if there is none."""
     same = 0
     for one, two in zip(before, after, strict=False):
         if one is not two:
@@ -283,18 +283,18 @@ def _twins(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
     return twins
 
 
-# With which message a fact went.
+# The message with which a fact was lost.
 
-# Characters of a fact's key and value that are told, of their beginnings and of their ends.
+# Characters shown from the start and the end of a fact's key and of its value.
 _KEY, _VALUE = (45, 15), (60, 20)
 _POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)", "asks": " (not decided)"}
 
 
 def blamed(lines: Sequence[DiffRow], fact: Fact) -> int:
-    """The place of the line with which a fact went.
+    """Return the index of the row with which a fact was lost.
 
-    The last changed message that states it; else the last that stands for such a one, as a summary
-    does; else the first that was written instead; else the first of which anything has changed.
+    This is the last changed message that states it; else the last that stands for such a message;
+    else the first one written by the strategy; else the first changed one.
     """
     origin = {source.id for source in fact.origin}
     changed = [place for place, line in enumerate(lines) if line.fate not in STILL]
@@ -310,7 +310,7 @@ def blamed(lines: Sequence[DiffRow], fact: Fact) -> int:
 
 
 def statement_of(fact: Fact) -> str:
-    """A fact's key and value, shortened.
+    """Return a fact's key and value, shortened.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def statement_of(fact: Fact) -> str:
 
 
 def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[DiffRow]:
-    """A line a message; what stands far from any change is put together at once."""
+    """Yield one row per message; messages far from any change are merged."""
     return _DiffRows(both, model, script).listed()
 
 
@@ -347,7 +347,7 @@ class _DiffRows:
                 yield from self._still([pair for pair, _ in group])
 
     def _still(self, pairs: Sequence[Pair]) -> Iterator[DiffRow]:
-        """Those that were there before, and those that are new."""
+        """Return rows of unchanged and of new messages."""
         places = [(was, now) for was, now in pairs if was is not None and now is not None]
         fresh = [id(self._before[was]) in self._new for was, _ in places]
         for fate in STILL:
@@ -380,7 +380,7 @@ class _DiffRows:
 
 
 def neighbours(flags: Sequence[bool]) -> list[bool]:
-    """Whether each is true, or one beside it.
+    """Return for each flag whether it or an adjacent flag is true.
 
     Examples
     --------
@@ -391,7 +391,7 @@ def neighbours(flags: Sequence[bool]) -> list[bool]:
 
 
 def remade(before: int, after: int) -> str:
-    """The fate of what is sent otherwise, by its tokens."""
+    """Return the fate of a changed message, by its token counts."""
     return "shortened" if after < before else "changed"
 
 
@@ -399,25 +399,25 @@ def _same(one: Message, two: Message) -> bool:
     return (one.role, one.parts) == (two.role, two.parts)
 
 
-# Messages that are shown one by one; what stands between them is put together.
+# Most messages shown individually; those in between are merged.
 MOST = 16
 _PUT_BACK = ("written", "back")
 
 
 @dataclass(frozen=True)
 class Diff:
-    """One compaction, message by message."""
+    """A compaction, message by message."""
 
-    call: int  # the number of the call before which it happened, from 1 on
+    call: int  # number of the call after it, from 1 on
     lines: tuple[DiffRow, ...]
-    script: Mapping[str, Message]  # by id; what is none of them was written
+    script: Mapping[str, Message]  # by id; any other message was written
 
 
 def most_forgetful(data: RunData, by_call: Mapping[int, Loss]) -> int | None:
-    """The index of the compaction by which most was forgotten that was needed later.
+    """Return the index of the compaction that lost the most facts missed later.
 
-    Of several, the one that made the prompt smaller by most tokens, then the first. None where
-    nothing was compacted.
+    Ties go to the one that removed the most tokens, then to the first. None if nothing was
+    compacted.
     """
     missed = {call: len(loss.missed) for call, loss in by_call.items()}
     calls = [(missed.get(each.call, 0), each.removed, -each.call) for each in data.paybacks]
@@ -425,7 +425,7 @@ def most_forgetful(data: RunData, by_call: Mapping[int, Loss]) -> int | None:
 
 
 def diff_of(data: RunData, index: int, by_call: Mapping[int, Loss] | None = None) -> Diff:
-    """Lay the two sides of a call beside each other."""
+    """Compare the two sides of a call."""
     by_call = losses(data) if by_call is None else by_call
     steps = data.trace.steps
     both, model = sides(steps, index), data.model(steps[index].model)
@@ -439,7 +439,7 @@ def diff_of(data: RunData, index: int, by_call: Mapping[int, Loss] | None = None
 
 
 def _system(last: Step, step: Step, blocks: Blocks) -> list[DiffRow]:
-    """The system blocks; shown is what came to them."""
+    """Return the rows of the system blocks; they show what was added."""
     if not last.system and not step.system:
         return []
     before, after = (sum(blocks.of_system(parts)[1]) for parts in (last.system, step.system))
@@ -450,7 +450,7 @@ def _system(last: Step, step: Step, blocks: Blocks) -> list[DiffRow]:
 
 
 def _forget(lines: list[DiffRow], data: RunData, index: int, loss: Loss) -> None:
-    """Write each fact that was lost to the line with which it went."""
+    """Add each lost fact to the row with which it was lost."""
     facts, states = data.ledger.facts, data.states[index]
     with_line: dict[int, list[int]] = {}
     for number in numbers(loss.facts):
@@ -466,19 +466,19 @@ def _forget(lines: list[DiffRow], data: RunData, index: int, loss: Loss) -> None
 
 
 def _need(data: RunData, fact: int, loss: Loss) -> tuple[int, int | None]:
-    """The number of the call that missed a fact, and the lag of that need."""
+    """Return the number of the call that missed a fact, and the distance of that need."""
     call = loss.missed.get(fact)
     return (0, None) if call is None else (call + 1, need_of(data, fact, call))
 
 
 def need_of(data: RunData, fact: int, call: int) -> int | None:
-    """The lag at which a call, by its index, needs a fact, by its number."""
+    """Return the distance at which a call (by index) needs a fact (by number)."""
     tokenizer = fact_timeline(data).tokenizer
     return lag_of(data.ledger, tokenizer, data.trace.steps[call].answer, fact)
 
 
 def _folded(lines: Sequence[DiffRow]) -> list[DiffRow]:
-    """The lines that say most one by one, and what stands between them put together."""
+    """Keep the most important rows and merge the others between them."""
     cut = [line.fate not in STILL for line in lines]
     wanted = [place for place, near in enumerate(neighbours(cut)) if near]
     wanted.sort(key=lambda place: (_rank(lines[place]), -lines[place].before, place))
@@ -493,7 +493,7 @@ def _folded(lines: Sequence[DiffRow]) -> list[DiffRow]:
 
 
 def _rank(line: DiffRow) -> int:
-    """What was written comes first, then what was missed, lost, cut; what stayed comes last."""
+    """Rank rows by fate: written, missed, lost, cut, unchanged."""
     if line.fate in STILL:
         return 4
     if line.fate in _PUT_BACK:

@@ -1,4 +1,4 @@
-"""Under what conversations are replayed: strategy, model, summariser, and what all share."""
+"""The conditions of a replay: strategy, model, summariser, and common settings."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.store.code import digest_of_classes, digest_of_engine, digest_of_file
 from compactlab.sim.store.tables import USUAL
 
-# What a report reads of a bound, beside its figures.
+# Tables of a bound that reports read, in addition to its figures.
 _OF_BOUNDS = ("calls", "lags")
 
 
 @dataclass(frozen=True)
 class Setting(Options):
-    """What is the same for all runs: their options, and what is kept; a loop is run beside none."""
+    """The common settings of all runs; the open loop is always replayed, too."""
 
-    metrics: tuple[str, ...] = tuple(METRICS)  # names of those that are computed; all by default
-    tables: tuple[str, ...] = USUAL  # names of the tables that are written, beside that of the runs
-    redact: bool = False  # whether what looks like a secret is hidden in all that is written
-    # Null summarisers that stand beside the summariser, where a strategy asks for summaries.
+    metrics: tuple[str, ...] = tuple(METRICS)  # names of the computed metrics; all by default
+    tables: tuple[str, ...] = USUAL  # names of the written tables, besides the runs
+    redact: bool = False  # whether possible secrets are redacted in all output
+    # Bound summarisers for comparison, if a strategy requests summaries.
     controls: tuple[Summarizer, ...] = ()
-    isolate: bool = True  # whether code that is not ours gets a process of its own for each run
+    isolate: bool = True  # whether each run of foreign code has a separate process
 
     @property
     def effort(self) -> int:
-        """How much more work a run is than in the open loop and without facts, about."""
+        """The approximate work of a run, relative to the open loop without facts."""
         replays = (4 if self.loop else 1) + len(self.controls)
         return replays * (4 if "facts" in self.tables else 1)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """All of it that can change a figure, with the versions of what computes it."""
+        """All settings that can change a figure, with the versions of the code."""
         return {
             "compactlab": version("compactlab"),
             "engine": _engine(redact=self.redact),
@@ -63,19 +63,19 @@ class Setting(Options):
 
     @cached_property
     def key(self) -> str:
-        """Sixteen hex digits of all of it that can change a figure."""
+        """Sixteen hex digits: a digest of all settings that can change a figure."""
         text = msgspec.json.encode(self.provenance, order="deterministic")
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 
     @cached_property
     def counter(self) -> str:
-        """Sixteen hex digits of what counts tokens: other code may count otherwise."""
+        """Sixteen hex digits: a digest of the token-counting code."""
         text = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _engine(*, redact: bool) -> str:
-    """The digest of the engine, with the cache policies that installed packages bring."""
+    """Return the digest of the engine, including installed cache policies."""
     ours = digest_of_engine(redact=redact)
     brought = [cls for name, cls in POLICIES.usable().items() if name not in POLICIES.built_in]
     if not brought:
@@ -87,17 +87,17 @@ def _engine(*, redact: bool) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A strategy under a model and a summariser, in a setting."""
+    """A strategy with a model, a summariser and a setting."""
 
     strategy: Strategy
-    model: str  # "": the recorded one, or a current one where nothing was recorded
+    model: str  # "": the recorded one, or a current one for synthetic conversations
     setting: Setting
     summarizer: Summarizer | None = None
-    bound: bool = False  # replayed beside the strategies to measure them by, and none of them
+    bound: bool = False  # whether it is a bound, replayed for comparison only
 
     @classmethod
     def of_bound(cls, strategy: Strategy, model: str, setting: Setting) -> Condition:
-        """A bound: in the open loop, with no summariser and no more tables than a report reads."""
+        """Return a bound: open loop, no summariser, and only the tables that reports read."""
         tables = tuple(name for name in setting.tables if name in _OF_BOUNDS)
         own = replace(setting, loop=None, controls=(), tables=tables)
         return cls(strategy, model, own, bound=True)
@@ -115,26 +115,26 @@ class Condition:
 
     @cached_property
     def foreign(self) -> bool:
-        """Whether code that is not ours takes part."""
+        """Whether it uses foreign code."""
         writer = self.summarizer
         return self.own or isinstance(writer, ForeignSummarizer) or is_foreign(type(writer))
 
     @cached_property
     def own(self) -> bool:
-        """Whether the strategy is not built in: the user's own, or another package's."""
+        """Whether the strategy is not built in but the user's own, or from another package."""
         classes = {type(part) for part in self.strategy.parts}
         return Foreign in classes or any(map(is_foreign, classes))
 
     @cached_property
     def written_by(self) -> str:
-        """The summariser's spec; "" for nobody."""
+        """The summariser's spec; "" if there is none."""
         return self.summarizer.spec if self.summarizer else ""
 
     @cached_property
     def writer(self) -> dict[str, str]:
-        """The summariser's short name, what of it is simulated, and the digest of its code.
+        """The summariser's short name, its simulated part, and the digest of its code.
 
-        The digests of files that its spec names stand behind that of the code.
+        The digests of files in its spec follow that of the code.
         """
         if self.summarizer is None:
             return {}
@@ -151,7 +151,7 @@ class Condition:
 
     @cached_property
     def key(self) -> str:
-        """Sixteen hex digits that change when anything about it changes."""
+        """Sixteen hex digits: a digest of the whole condition."""
         what = [self.strategy.spec, self.code, self.model, self.setting.provenance]
         what += [self.written_by, self.writer, *["bound"] * self.bound]
         text = msgspec.json.encode(what, order="deterministic")

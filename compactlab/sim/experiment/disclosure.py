@@ -1,7 +1,7 @@
-"""What of an experiment may be written where secrets are to be hidden.
+"""Redaction of an experiment's results.
 
-What is replayed and measured is what was said; hidden is what comes of it, before it is stored.
-So figures are the same, and what a store holds does not depend on who ran it, or in which pieces.
+Replays and measurements use the original text; results are redacted before they are stored. So
+figures are unaffected, and a store does not depend on who ran it, or in which pieces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.run import HEAD, Run
 from compactlab.sim.store.tables import TABLES
 
-if TYPE_CHECKING:  # to look into a store is no part of making what it holds: see sim/store/code.py
+if TYPE_CHECKING:  # reading a store is not part of the engine: see sim/store/code.py
     from compactlab.sim.store.results import Results
 
 Array = NDArray[Any]
@@ -32,14 +32,14 @@ _TEXTS = tuple(n for n, column in HEAD.items() if column.type == "text" and n no
 
 
 def under_aliases(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Sources whose names may be written: of those that may not, each gets a name of its own."""
+    """Give sources with secret names an alias."""
     redactor = Redactor()
     named = ((each, redactor.text(each.name)) for each in sources)
     return tuple(replace(s, alias=name) if name != s.name else s for s, name in named)
 
 
 def check_names(manifest: Mapping[str, Any]) -> None:
-    """See that nothing is named after a secret: two strategies could not be told apart."""
+    """Raise if a name contains a secret: two redacted strategies could be indistinguishable."""
     for name, value in manifest.items():
         shown = Redactor().within(value)
         if shown != value:
@@ -48,9 +48,9 @@ def check_names(manifest: Mapping[str, Any]) -> None:
 
 
 class Disclosure:
-    """Makes the runs of a source such that they may be stored.
+    """Redacts the runs of a source for storage.
 
-    Equal secrets of a source get equal numbers, in the order in which it says them.
+    Equal secrets of a source get equal numbers, in order of occurrence.
     """
 
     def __init__(self, source: Source) -> None:
@@ -58,22 +58,22 @@ class Disclosure:
         self._redactor = Redactor()
 
     def turn_to(self, conversation: Conversation) -> None:
-        """Learn what the next conversation says, so that numbers do not depend on its runs."""
+        """Learn the secrets of the next conversation, so that numbers do not depend on its runs."""
         self._redactor.learn(conversation.id)
         for message in conversation.messages:
             for part in message.parts:
                 self._redactor.learn(part.text)
 
     def text(self, text: str) -> str:
-        """Another text without the secrets that were learned, and without its own."""
+        """Return another text without known secrets and without its own."""
         return self._redactor.fork().text(text)
 
     def of(self, run: Run) -> Run:
-        """A run without secrets: its texts, and those of its tables."""
+        """Return a run without secrets in its texts and tables."""
         source, redactor = self._source, self._redactor.fork()
         shown = source.alias or source.name
         conversation = run.conversation
-        # An id that says more than the source's name, and begins with it by chance, is taken whole.
+        # An id is redacted as a whole, if it starts with the source's name by chance.
         if source.alias and conversation.startswith(source.name):
             conversation = shown + redactor.text(conversation.removeprefix(source.name))
         else:
@@ -90,7 +90,7 @@ class Disclosure:
 
 
 def disclosed(results: Results, redactor: Redactor) -> Results:
-    """Results of a store without secrets; tables are looked at when they are asked for."""
+    """Return a store's results without secrets; tables are redacted on access."""
     columns: dict[int, _Hidden] = {}
 
     def hidden(run: Run) -> Run:
@@ -107,7 +107,7 @@ def disclosed(results: Results, redactor: Redactor) -> Results:
 
 
 class _Hidden(Mapping[str, Array]):
-    """The columns of a table without secrets, each looked at when it is asked for."""
+    """The redacted columns of a table, each computed on access."""
 
     def __init__(self, table: str, columns: Mapping[str, Array], redactor: Redactor) -> None:
         self._table, self._columns, self._redactor = table, columns, redactor
@@ -119,7 +119,7 @@ class _Hidden(Mapping[str, Array]):
             array = self._columns[name]
             textual = column.type in ("text", "texts")
             shown = _shown(array, self._redactor) if textual else array
-            # What stood around it is not there to tell a secret; its id is shown instead.
+            # An excerpt lacks the context that identifies a secret; its id is shown instead.
             excerpt = (self._table, name) == ("facts", "statement")
             self._known[name] = column.nothing(len(array)) if excerpt else shown
         return self._known[name]
@@ -144,7 +144,7 @@ def _shown(array: Array, redactor: Redactor, *, excerpt: bool = False) -> Array:
 
 
 def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
-    """Rows of tables, in memory, without secrets."""
+    """Redact rows of tables in memory."""
     names = _renamed(tables.get("messages"), redactor)
     hidden = {}
     for table, rows in tables.items():
@@ -161,10 +161,10 @@ def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
 
 
 def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
-    """New names for messages that say a secret.
+    """Return new names for messages that contain secrets.
 
-    A message is named after a digest of all that it says, by which the one thing that is hidden
-    could be found out. The new name is one of what is shown.
+    A message's name is a digest of its text, from which the secret could be guessed. The new name
+    is a digest of the redacted text.
     """
     if messages is None:
         return {}

@@ -1,4 +1,4 @@
-"""Strategies and summarisers of others, as far as they can be known without loading their code."""
+"""Foreign strategies and summarisers, described without loading their code in this process."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from compactlab.sim.store.code import digest_of_classes
 
 T = TypeVar("T")
 
-# Seconds that code may take to be loaded: some of it loads models of language.
+# Time limit in seconds for loading code: some of it loads language models.
 PATIENCE = 120.0
-_HALF = re.compile("[\ud800-\udfff]")  # half a character
+_HALF = re.compile("[\ud800-\udfff]")  # an unpaired surrogate
 _UNLOADED = "cannot be loaded"
-_SHOWN = 300  # characters of what was printed, in an error
+_SHOWN = 300  # most characters of output in an error
 
 
 def _described(name: str, describe: Callable[[], T]) -> T:
-    """What code says of itself, in a process of its own."""
-    digest_of_classes(())  # reads the engine once here, and not in each process again
+    """Return the description of foreign code, from a separate process."""
+    digest_of_classes(())  # caches the engine's digest before forking
     made = isolated(describe, PATIENCE)
     if made.value is None:
-        # What is wrong with a spec names the spec.
+        # An error in a spec names the spec already.
         fault = made.fault if made.refused else f"{name} {_UNLOADED}: {made.fault}"
         if made.printed and _UNLOADED in fault:
             fault += f"; it printed: {made.printed[:_SHOWN].strip()}"
@@ -41,7 +41,7 @@ def _described(name: str, describe: Callable[[], T]) -> T:
 
 @dataclass(frozen=True)
 class Card:
-    """What a strategy or a summariser says of itself."""
+    """The description of a strategy or a summariser."""
 
     kind: str  # module and name of its class
     code: str  # digest
@@ -49,7 +49,7 @@ class Card:
 
     @classmethod
     def of(cls, made: Strategy | Summarizer, asked: Mapping[str, Callable[[Any], Any]]) -> Card:
-        """Ask one that is loaded for some attributes, and read each as what it should be."""
+        """Read some attributes of a loaded object, and check their types."""
         kind = type(made)
         for name in (made.spec, made.label):
             if not isinstance(name, str) or not name or _HALF.search(name):
@@ -76,7 +76,7 @@ def _answer(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Foreign(Strategy):
-    """A strategy that is built and asked in processes of its own alone."""
+    """A strategy that is only built and called in separate processes."""
 
     card: Card
     build: Callable[[], Strategy] = field(repr=False, compare=False)  # must be picklable
@@ -100,19 +100,19 @@ class Foreign(Strategy):
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Strategy]) -> Foreign:
-        """Have a strategy built in a process of its own, and ask it there what it is."""
+        """Build a strategy in a separate process, and read its description."""
         return cls(_described(name, lambda: Card.of(build(), cls.ASKED)), build)
 
     def compact(self, view: View, host: Host) -> View:
-        """Nobody asks it in this process."""
+        """Not called in this process."""
         raise TypeError(f"{self.spec} is asked in a process of its own: see loaded()")
 
 
 @dataclass(frozen=True)
 class ForeignSummarizer(Summarizer):
-    """A summariser that is built and asked in processes of its own alone.
+    """A summariser that is only built and called in separate processes.
 
-    It is bound before each replay, and that is in the process of the run: there it is built.
+    It is built in the process of the run, when it is bound before the replay.
     """
 
     card: Card
@@ -131,20 +131,20 @@ class ForeignSummarizer(Summarizer):
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Summarizer]) -> ForeignSummarizer:
-        """Have a summariser built in a process of its own, and ask it there what it is."""
+        """Build a summariser in a separate process, and read its description."""
         return cls(_described(name, lambda: Card.of(build(), cls.ASKED)), build)
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """Build it here, and have it get to know what is replayed."""
+        """Build the summariser here, and bind it to the conversation."""
         return self.build().bound(conversation, seed)
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Nobody asks it unbound."""
+        """Not called unbound."""
         raise TypeError(f"{self.spec} is asked in a process of its own: see bound()")
 
 
 def loaded(strategy: Strategy) -> Strategy:
-    """The strategy itself, with all its code loaded into this process."""
+    """Return the actual strategy, with its code loaded into this process."""
     if isinstance(strategy, Foreign):
         return strategy.build()
     if isinstance(strategy, Pipeline) and any(isinstance(p, Foreign) for p in strategy.parts):
@@ -153,7 +153,7 @@ def loaded(strategy: Strategy) -> Strategy:
 
 
 def kind_of(strategy: Strategy | Summarizer) -> Any:
-    """What tells those of equal specs apart: their class, or those of their steps."""
+    """Return what distinguishes objects with equal specs: their class, or those of their steps."""
     if isinstance(strategy, Pipeline):
         return tuple(map(kind_of, strategy.steps))
     if isinstance(strategy, Foreign | ForeignSummarizer):

@@ -1,4 +1,4 @@
-"""What one worker does in one go: some sources under some conditions, run by run."""
+"""A worker's unit of work: some sources under some conditions, run one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
@@ -50,22 +50,22 @@ Work = Callable[..., Run]
 Counted = dict[str, bytes]
 
 
-# A limit on how long something may take, which holds against endless loops too.
+# A time limit, which also stops endless loops.
 
-# Seconds after which it is raised again, if somebody caught it and went on.
+# Seconds after which the exception is raised again, in case the code caught it.
 _AGAIN = 1.0
 
 
 class OutOfTime(BaseException):
-    """Something took too long; no ordinary exception, so that nobody takes it for one of theirs."""
+    """A time limit was exceeded; a BaseException, so that foreign code does not catch it."""
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Raise :class:`OutOfTime` in here once so many seconds have gone.
+    """Raise :class:`OutOfTime` in the block after a number of seconds.
 
-    In a main thread where there are signals, sleeping and waiting are broken off as well;
-    elsewhere, as on a worker of a cluster, only Python's own code is.
+    In a main thread with signals, this also interrupts sleeping and waiting. Elsewhere, such as on
+    a cluster worker, it only interrupts Python code.
     """
     if seconds is None or seconds > LONGEST_WAIT:
         yield
@@ -89,7 +89,7 @@ def _signalled(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, late)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)  # it may be over at once
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # may fire immediately
             yield
         finally:
             over = True
@@ -107,7 +107,7 @@ def _watched(seconds: float) -> Iterator[None]:
     def watch() -> None:
         pause = seconds
         while not over.wait(pause):
-            # Whoever has the lock decides: once it is over, nothing is raised any more.
+            # Once the block is over, nothing is raised: the lock decides.
             with lock:
                 if not over.is_set():
                     raised = ctypes.py_object(OutOfTime)
@@ -125,7 +125,7 @@ def _watched(seconds: float) -> Iterator[None]:
         over.set()
 
 
-# One run: a replay and its figures, which fails alone.
+# One run: a replay and its figures. A failure affects this run only.
 
 
 def run_one(
@@ -135,7 +135,7 @@ def run_one(
     setting: Setting,
     timeout: float | None = None,
 ) -> Run:
-    """Replay and measure once; whatever goes wrong fails this run alone."""
+    """Replay and measure one run; any error fails this run only."""
     try:
         with uncollected(), deadline(timeout):
             strategy, readings = loaded(strategy), list[RunData]()
@@ -148,7 +148,7 @@ def run_one(
                 readings.append(_read(conversation, strategy, options, steps))
             data = readings[0]
             controls: dict[str, RunData] = {}
-            # Where nobody is asked to write, it does not matter who would.
+            # If nothing is summarised, the summariser makes no difference.
             writer = setting.summarizer
             for control in setting.controls if writer else ():
                 name = control.spec.partition("(")[0]
@@ -173,7 +173,7 @@ def run_one(
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except OutOfTime:
-        # It may have been broken off while it wrote down what the next one relies on.
+        # The interrupted code may have left these caches half written.
         forget_counts()
         forget_blocks()
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
@@ -182,7 +182,7 @@ def run_one(
 
 
 def _check(measured: Mapping[str, float | None]) -> None:
-    """See that what is stored can be read again: a price or a count may be beyond all measure."""
+    """Raise if a metric is out of range, because the store could not be read again."""
     for name, value in measured.items():
         if value is not None and (fault := METRICS[name].fault(value)):
             raise ModelError(fault)
@@ -193,23 +193,23 @@ def _read(script: Conversation, strategy: Strategy, options: Setting, steps: lis
 
 
 def _loops(loop: ClosedLoop | None) -> list[tuple[ClosedLoop | None, Callable[[RunData], bool]]]:
-    """The loops of a run, each with whether it differs from the one before it."""
+    """Return the loops of a run, each with a test whether it differs from the previous loop."""
     if loop is None:
         return [(None, _misses)]
     return [(None, _misses), (loop.best, _misses), (loop, _misleads)]
 
 
 def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -> Run:
-    """Run code that is not ours, which must not harm other runs."""
+    """Run foreign code in a process of its own, so that it cannot harm other runs."""
     outcome = isolated(work, timeout)
-    if outcome.killed:  # perhaps for the memory that somebody else wanted
+    if outcome.killed:  # perhaps because other processes used up the memory
         outcome = isolated(work, timeout)
     done = outcome.value or replace(run, status="failed", error=outcome.fault)
     return replace(done, printed=outcome.printed)
 
 
 def _misses(data: RunData) -> bool:
-    """Whether a call needs a fact and does not find it; if none does, the loop never closes."""
+    """Whether a call misses a fact that it needs; if none does, the loop never closes."""
     moments = data.ledger.moments
     return any(
         moments[step.answer].needed & ~(states.kept | states.unknown)
@@ -218,7 +218,7 @@ def _misses(data: RunData) -> bool:
 
 
 def _misleads(closed: RunData) -> bool:
-    """Whether a call needs a fact of which its prompt, before all recovery, holds a wrong value."""
+    """Whether a call needs a fact whose value in its prompt, before any recovery, is wrong."""
     first = None
     for step, states in zip(closed.trace.steps, closed.states, strict=True):
         first = states if first is None else first
@@ -232,7 +232,7 @@ def _misleads(closed: RunData) -> bool:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
+    """Pause the cyclic garbage collector: a replay makes many live objects, and no cycles."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -243,33 +243,33 @@ def uncollected() -> Iterator[None]:
 
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
-# About a second of work: enough for starting it not to matter, little to do again if it is lost.
+# About one second of work: the start-up time is small, and little is lost on a failure.
 FULL = 128
-# A source counts once more for every so many bytes.
+# The weight of a source grows by one per so many bytes.
 _BYTES = 500_000
 
 
 @dataclass(frozen=True)
 class Task:
-    """A source under some conditions."""
+    """A source and its conditions."""
 
     source: Source
     conditions: tuple[Condition, ...]
-    counts: bytes = b""  # token counts of its texts, as far as they are known
+    counts: bytes = b""  # token counts of its texts, if known
 
     @property
     def cells(self) -> list[Cell]:
-        """The keys of what it does."""
+        """The cells of the task (source and condition keys)."""
         return [(self.source.key, condition.key) for condition in self.conditions]
 
     @property
     def weight(self) -> int:
-        """How much work its first cell is, about."""
+        """The approximate work of one cell."""
         return self._size * self.conditions[0].setting.effort
 
     @property
     def work(self) -> int:
-        """How much work all of its cells are, about."""
+        """The approximate work of all cells."""
         return self._size * sum(condition.setting.effort for condition in self.conditions)
 
     @property
@@ -279,7 +279,7 @@ class Task:
     def prepared(
         self, disclosure: Disclosure | None, timeout: float | None = None
     ) -> Iterator[tuple[Run, Work | None]]:
-        """Its rows, conversation by conversation, and what fills each in; None if nothing can."""
+        """Yield the task's rows by conversation, with the work that fills each; None on errors."""
         place = 0
         try:
             for conversation in _conversations(self.source, self.counts, timeout):
@@ -294,32 +294,39 @@ class Task:
                 yield run, None
 
     def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
-        """Its rows where there is no conversation to name in them."""
+        """Yield the rows of a failure without a conversation."""
         disclosure = self.disclosure
         for condition in self.conditions:
-            unread = status == "unreadable"
-            run = Run(
-                self.source.name,
-                "",
-                "" if unread else condition.strategy.spec,
-                "" if unread else condition.model,
-                condition.setting.window or 0,
-                self.source.seed,
-                status=status,
-                error=error,
-                summarizer="" if unread else condition.written_by,
-                label="" if unread else condition.strategy.label,
-                source=self.source.name,
-                place=place,
-                source_key=self.source.key,
-                condition=condition.key,
-                bound=condition.bound and not unread,
-            )
+            run = self._row(condition, place, status=status, error=error)
+            if status == "unreadable":  # under whichever strategy: it is told once
+                nobody: dict[str, Any] = {
+                    "strategy": "",
+                    "model": "",
+                    "summarizer": "",
+                    "label": "",
+                }
+                run = replace(run, **nobody, bound=False)
             yield disclosure.of(run) if disclosure is not None else run
+
+    def _row(self, condition: Condition, place: int, **more: Any) -> Run:
+        """The row of a condition, as far as no conversation need be known for it."""
+        return Run(
+            **{"conversation": self.source.name, "scenario": "", "model": condition.model} | more,
+            strategy=condition.strategy.spec,
+            window=condition.setting.window or 0,
+            seed=self.source.seed,
+            summarizer=condition.written_by,
+            label=condition.strategy.label,
+            source=self.source.name,
+            place=place,
+            source_key=self.source.key,
+            condition=condition.key,
+            bound=condition.bound,
+        )
 
     @property
     def disclosure(self) -> Disclosure | None:
-        """What hides the secrets in its rows, where they are to be hidden."""
+        """The redaction of secrets in the rows; None if they are not redacted."""
         return Disclosure(self.source) if self.conditions[0].setting.redact else None
 
     def _under_all(self, place: int, conversation: Conversation) -> Iterator[tuple[Run, Work]]:
@@ -339,26 +346,18 @@ class Task:
                 seed=self.source.seed,
                 overhead=common.overhead,
             )
-            run = Run(
+            run = self._row(
+                condition,
+                place,
                 conversation=conversation.id,
                 scenario=conversation.format,
-                strategy=condition.strategy.spec,
                 model=setting.model,
-                window=setting.window or 0,
-                seed=setting.seed,
                 digest=conversation.digest,
-                summarizer=condition.written_by,
                 passed_over="; ".join(map(str, conversation.passed_over)),
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
-                bound=condition.bound,
-                label=condition.strategy.label,
                 title=title,
                 labels="declared" if conversation.facts else "inferred",
-                source=self.source.name,
-                place=place,
-                source_key=self.source.key,
-                condition=condition.key,
             )
             work = partial(run_one, run, conversation, condition.strategy, setting)
             if condition.foreign and setting.isolate:
@@ -369,7 +368,7 @@ class Task:
 
 @dataclass
 class _Common:
-    """What all runs over a conversation have in common, whatever shards they are in."""
+    """Data that all runs over a conversation share, across shards."""
 
     conversation: Conversation
     catalogue: Catalogue
@@ -377,21 +376,21 @@ class _Common:
 
     @cached_property
     def overhead(self) -> Unseen:
-        """What a recording's client sends and does not log."""
+        """The tokens that a recording's client sends but does not log."""
         return unseen(self.conversation, self.catalogue)
 
     def writer(self, condition: Condition) -> Remembering:
-        """The summariser of a condition, with what it has answered to other strategies."""
+        """Return the summariser of a condition, with its cached answers to other strategies."""
         summarizer = condition.summarizer
         assert summarizer is not None
-        # Who answers for a model is not in its spec, and may be another in the next experiment.
+        # The spec does not name the endpoint of a model, which may change between experiments.
         model = summarizer if summarizer.asks else None
         key = type(summarizer), summarizer.spec, condition.writer["code"], model
         return self.writers.setdefault(key, Remembering(summarizer))
 
 
 def _common(conversation: Conversation, catalogue: Catalogue) -> _Common:
-    """What is known of a conversation; that of the last one is kept."""
+    """Return the shared data of a conversation; the last one is cached."""
     known = _latest[0] if _latest else None
     if (
         known is None
@@ -403,10 +402,10 @@ def _common(conversation: Conversation, catalogue: Catalogue) -> _Common:
 
 
 def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
-    """Controls for a summariser, as long as it where they have no length of their own."""
+    """Return controls for a summariser, length-matched if they have no length of their own."""
     return tuple(
         control
-        if control.matched and writer.asks  # its lengths are those of the run: see InStep
+        if control.matched and writer.asks  # uses the lengths of the run: see InStep
         else Remembering(Matched(control, writer) if control.matched else control)
         for control in controls
     )
@@ -414,32 +413,32 @@ def _beside(writer: Summarizer, controls: Iterable[Summarizer]) -> tuple[Summari
 
 @dataclass(frozen=True)
 class Shard:
-    """Tasks that are done and stored together."""
+    """Tasks that are run and stored together."""
 
     tasks: tuple[Task, ...]
-    timeout: float | None = None  # seconds that a run may take; None for as many as it wants
+    timeout: float | None = None  # time limit of a run in seconds; None: no limit
 
     @property
     def cells(self) -> list[Cell]:
-        """The keys of what it does."""
+        """The cells of all tasks."""
         return [cell for task in self.tasks for cell in task.cells]
 
     @property
     def work(self) -> int:
-        """How much work it is, about."""
+        """The approximate work of the shard."""
         return sum(task.work for task in self.tasks)
 
     @property
     def name(self) -> str:
-        """Sixteen hex digits of what it holds."""
+        """The name of the shard: sixteen hex digits, a digest of its cells."""
         return shard_name(self.cells)
 
     def run(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
-        """Do all of it."""
+        """Run all tasks and pass the runs to a function."""
         runs: list[Run] = []
         counts: Counted = {}
-        encoding("o200k_base")  # else the first run would take the time, and might have a limit
-        # To look at all objects between two runs takes as long as a short run.
+        encoding("o200k_base")  # not counted as the first run's time
+        # A full garbage collection between two runs takes as long as a short run.
         with uncollected():
             for task in self.tasks:
                 disclosure = task.disclosure
@@ -451,11 +450,11 @@ class Shard:
         return then(self, runs, counts)
 
     def runs(self) -> list[Run]:
-        """Do all of it, for its rows alone."""
+        """Run all tasks and return the runs."""
         return self.run(lambda shard, runs, counts: runs)
 
     def apart(self) -> list[Shard]:
-        """A shard for each of its cells."""
+        """Return one shard per cell."""
         return [
             replace(self, tasks=(replace(task, conditions=(condition,)),))
             for task in self.tasks
@@ -465,17 +464,16 @@ class Shard:
 
 @cache
 def _load() -> None:
-    """Load here, once, what each process of its own would else load again: tokenizer and prices."""
+    """Load tokenizer and prices once here, so that forked processes need not load them."""
     encoding("o200k_base")
     prices_of(built_in().find(DEFAULT_MODEL))
 
 
 def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:
-    """Put tasks together to shards of about the same work, in order.
+    """Group tasks into shards of about equal work, in order.
 
-    What is left of them after some were done is put together to the same shards again, where no
-    task was begun: so whoever goes on after an interruption makes the files that would be there
-    without it.
+    The remaining tasks of an interrupted experiment give the same shards, if no task was started.
+    So a resumed experiment writes the same files as an uninterrupted one.
     """
     held: list[Task] = []
     work = 0
@@ -500,7 +498,7 @@ _latest: list[_Common] = []
 def _conversations(
     source: Source, known: bytes, timeout: float | None = None
 ) -> Iterator[Conversation]:
-    """The conversations of a source; the last one is held, for the next conditions on it."""
+    """Yield the conversations of a source; a single one is cached for the next conditions."""
     if source.key in _last:
         yield from _last[source.key]
         return
@@ -518,13 +516,13 @@ def _conversations(
     if conversation is not None and len(held) == 1:
         _last[source.key] = (conversation,)
         recall(conversation, held[0])
-    # What is synthetic is counted while it is made: nobody could recall that before.
+    # Synthetic conversations are counted while they are made, so their counts are not stored.
     if conversation is not None and conversation.recorded:
         _counts[source.key] = held
 
 
 def forget() -> None:
-    """Drop what is remembered of a conversation, so that it does not grow with every one."""
+    """Clear the caches of a conversation, so that memory does not grow."""
     _last.clear()
     _latest.clear()
     _counts.clear()

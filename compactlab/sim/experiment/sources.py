@@ -1,4 +1,4 @@
-"""Where conversations come from, and what makes them from seeds."""
+"""Sources of conversations: files, and generators with seeds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from compactlab.sim.core.errors import CompactlabError, InputError
 from compactlab.sim.core.isolation import described, is_foreign, isolated
 from compactlab.sim.core.spec import spec_of
 
-# Sources of an experiment, with their seeds. Each is a kilobyte before anything is replayed, and
-# 100,000 replays of even a tiny conversation take an hour for every strategy.
+# Most sources of an experiment, counted with seeds. Each takes a kilobyte before any replay, and
+# 100,000 replays of a tiny conversation take an hour per strategy.
 MOST_SOURCES = 100_000
 TOO_MANY_SOURCES = (
     f"more than {MOST_SOURCES:,} conversations are not run, each counted with all its seeds: name "
@@ -24,28 +24,28 @@ TOO_MANY_SOURCES = (
 
 @dataclass(frozen=True)
 class Source:
-    """Where conversations come from; small, so that it travels to a worker in their place."""
+    """A source of conversations; small, so that it can be sent to workers."""
 
-    name: str  # unique in the experiment, with the seed; begins the ids of its conversations
+    name: str  # unique in the experiment with the seed; prefix of conversation ids
     load: Callable[[], Iterable[Conversation]]  # must be picklable
     seed: int = 0  # of the replays
-    stem: str = ""  # with what the ids of its conversations begin as they are loaded
-    # Tells what it holds, and changes when that changes: a digest of the file, say. Picklable too.
-    # By default all is loaded and the conversations' digests tell.
+    stem: str = ""  # prefix of the ids of its conversations when loaded
+    # Returns an identifier of the content, such as the digest of a file; must be picklable. By
+    # default, everything is loaded and the conversations' digests are used.
     content: Callable[[], str] | None = None
-    size: int = 0  # bytes of text in it, about; 0 where nobody knows
-    alias: str = ""  # under what name it is written where its own is not to be seen
+    size: int = 0  # approximate bytes of text; 0 if not known
+    alias: str = ""  # a substitute for a name that must not be shown
 
     @cached_property
     def key(self) -> str:
-        """Sixteen hex digits that change when anything about it changes."""
+        """Sixteen hex digits: a digest of the source and its content."""
         what = [self.name, self.stem, str(self.seed), (self.content or self._digests)()]
         what += [self.alias] if self.alias else []
         text = "".join(f"{len(part)}:{part}" for part in what)
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def conversations(self, timeout: float | None = None) -> Iterator[Conversation]:
-        """Load them, in a process of its own if the code that does it is not ours."""
+        """Load the conversations, in a separate process for foreign code."""
         if not is_foreign(self.load):
             yield from self.load()
             return
@@ -56,7 +56,7 @@ class Source:
             raise InputError(fault)
 
     def _all(self) -> tuple[list[Conversation], str]:
-        """All conversations that can be loaded, and why there are no more."""
+        """Return all conversations that can be loaded, and the error that ended loading."""
         conversations: list[Conversation] = []
         try:
             for conversation in self.load():
@@ -70,11 +70,11 @@ class Source:
     def _digests(self) -> str:
         try:
             return ",".join(conversation.digest for conversation in self.conversations())
-        except Exception as error:  # it will be a row of its own when it is run
+        except Exception as error:  # becomes a failed row in the run
             return repr(error)
 
     def named(self, conversation: Conversation) -> Conversation:
-        """A conversation of this source, with an id that begins with the source's name."""
+        """Return a conversation with the source's name as prefix of its id."""
         if not self.stem or self.name == self.stem:
             return conversation
         return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
@@ -94,13 +94,13 @@ class Scenario(ABC):
 
     @abstractmethod
     def conversation(self, seed: int) -> Conversation:
-        """Make the conversation of that seed."""
+        """Generate the conversation of a seed."""
 
 
 def alone(scenario: Scenario, seed: int) -> list[Conversation]:
-    """What a source holds that is a scenario under a seed: one conversation.
+    """Load a source that is a scenario with a seed: one conversation.
 
-    A package's scenario makes it in a process of its own.
+    A scenario from a package runs in a separate process.
     """
     make = partial(scenario.conversation, seed)
     if not is_foreign(type(scenario)):

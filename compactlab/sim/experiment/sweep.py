@@ -1,4 +1,4 @@
-"""An experiment: every strategy, under every model and summariser, over every conversation."""
+"""An experiment: each strategy with each model and summariser, over each conversation."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Cell, Run, Used, shard_files
 from compactlab.sim.store.store import Store
 
-# Cells of an experiment: their keys take a gigabyte of memory, and their replays days.
+# Most cells of an experiment: more would need a gigabyte for keys, and days of replays.
 MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Done:
-    """What is told of a shard that is done."""
+    """Progress: a completed shard."""
 
-    cells: int  # a source under a condition each
+    cells: int  # number of cells (a source under a condition)
     calls: int  # how many were replayed
     failed: int  # runs that failed, and sources that could not be read
     name: str  # of its last source
     work: int = 0
-    printed: tuple[tuple[str, str], ...] = ()  # by code that is not ours, by name of the row
+    printed: tuple[tuple[str, str], ...] = ()  # output of foreign code, by row name
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run: every strategy, under every model and summariser, over every source."""
+    """The definition of an experiment: strategies, models, summarisers and sources."""
 
     sources: tuple[Source, ...]
     strategies: tuple[Strategy, ...]
-    # ``recorded`` where none is named, and a current one for what is synthetic.
+    # By default ``recorded``, and a current model for synthetic conversations.
     models: tuple[str, ...] = ()
     setting: Setting = field(default_factory=Setting)
-    skipped: int = 0  # files that are no transcripts
-    # Each in turn, also where a strategy asks for none, so that every summariser is compared with
+    skipped: int = 0  # number of files that are not transcripts
+    # All are used, even if a strategy requests no summaries, so that summarisers are compared over
     # the same strategies.
     summarizers: tuple[Summarizer, ...] = ()
-    bounds: tuple[Strategy, ...] = ()  # replayed beside the strategies, to measure them by
-    distance: int = 0  # at which reports tell recall; 0: by the largest window
+    bounds: tuple[Strategy, ...] = ()  # replayed for comparison with the strategies
+    distance: int = 0  # distance at which reports state recall; 0: by the largest window
 
     def __post_init__(self) -> None:
         sizes = map(len, (self.sources, self.strategies, self.models, self.summarizers))
@@ -74,7 +74,7 @@ class Experiment:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Every strategy under every model and summariser, each once."""
+        """All combinations of strategy, model and summariser, without duplicates."""
         every = (
             Condition(strategy, model, self.setting, summarizer)
             for model in self.models or ("",)
@@ -96,7 +96,7 @@ class Experiment:
         *,
         timeout: float | None = None,
     ) -> Results:
-        """Run everything, and keep what is found in memory."""
+        """Run all cells, and keep the results in memory."""
         runs_by_place: dict[tuple[int, int, int], Run] = {}
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
@@ -120,26 +120,26 @@ class Experiment:
         todo: Sequence[Shard] | None = None,
         fail_fast: bool = False,
     ) -> None:
-        """Run what a store does not hold, and put it there.
+        """Run the cells that a store lacks, and store them.
 
-        It may be broken off at any time: what is in the store is whole, and the next start goes on
+        It may be interrupted at any time: stored shards are complete, and the next start continues
         from there.
         """
         if self.setting.redact and store.exists and not store.manifest().get("redact"):
             reason = "what this store holds already was not redacted; run into another folder"
             raise UsageError(f"{store.folder}: {reason}")
         store.claim()
-        if not store.exists:  # nobody knows what its shards, if there are any, are of
+        if not store.exists:  # remaining shards are of unknown origin
             store.begin()
         store.describe(self._manifest_for(store))
         store.drop({file.stem for file in store.lost()})
         store.tidy()
         work = methodcaller("run", partial(_packed, self.setting.tables))
         todo = self.missing(store) if todo is None else todo
-        if fail_fast:  # nobody shall have to wait for the rest of a shard
+        if fail_fast:  # one cell per shard, to stop early
             todo = [cell for shard in todo for cell in shard.apart()]
         for shard, (files, counts, used, done) in workers.run(work, todo):
-            if used:  # before the runs that have used it: where these are, it is known
+            if used:  # before the runs that used it, so that it is never missing
                 content = msgspec.json.encode(used)
                 store.remember(_name_of(content), self.setting.key, content)
             store.put(shard.name, files)
@@ -154,7 +154,7 @@ class Experiment:
 
     @cached_property
     def asking(self) -> list[Shard]:
-        """Every cell whose summariser asks a language model, alone and without its figures."""
+        """Return the cells whose summariser calls a model, one per shard, without figures."""
         alone = replace(self.setting, metrics=(), tables=(), controls=(), redact=False)
         writers = tuple(writer for writer in self.summarizers if writer.asks)
         if not writers:
@@ -165,15 +165,15 @@ class Experiment:
     def recorded(
         self, workers: Workers, progress: Callable[[Done], None] | None = None
     ) -> Experiment:
-        """Have all asked that its summarisers ask language models; what comes of runs is dropped.
+        """Record all answers of language models for the summarisers; drop the runs.
 
-        So the runs that are stored replay the recording, as those of anybody else who has it. What
-        has no answer ends the asking; a run that needs it will say why.
+        So the stored runs replay the recording, like anyone else who has it. A missing answer ends
+        the recording; a run that needs it reports why.
 
         Returns
         -------
         Experiment
-            The same, whose cells have their names by the recording as it is now.
+            The same experiment, with cell names based on the new recording.
         """
         for _, (unanswered, done) in workers.run(methodcaller("run", _asked), self.asking):
             if progress is not None:
@@ -184,35 +184,35 @@ class Experiment:
         return replace(self)
 
     def is_described_by(self, store: Store) -> bool:
-        """Whether a store's manifest is of this very experiment."""
+        """Whether a store's manifest describes this experiment."""
         return store.exists and store.manifest() == self._manifest_for(store)
 
     def _manifest_for(self, store: Store) -> dict[str, Any]:
-        """The manifest, and of a store by what code anything was found: columns may differ.
+        """Return the manifest; for a store with the code versions of its runs: columns may differ.
 
-        What runs have used is remembered shard by shard, so that it outlives whatever breaks off;
-        a store that was merged has it in its manifest.
+        The figures used by runs are stored per shard, so that they survive an interruption; the
+        manifest of a merged store contains them.
         """
         manifest = self.manifest()
         before = store.manifest() if store.exists else {}
         engines = dict.fromkeys([*before.get("engines", []), manifest["engine"]])
         every: list[Used] = []
         for name, content in store.remembered(self.setting.key).items():
-            if name == _name_of(content):  # else it is damaged: then versions are compared
+            if name == _name_of(content):  # otherwise it is damaged: then versions are compared
                 every.append(msgspec.json.decode(content, type=Used))
         if all(before.get(name) == value for name, value in self.setting.provenance.items()):
             every.append(before.get("used", {}))
         return {**manifest, "engines": list(engines), "used": united(every)}
 
     def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
-        """What a store does not hold, as shards; what takes longest comes first."""
+        """Return the cells that a store lacks, as shards; the longest first."""
         done = set(store.cells())
         known = store.remembered(self.setting.counter)
         todo = shards(self._tasks(done, known), timeout)
         return sorted(todo, key=lambda shard: -shard.work)
 
     def others(self, store: Store) -> int:
-        """How many cells a store holds that are none of this experiment's, or were once."""
+        """Return the number of stored cells that do not belong to this experiment (any more)."""
         sources = {source.key for source in self.sources}
         conditions = {condition.key for condition in self.conditions}
         return sum(s not in sources or c not in conditions for s, c in store.cells())
@@ -226,7 +226,7 @@ class Experiment:
                 yield Task(source, left, counts.get(source.key, b""))
 
     def manifest(self) -> dict[str, Any]:
-        """Where the results come from."""
+        """Return the provenance of the results."""
         strategies = self.strategies
         return {
             **self.setting.provenance,
@@ -253,7 +253,7 @@ class Experiment:
 
 
 def _name_of(used: bytes) -> str:
-    """By what a note of what runs have used is found again, and known for whole."""
+    """Return the name of a note of used figures: a digest, which also shows damage."""
     return hashlib.blake2b(used, digest_size=8).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Having shards done: here, by processes of this machine, or on a dask cluster."""
+"""Runs shards: in this process, in processes of this machine, or on a dask cluster."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ from compactlab.sim.store.run import Run
 # The workers of a dask cluster.
 
 Outcome = tuple[Shard, Any]
-"""A shard and what comes of it."""
+"""A shard and its result."""
 DIED = object()
-"""What comes of a shard that nobody survives."""
+"""The result of a shard that kills every worker."""
 
 
 PATIENCE = 10.0
-"""Seconds to wait for a scheduler, and for a first worker."""
-# What results depend on, of the package.
+"""Seconds to wait for a scheduler, and for the first worker."""
+# The folders of the package that results depend on.
 _CODE = ("sim", "privacy", "strategies", "scenarios")
 _GONE = "the dask scheduler is gone; what is done is stored"
-# A worker may have several threads, but an engine remembers for one at a time.
+# A worker may have several threads, but the caches of the engine serve one thread only.
 _busy = threading.Lock()
 
 
-# They would show tracebacks of what is told in a word here, such as a scheduler that is gone.
+# Loggers that would print tracebacks of errors reported here, such as a lost scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
 
 
 @contextmanager
 def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Cluster]:
-    """A connection to a cluster whose workers find the same as this process would."""
+    """Connect to a cluster whose workers have the same code and versions as this process."""
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
@@ -63,7 +63,7 @@ def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Clust
     with _quiet():
         connect: Callable[..., Any] = Client
         try:
-            # A client that was made with another address would not go away for a long time.
+            # With an invalid address, a client would block for a long time.
             get_address_host_port(address, strict=True)
             client = connect(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -92,8 +92,8 @@ def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Clust
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Have dask tell only what nobody else would."""
-    # By name and level nobody is spared: each part of dask has a level of its own.
+    """Silence dask, whose errors are reported here."""
+    # Each module of dask sets its own level, so disable every logger.
     every = [logging.getLogger(n) for n in logging.root.manager.loggerDict if _is_talkative(n)]
     heard = [logger for logger in every if not logger.disabled]
     for logger in heard:
@@ -110,7 +110,7 @@ def _is_talkative(logger: str) -> bool:
 
 
 def _asked(client: Any, worker: str) -> Any:
-    """What versions a worker has, or why it does not say."""
+    """Return the versions of a worker, or the error if it does not answer."""
     try:
         waiting = {"callback_timeout": PATIENCE, "on_error": "return"}
         return client.run(_versions, workers=[worker], **waiting).get(worker, OSError("it left"))
@@ -121,14 +121,14 @@ def _asked(client: Any, worker: str) -> Any:
 
 
 class Cluster:
-    """Does shards on the workers of a cluster."""
+    """Runs shards on the workers of a cluster."""
 
     def __init__(self, client: Any, silent: Set[str] = frozenset()) -> None:
         self._client = client
         self._silent = silent
 
     def run(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
-        """Do shards, and give out what comes of each as soon as it is there."""
+        """Run shards, and yield the outcome of each as it completes."""
         from distributed import as_completed
 
         completed: Callable[..., Any] = as_completed
@@ -149,7 +149,7 @@ class Cluster:
             self._client.cancel(list(running))
 
     def _threads(self) -> dict[str, int]:
-        """How many threads each worker has that may get something to do."""
+        """Return the number of threads of each usable worker."""
         try:
             every = self._client.nthreads()
         except OSError:
@@ -157,14 +157,14 @@ class Cluster:
         return {worker: threads for worker, threads in every.items() if worker not in self._silent}
 
     def _room(self) -> int:
-        """How many shards are handed out: no worker has to wait, and none heaps up what it did."""
+        """Return how many shards to submit: workers never wait, and results do not pile up."""
         return max(2, 2 * sum(self._threads().values()))
 
     def _submit(self, work: Callable[[Shard], Any], shard: Shard) -> Any:
         import cloudpickle
 
         only = {"workers": list(self._threads())} if self._silent else {}
-        # As bytes, for a worker to look whether it can do it before it reads what it is.
+        # Sent as bytes, so that a worker checks versions before it unpickles.
         packed = cloudpickle.dumps((work, shard))
         return self._client.submit(_do, _versions(), packed, pure=False, **only)
 
@@ -188,7 +188,7 @@ def _do(versions: Mapping[str, str], packed: bytes) -> Any:
 
 @cache
 def _versions() -> dict[str, str]:
-    """What must be the same for results to be the same, and for code to be read at all."""
+    """Return the versions that must agree for equal results, and for unpickling."""
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "compactlab": version("compactlab"),
@@ -214,28 +214,27 @@ Work = Callable[[Shard], Any]
 Piece = tuple[list[Run], Counted]
 T = TypeVar("T")
 _SAFE_PATH = "PYTHONSAFEPATH"
-# After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
+# A worker collects garbage after so many shards; each collection takes 0.1 seconds.
 _SELDOM = 8
-# Seconds after which a process with nothing to do ends.
+# Seconds after which an idle process ends.
 _REST = 300
-# What says how many threads numpy's libraries may have.
+# Environment variables that set the number of threads of numpy's libraries.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does shards."""
+    """The configuration of the workers that run shards."""
 
-    jobs: int = 1  # how many processes; 1 for this one alone
-    dask: str = ""  # address of the scheduler of a dask cluster, which does them instead
-    warn: Callable[[str], object] = str  # told of what goes wrong there and is made good
+    jobs: int = 1  # number of processes; 1: this process only
+    dask: str = ""  # address of a dask scheduler, to use its cluster instead
+    warn: Callable[[str], object] = str  # receives warnings about worker failures that are retried
 
     def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
-        """Do shards, and give out what comes of each as soon as it is there.
+        """Run shards, and yield the outcome of each as it completes.
 
-        Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
-        again. A shard over which workers die again and again is done cell by cell, and the run that
-        kills them fails.
+        If a worker dies (killed, or out of memory), its shard is run again. If workers die
+        repeatedly, the shard is run cell by cell, and the run that kills them fails.
         """
         if self.jobs == 1 and not self.dask:
             return zip(shards, map(work, shards), strict=True)
@@ -255,11 +254,11 @@ ALONE = Workers()
 
 class _Team(Protocol):
     def run(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
-        """What comes of each shard; `DIED` for one that nobody survives."""
+        """Yield the outcome of each shard; `DIED` for one that killed every worker."""
 
 
 def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
-    """Do shards; one that nobody survives in pieces, which are put together again."""
+    """Run shards; run a shard that kills its workers in pieces, and combine the pieces."""
     for shard, done in team.run(work, shards):
         if done is DIED:
             yield shard, work(_Pieced(shard.tasks, shard.timeout, tuple(_pieces(team, shard))))
@@ -268,7 +267,7 @@ def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outc
 
 
 def _pieces(team: _Team, shard: Shard) -> Iterator[Piece]:
-    """What comes of each cell of a shard: its run fails, if nobody survives it."""
+    """Yield the outcome of each cell of a shard; a run that kills its workers fails."""
     alone: list[Outcome] = [(shard, DIED)]
     apart = len(shard.cells) > 1
     for piece, done in team.run(methodcaller("run", _piece), shard.apart()) if apart else alone:
@@ -285,7 +284,7 @@ def _piece(shard: Shard, runs: list[Run], counts: Counted) -> Piece:
 
 @dataclass(frozen=True)
 class _Pieced(Shard):
-    """A shard whose cells were done one by one: it holds the same as if it had been done whole."""
+    """A shard that was run cell by cell, with the same content as if run whole."""
 
     pieces: tuple[Piece, ...] = ()
 
@@ -305,7 +304,7 @@ class _Pieced(Shard):
 
 
 class _Waiting:
-    """Shards that nobody does yet, in order, and those of a source together."""
+    """The queue of shards, in order, grouped by source."""
 
     def __init__(self, shards: Iterable[Shard]) -> None:
         self._shards: dict[str, deque[Shard]] = {}
@@ -316,9 +315,9 @@ class _Waiting:
         return bool(self._shards)
 
     def next(self, held: str, busy: Container[str]) -> Shard:
-        """The next shard of a source that is held; else of one that is not busy; else of any.
+        """Return the next shard of the held source; else of a source that is not busy; else any.
 
-        To read a source, and to find out what its texts say, takes as long as some strategies.
+        Reading a source and its texts takes as long as some strategies.
         """
         apart = (source for source in self._shards if source not in busy)
         source = held if held in self._shards else next(apart, next(iter(self._shards)))
@@ -329,26 +328,26 @@ class _Waiting:
 
 
 class _Process:
-    """A process of this machine that does one shard at a time."""
+    """A process of this machine that runs one shard at a time."""
 
     def __init__(self) -> None:
-        self.held = ""  # the source that it has read last
-        self._folder = ""  # the working directory that it began in
+        self.held = ""  # the source that it read last
+        self._folder = ""  # its working directory at the start
         self._executor = _executor()
 
     def begin(self, work: Work, shard: Shard) -> Future[Any]:
-        """Have a shard done."""
+        """Start a shard."""
         from joblib.externals.loky import BrokenProcessPool
 
         self.held = shard.tasks[-1].source.key
         here = os.getcwd()
-        if self._folder not in ("", here):  # there, relative names would be those of other files
+        if self._folder not in ("", here):  # relative names would refer to other files
             self.end()
             self._executor = _executor()
         self._folder = here
         try:
             return self._submitted(work, shard)
-        except BrokenProcessPool:  # killed while it had nothing to do
+        except BrokenProcessPool:  # killed while idle
             self._executor = _executor()
             return self._submitted(work, shard)
 
@@ -358,7 +357,7 @@ class _Process:
             return future
 
     def end(self) -> None:
-        """Stop it, whatever it does."""
+        """Stop the process."""
         self._executor.shutdown(kill_workers=True)
 
 
@@ -366,24 +365,24 @@ def _executor() -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     before = os.environ.get(_SAFE_PATH)
-    with _safe_path(), _unheard():  # it starts a process that tracks resources
+    with _safe_path(), _unheard():  # starts a resource tracker process
         return ProcessPoolExecutor(
             max_workers=1,
             timeout=_REST,
             initializer=_begin,
             initargs=(os.getpid(), before),
-            env=dict.fromkeys(_THREADS, "1"),  # there is a process for each core
+            env=dict.fromkeys(_THREADS, "1"),  # one process per core
         )
 
 
-# Kept for the next experiment of this process: to start one takes longer than many a run.
+# Idle processes, kept for the next experiment: starting one takes longer than many runs.
 _idle: list[_Process] = []
-atexit.register(_idle.clear)  # later, their threads would find parts of the interpreter gone
+atexit.register(_idle.clear)  # at a later time, parts of the interpreter are gone
 
 
 @dataclass(frozen=True)
 class _Processes:
-    """Processes of this machine, each of which goes on with the source that it has read."""
+    """Processes of this machine; each continues with the source that it has read."""
 
     jobs: int
 
@@ -394,11 +393,11 @@ class _Processes:
                 died.append(shard)
             else:
                 yield shard, done
-        for shard in died:  # perhaps for the memory that others wanted: now there are none
+        for shard in died:  # perhaps out of memory: now it runs alone
             yield from _Processes(1)._together(work, _Waiting([shard]))
 
     def _together(self, work: Work, waiting: _Waiting) -> Iterator[Outcome]:
-        """Do shards, each once, and give out what comes of them as soon as it is there."""
+        """Run each shard once, and yield the outcomes as they complete."""
         running: dict[Future[Any], tuple[_Process, Shard]] = {}
 
         def begin() -> None:
@@ -419,7 +418,7 @@ class _Processes:
                     process.end()
                 else:
                     _idle.append(process)
-                begin()  # nobody waits for what is made of this one
+                begin()  # before the next yield
                 yield shard, done
         finally:
             for process, _ in running.values():
@@ -437,7 +436,7 @@ def _outcome(future: Future[Any]) -> Any:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Have processes that are started meanwhile import nothing from the folder they start in."""
+    """Prevent processes started in this block from importing modules of their working folder."""
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:
@@ -449,18 +448,18 @@ def _safe_path() -> Iterator[None]:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Have processes that are started meanwhile not hear of Ctrl-C; it is told to this one after.
+    """Block Ctrl-C in processes that are started in this block; deliver it here afterwards.
 
-    A terminal tells it to all of them. One that is starting would die with a traceback, where
-    nobody can catch it; so only this process stops, and ends the others. They inherit what this
-    thread does not hear, and so do threads that start others in place of those that died.
+    A terminal sends it to all processes. A starting process would die with a traceback that cannot
+    be caught. So only this process stops, and ends the others. They inherit the blocked signals of
+    this thread, as do threads that replace dead processes.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # up to Python 3.11, its start has this thread hear again
+    resource_tracker.ensure_running()  # up to Python 3.11, its start unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -478,8 +477,8 @@ def _tidied(work: Work, shard: Shard) -> Any:
 
 
 def _begin(parent: int, safe_path: str | None) -> None:
-    """Begin as a worker, whose memory is looked through for circles between shards, and seldom."""
-    if safe_path is None:  # what its strategies start is none of our business
+    """Initialise a worker process, which collects garbage rarely and only between shards."""
+    if safe_path is None:  # processes started by strategies are unaffected
         os.environ.pop(_SAFE_PATH, None)
     die_with(parent)
     gc.freeze()
@@ -487,7 +486,7 @@ def _begin(parent: int, safe_path: str | None) -> None:
 
 
 def _send_along(shards: Iterable[Shard]) -> None:
-    """Have the code of users' own strategies sent to the workers, which could not import it."""
+    """Send the code of user strategies to the workers, which could not import it."""
     import cloudpickle
 
     conditions = {id(c): c for shard in shards for task in shard.tasks for c in task.conditions}

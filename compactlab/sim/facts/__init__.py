@@ -1,8 +1,8 @@
-"""What an agent still knows: each fact's state in each prompt, by provenance.
+"""What an agent still knows: the state of each fact in each prompt, by provenance.
 
-``Ledger`` knows what a script states, takes back and needs, and when. ``Tracker`` follows the
-prompts of a replay and says in which state every fact is; what did not change is not looked at
-again. Facts are numbered, and a set of them is an integer whose bit *n* stands for number *n*.
+``Ledger`` holds the facts of a script, their revocations and needs over time. ``Tracker`` follows
+the prompts of a replay and determines the state of every fact; unchanged messages are not read
+again. Facts are numbered, and a set of facts is an integer whose bit *n* is fact *n*.
 """
 
 from compactlab.sim.facts.inference import inferred

@@ -1,4 +1,4 @@
-"""Finds out where the words of a context come from that somebody else compacted."""
+"""Infer which original messages the words of an externally compacted context come from."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from compactlab.sim.core.view import Messages, View
 
 Numbers = NDArray[np.int64]
 
-# Words of the shortest run that says where it is from; a choice. A. Broder, "On the resemblance
-# and containment of documents", 1997, takes ten words to tell copies of documents. Set phrases
-# ("let me know if you need anything else") are as long as seven, and lines of commands seldom
-# are longer than eight.
+# Length in words of the shortest run that counts as a copy; a choice. A. Broder, "On the
+# resemblance and containment of documents", 1997, uses ten words to recognise copied documents. Set
+# phrases ("let me know if you need anything else") have up to seven words, and commands are seldom
+# longer than eight.
 LEAST = 8
-# Places of one run that are kept; words in more places are boilerplate, and of no message.
+# Most places stored per run. Words that occur in more places are boilerplate and are attributed to
+# no message.
 MOST = 64
 
-# Words, signs one by one, and characters of scripts that put no blanks between words.
+# Tokens: words, single punctuation signs, and single characters of scripts without spaces.
 _DENSE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]+|[^\w\s]")
 
 
 class Place(NamedTuple):
-    """A piece of one of the texts: which one, from which character to which."""
+    """A character range in one of the texts."""
 
     text: int
     start: int
@@ -43,7 +44,7 @@ class Place(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Words in a row that stand elsewhere as well."""
+    """A sequence of words that also occurs in another text."""
 
     start: int  # of characters
     end: int
@@ -52,7 +53,7 @@ class Run(NamedTuple):
 
 
 def count_words(text: str) -> int:
-    """How many words a text has.
+    """Count the words of a text.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def count_words(text: str) -> int:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, without signs.
+    """Return the words of a text, without punctuation.
 
     Examples
     --------
@@ -74,10 +75,10 @@ def words_of(text: str) -> list[str]:
 
 
 def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> list[list[Run]]:
-    """Find what texts have from others: the longest run first, then the longest of what is left.
+    """Find the runs of words that texts share with known texts, longest first.
 
-    Blanks and line breaks between words make no difference, everything else does. Of two runs of
-    as many words, the one with more signs comes first, and then the one that stands first.
+    White space between words is ignored. If two runs have the same number of words, the one with
+    more punctuation comes first, then the one that starts earlier.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> l
 
 
 class _Texts:
-    """Texts as one row of numbers: one for each word, another one at the end of each text."""
+    """Texts as one array of integers: one per distinct word, plus a separator after each text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
@@ -119,23 +120,23 @@ class _Texts:
         self.ids = np.array(row, dtype=np.int64)
 
     def words(self, number: int) -> list[int]:
-        """How many words stand before each token of a text, and in all of it."""
+        """Return the number of words before each token of a text, and in the whole text."""
         text = self.texts[number]
         signs = (text[a].isalnum() or text[a] == "_" for a, _ in self.spans[number])
         return [0, *accumulate(map(int, signs))]
 
     def place(self, first: int, length: int) -> Place:
-        """The characters of some tokens, counted over all texts."""
+        """Return the character range of some tokens, given by their global position."""
         number = bisect_right(self.begins, first) - 1
         spans, start = self.spans[number], first - self.begins[number]
         return Place(number, spans[start][0], spans[start + length - 1][1])
 
 
 def _ranks(first: Numbers, second: Numbers) -> Numbers:
-    """The rank of each pair of numbers among the distinct pairs.
+    """Return the rank of each pair of numbers among the distinct pairs.
 
-    It sorts by 16 bits at a time, which takes linear time: to sort the pairs themselves took three
-    and a half times as long for twice as many.
+    It sorts by 16 bits at a time, which takes linear time. Sorting the pairs directly took 3.5
+    times as long for twice as many.
     """
     order = np.arange(len(first))
     for key in (second, first):
@@ -149,10 +150,10 @@ def _ranks(first: Numbers, second: Numbers) -> Numbers:
 
 
 class _Suffixes:
-    """All ends of a row of numbers, sorted, so that those that begin alike stand together.
+    """A suffix array: the sorted suffixes of an array of numbers.
 
-    By doubling: what is sorted by its first 2^k numbers is easily sorted by twice as many. Those
-    before the border are the ones in which the others are looked for.
+    It is built by prefix doubling: an order by the first 2^k numbers gives the order by twice as
+    many. Suffixes after the border are looked up among those before it.
     """
 
     def __init__(self, row: Numbers, border: int) -> None:
@@ -171,7 +172,7 @@ class _Suffixes:
         self._old = np.flatnonzero(self._order < border)
 
     def _shared(self, one: Numbers, two: Numbers) -> Numbers:
-        """With how many equal numbers two ends begin, for many pairs of different ends."""
+        """Return the length of the common prefix, for many pairs of different suffixes."""
         total = np.zeros(len(one), dtype=np.int64)
         last = self._size - 1
         for level in range(len(self._levels) - 1, -1, -1):
@@ -183,7 +184,7 @@ class _Suffixes:
         return total
 
     def longest(self) -> list[int]:
-        """Of each end from the border on, with how many numbers an end before it begins alike."""
+        """For each suffix after the border, return its longest common prefix with one before it."""
         asked = np.arange(self._border, self._size)
         here = np.searchsorted(self._old, self._rank[asked])
         best = np.zeros(len(asked), dtype=np.int64)
@@ -194,7 +195,7 @@ class _Suffixes:
         return list(map(int, best))
 
     def places(self, first: int, length: int) -> list[int]:
-        """Places before the border at which what stands at a place stands as well."""
+        """Return the positions before the border that hold the same numbers as a given position."""
         here = int(np.searchsorted(self._old, self._rank[first]))
         near = self._order[self._old[max(0, here - MOST) : here + MOST]]
         alike = self._shared(np.full(len(near), first), near) >= length
@@ -202,7 +203,7 @@ class _Suffixes:
 
 
 def _covered(lengths: Sequence[int], words: Sequence[int], least: int) -> list[tuple[int, int]]:
-    """Cover a text by the longest runs first, which may be cut where a longer one stands."""
+    """Cover a text with runs, longest first; a run is cut where it overlaps a longer one."""
     runs = [
         _weighed(place, place + length, words)
         for place, length in enumerate(lengths)
@@ -239,18 +240,18 @@ def _free(taken: bytearray, start: int, stop: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
-# What is found out here is *inferred* provenance. It is not what a strategy declares of itself,
-# and figures of the two are never put together.
+# This module *infers* provenance. It never mixes inferred provenance with the provenance that a
+# strategy declares.
 
-# Words that do not stand in a message, and it is still taken for that message cut short: what a
-# product writes where it cut ("[... 12,345 characters were removed ...]"). And to each of them, so
-# many words must stand there. Guesses.
+# _MARKER: a truncated message may contain so many words that are not in the original, such as "[...
+# 12,345 characters were removed ...]". _QUOTED: per such word, the message must contain so many
+# original words. Both are guesses.
 _MARKER, _QUOTED = 20, 3
-MADE = "compacted:"  # what the ids of messages begin with that are none of the original
+MADE = "compacted:"  # prefix of the ids of messages that are not in the original
 
 
 class Copy(NamedTuple):
-    """A run of words in a part that stands in messages of the original as well."""
+    """A run of words in a part that also occurs in messages of the original."""
 
     start: int  # of characters
     end: int
@@ -261,31 +262,30 @@ class Copy(NamedTuple):
 class Attributed:
     """A compacted context with provenance."""
 
-    view: View  # with provenance; unchanged messages are the original ones
-    given: View  # as it came; its tokens are counted
-    inferred: bool  # or declared
+    view: View  # with provenance; unchanged messages are the original objects
+    given: View  # the context as given; its tokens are counted
+    inferred: bool  # whether provenance is inferred (else declared)
     words: int  # of the context
-    found: int  # of these, in the original word by word
-    copies: Mapping[Part, tuple[Copy, ...]] = field(default_factory=dict)  # in parts of its own
+    found: int  # words that also occur in the original
+    copies: Mapping[Part, tuple[Copy, ...]] = field(default_factory=dict)  # by changed part
 
 
 def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:
-    """Find out where a context comes from.
+    """Infer the provenance of each part of a context.
 
-    A message that equals an original one is that message, a part that equals a part is verbatim.
-    Of other texts the longest runs of words are looked for, see :func:`aligned`. A run that is all
-    of an original text is put back (``recovered``). A text that begins or ends as one original text
-    does, and has little beside, is ``truncated``; any other is a ``summary``, of the messages that
-    its runs come from. What no run explains may be a paraphrase of the messages that are gone and
-    in whose place it stands, see :func:`_standing`. A tool's result that keeps nothing but the id
-    of its call is a ``stub``. Messages that are none of the original are called ``compacted:1``,
-    ``compacted:2``, ... after their places.
+    A message or part that equals an original one is ``verbatim``. In other texts, the longest
+    shared runs of words are located, see :func:`aligned`. A run that equals a whole original text
+    is ``recovered``. A text that starts or ends like one original text, with little added, is
+    ``truncated``. Any other text is a ``summary`` of the messages that its runs come from. Text
+    without a matching run may paraphrase the removed messages at its position, see
+    :func:`_standing`. A tool result that keeps only its call id is a ``stub``. Messages that are
+    not in the original get the ids ``compacted:1``, ``compacted:2``, ... by position.
     """
     return _Attribution(original, system).of(context)
 
 
 class _Text(NamedTuple):
-    """A text of the original: of which message, and of which of its parts."""
+    """A text of the original, with its message and part."""
 
     id: str
     part: int
@@ -294,16 +294,16 @@ class _Text(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What a message of a context has of the original, by the indices of messages."""
+    """What a message of a context shares with the original, by message index."""
 
-    copied: frozenset[int]  # those that it has words of
-    whole: frozenset[int]  # those of which it has all of a text
+    copied: frozenset[int]  # original messages that share words with it
+    whole: frozenset[int]  # original messages of which it contains a whole text
     is_copy: bool  # whether most of it is copied
     has_words: bool = True
 
 
 class _Piece(NamedTuple):
-    """A piece of a part, the runs in it, and whether it is all of an original text."""
+    """A piece of a part, its runs, and whether it equals a whole original text."""
 
     start: int
     end: int
@@ -312,7 +312,7 @@ class _Piece(NamedTuple):
 
 
 class _Attribution:
-    """What is looked for in all messages of a context."""
+    """Attributes all messages of one context."""
 
     def __init__(self, original: Sequence[Message], system: tuple[Part, ...]) -> None:
         self._original, self._system = original, set(map(content, system))
@@ -340,7 +340,7 @@ class _Attribution:
         foreign = [*context.system, *(part for message in others for part in message.parts)]
         words = sum(count_words(part.text) for part in foreign)
         retained = sum(count_words(p.text) for message in same.values() for p in message.parts)
-        self._matched = retained  # words that were found so far
+        self._matched = retained  # words matched so far
         unlike = [part for part in foreign if content(part) not in self._parts]
         asked = list(dict.fromkeys(part.text for part in unlike))
         known = [text.text for text in self._texts]
@@ -369,7 +369,7 @@ class _Attribution:
         return Attributed(view, context, True, retained + words, self._matched, self._copies)
 
     def _place(self, parts: Sequence[Part]) -> _Place:
-        """What a message that is none of the original has of it."""
+        """Compare a message that is not in the original with the original."""
         words = matched = 0
         copied: set[int] = set()
         whole: set[int] = set()
@@ -394,7 +394,7 @@ class _Attribution:
         return _Place(frozenset(copied), frozenset(whole), is_copy and bool(copied), bool(words))
 
     def _of_system(self, parts: Iterable[Part], standing: tuple[Source, ...]) -> Iterator[Part]:
-        """The system blocks: those of the original, and what was written into them."""
+        """Return the system blocks: the original ones, and those added to them."""
         for part in parts:
             if content(part) in self._system:
                 self._matched += count_words(part.text)
@@ -403,7 +403,7 @@ class _Attribution:
                 yield from self._part(part, standing)
 
     def _message(self, message: Message, place: int, standing: tuple[Source, ...]) -> Message:
-        """A message that is none of the original; its id must not be that of another one."""
+        """Attribute a message that is not in the original; give it a unique id."""
         parts = tuple(piece for part in message.parts for piece in self._part(part, standing))
         return replace(message, id=f"{MADE}{place}", parts=parts)
 
@@ -414,7 +414,8 @@ class _Attribution:
             self._matched += words
             yield replace(part, kind="verbatim", sources=(same,))
         elif not words:
-            # Tokens without text may hold anything; signs alone stand for nothing.
+            # An opaque part may stand for every message; a text of punctuation only stands for
+            # none.
             opaque = part.kind == "opaque" and self._everything
             yield replace(part, sources=opaque or (), kind="opaque" if part.size else "synthetic")
         else:
@@ -459,9 +460,9 @@ class _Attribution:
             yield Source(text.id, text.part, place.start, place.end)
 
     def _cut(self, text: str, piece: _Piece) -> tuple[Source, ...]:
-        """The spans of the one original text whose beginning or end a piece is, or both.
+        """Return the spans of the original text that a piece truncates.
 
-        So it begins with the original's first word, or ends with its last.
+        The piece must start with the original's first word or end with its last.
         """
         runs = piece.runs
         if not runs or count_words(text) * _QUOTED > (_QUOTED + 1) * sum(r.words for r in runs):
@@ -478,13 +479,13 @@ class _Attribution:
 
 
 def _standing(places: Sequence[_Place], told: Iterable[int]) -> list[list[int]]:
-    """For which messages of the original the words of each place may stand that are no copies.
+    """For each position, return the original messages that its non-copied words may stand for.
 
-    A message that is little more than a copy stands for what it copies. Any other stands for the
-    messages that are gone between the copies before and after it. Where nothing stands in their
-    place, the nearest such message before them stands for them too, else the nearest after them; if
-    there is none at all, one that comes before the last copy. So a question after the last message
-    stands for nothing.
+    A message that is mostly a copy stands for what it copies. Any other stands for the messages
+    removed between the copies before and after it. If nothing stands at their position, they are
+    assigned to the nearest earlier such message, else to the nearest later one. If there is none,
+    they are assigned to a message before the last copy. So a question after the last message stands
+    for nothing.
     """
     standing = [sorted(place.copied) if place.is_copy else [] for place in places]
     copies = [(place.copied, here) for here, place in enumerate(places) if place.is_copy]
@@ -513,7 +514,7 @@ def _standing(places: Sequence[_Place], told: Iterable[int]) -> list[list[int]]:
 
 
 def _pieces(text: str, runs: Sequence[Run], whole: Sequence[Run]) -> Iterator[_Piece]:
-    """A text cut around the runs that stand for themselves; signs between them go with those."""
+    """Split a text at the runs that equal a whole text; punctuation between them joins them."""
     start = 0
     for number, run in enumerate(whole):
         between = tuple(each for each in runs if start <= each.start and each.end <= run.start)
@@ -531,9 +532,9 @@ def _pieces(text: str, runs: Sequence[Run], whole: Sequence[Run]) -> Iterator[_P
 
 
 def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
-    """The original messages that messages of a context equal, by the places of the latter.
+    """Return the original message that each context message equals, by context position.
 
-    Of several that say the same, the newest that keeps the order: contexts keep their ends.
+    If several are equal, take the newest that keeps the order: contexts keep their ends.
     """
     places: dict[object, list[int]] = defaultdict(list)
     for place, message in enumerate(original):
@@ -544,7 +545,7 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
         equal = places.get(_content_of(context[here]), [])
         if equal:
             before = bisect_left(equal, bound)
-            bound = equal[before - 1]  # the last of all, if none stands before
+            bound = equal[before - 1]  # the last equal one if no earlier one is left
             matches[here] = original[bound]
     return matches
 
@@ -554,17 +555,17 @@ def _content_of(message: Message) -> tuple[object, ...]:
 
 
 def content(part: Part) -> tuple[str, str]:
-    """What of a part makes it the same as another one."""
+    """Return the key by which two parts are compared."""
     return part.type, part.text
 
 
-# Contexts that declare which messages of the original they stand for.
+# Contexts that declare the original messages that they stand for.
 
 _NOBODY = ("synthetic", "opaque")
 
 
 def declared(original: Sequence[Message], context: View) -> Attributed | None:
-    """Take a context at its word, if its parts name messages of the original."""
+    """Read the declared provenance, if the parts of the context name messages of the original."""
     known = {message.id: message for message in original}
     parts = [part for message in context.messages for part in message.parts]
     parts += (part for part in context.system if part.kind != "verbatim")
@@ -585,12 +586,12 @@ def declared(original: Sequence[Message], context: View) -> Attributed | None:
 
 
 def _tells(part: Part, known: dict[str, Message]) -> bool:
-    """Whether a part says something of its provenance, and not only that it is itself."""
+    """Whether a part declares provenance other than itself."""
     if part.kind in _NOBODY and not part.sources:
         return False
     return part.kind != "verbatim" or any(source.id in known for source in part.sources)
 
 
 def _stands(part: Part, known: dict[str, Message]) -> bool:
-    """Whether one of the messages that a part names has such a part."""
+    """Whether one of the messages that a part names contains that part."""
     return any(content(part) == content(p) for s in part.sources for p in known[s.id].parts)

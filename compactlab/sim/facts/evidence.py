@@ -1,4 +1,4 @@
-"""What a part of a prompt says of the facts that it stands for."""
+"""What a part of a prompt says about the facts of its sources."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from compactlab.sim.core.notes import Remembered
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.facts.wording import Wording
 
-# Parts that may hold a piece of the log as it was said; the others only speak about it.
+# Kinds of parts that may quote the log; other kinds only paraphrase it.
 QUOTING = ("verbatim", "truncated", "recovered")
 
 
 class Evidence(NamedTuple):
-    """Facts as bits, by what a part of a prompt shows of them."""
+    """Facts as bits, by the kind of evidence in a part of a prompt."""
 
-    # Origins that stand there as they were said; a bit for each where only all together state a
-    # fact.
+    # Origins that are there unchanged; a bit per origin if only all together state a fact.
     verbatim: int = 0
-    key: int = 0  # what is said of them in other words, as in Spoken
+    key: int = 0  # statements in other words, as in Spoken
     stated: int = 0
     intact: int = 0
     ordered: int = 0
     wrong: int = 0
-    thought: int = 0  # as `verbatim`, of what stands there as thinking
-    # Origins that are said in other words; a bit for each, where only all together state a fact.
+    thought: int = 0  # like `verbatim`, for thinking
+    # Origins stated in other words; a bit per origin if only all together state a fact.
     parts: int = 0
-    handle: int = 0  # those that a call or pointer in it would fetch
-    opaque: int = 0  # those of which there are only tokens without text
+    handle: int = 0  # facts that a call or pointer in it would fetch
+    opaque: int = 0  # facts present only as tokens without text
 
     def __or__(self, other: Evidence) -> Evidence:
         return Evidence(*(mine | its for mine, its in zip(self, other, strict=True)))
@@ -40,7 +39,7 @@ NOTHING = Evidence()
 
 
 class Witness:
-    """Reads parts for evidence."""
+    """Reads the evidence in parts."""
 
     def __init__(self, ledger: Ledger, stored: Mapping[str, str] | None = None) -> None:
         self.ledger = ledger
@@ -49,19 +48,19 @@ class Witness:
         self._read: dict[tuple[object, ...], Evidence] = {}
 
     def hear(self, message: Message) -> None:
-        """A message was born in the replay; what is made of it later stands for its sources."""
+        """Add a message created in the replay; later parts made from it represent its sources."""
         self.created[message.id] = tuple(
             dict.fromkeys(source for part in message.parts for source in part.sources)
         )
 
     def message(self, message: Message) -> Evidence:
-        """What a message shows."""
+        """Return the evidence in a message."""
         if self.ledger.messages.get(message.id) is message:
             return self._script(message)
         return self.parts(message.parts)
 
     def _script(self, message: Message) -> Evidence:
-        """A message of the script: what it states, and what its calls would fetch."""
+        """Return the evidence in a script message: its statements, and the results of its calls."""
         thought = self.ledger.thought.get(message.id, 0)
         verbatim = self.ledger.verbatim.get(message.id, 0) & ~thought
         handle = 0
@@ -74,7 +73,7 @@ class Witness:
         return Evidence(verbatim, handle=handle, thought=thought)
 
     def parts(self, parts: Iterable[Part]) -> Evidence:
-        """What parts show together."""
+        """Return the combined evidence in parts."""
         evidence = NOTHING
         for part in parts:
             shown = self._part(part)
@@ -83,7 +82,7 @@ class Witness:
         return evidence
 
     def note(self, note: Remembered) -> int:
-        """The facts that a note in memory holds, as they were said or intact."""
+        """Return the facts that a note in memory states, verbatim or intact."""
         text = Part("text", note.text, "memory", note.sources)
         shown = self._part(text)
         quoted = Evidence(verbatim=self._quoted(text))
@@ -107,7 +106,7 @@ class Witness:
             return Evidence(opaque=facts)
         quoted = self._quoted(part) if part.kind in QUOTING else 0
         handle = called | self.pointed(part) | self._stubbed(part, facts)
-        # What stands there as it was said is not asked whether it says so in other words.
+        # Verbatim facts are not searched for in other words.
         stated = self._stated(part.text, facts & ~self.ledger.touched(quoted))
         parts = self._parts_said(part, quoted) if self.ledger.wholes else 0
         if part.type == "thinking":
@@ -115,7 +114,7 @@ class Witness:
         return stated._replace(verbatim=quoted, parts=parts, handle=handle)
 
     def _parts_said(self, part: Part, done: int) -> int:
-        """The origins of facts of several parts that a text says in its own words."""
+        """Return the origins of multi-part facts that a text states in its own words."""
         bits, wording = 0, Wording(part.text, self.ledger.shared_ends)
         for id in self._messages(part.sources):
             for number, place, source in self.ledger.origins.get(id, ()):
@@ -125,7 +124,7 @@ class Witness:
         return bits
 
     def _stated(self, text: str, facts: int) -> Evidence:
-        """What a text says of facts in its own words; each text is asked once a conversation."""
+        """Return what a text says about facts in its own words; cached per conversation."""
         if not facts:
             return Evidence()
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -145,25 +144,25 @@ class Witness:
                 stated |= bit * spoken.stated
                 intact |= bit * spoken.intact
                 ordered |= bit * spoken.ordered
-                # What is said of one part of several is no other value of them all.
+                # A statement about one of several parts is no other value of the whole.
                 wrong |= bit * (spoken.wrong and number not in self.ledger.wholes)
         return Evidence(0, key, stated, intact, ordered, wrong)
 
     def _messages(self, sources: Iterable[Source]) -> Iterable[str]:
-        """The ids of the messages that a part stands for."""
+        """Return the ids of a part's source messages."""
         return dict.fromkeys(
             origin.id for source in sources for origin in (self.created.get(source.id) or (source,))
         )
 
     def _facts(self, part: Part) -> int:
-        """The facts that those messages state."""
+        """Return the facts that those messages state."""
         facts = 0
         for id in self._messages(part.sources):
             facts |= self.ledger.stating.get(id, 0)
         return facts
 
     def _quoted(self, part: Part) -> int:
-        """The origins of which a part holds every character."""
+        """Return the origins that a part contains completely."""
         bits = 0
         for id in self._messages(part.sources):
             for source, its in self.ledger.pieces.get(id, {}).items():
@@ -173,7 +172,7 @@ class Witness:
         return bits
 
     def texts(self, source: Source) -> list[str]:
-        """The texts of a piece of the script; thinking states nothing."""
+        """Return the texts of a piece of the script; thinking states nothing."""
         parts = self.ledger.messages[source.id].parts
         if source.part < 0:
             return [part.text for part in parts if part.text and part.type != "thinking"]
@@ -181,7 +180,7 @@ class Witness:
         return [text[source.start : None if source.end < 0 else source.end]]
 
     def pointed(self, part: Part) -> int:
-        """The facts that stand in what a part's handle leads to."""
+        """Return the facts in the content of a part's handle."""
         text = self.stored.get(part.handle, "") if part.handle else ""
         if not text:
             return 0
@@ -189,16 +188,16 @@ class Witness:
         return held | self._stated(text, self._facts(part)).intact
 
     def _stubbed(self, part: Part, facts: int) -> int:
-        """The facts that the call of a tool would fetch again whose result was cut or cleared.
+        """Return the facts that a repeated call would fetch, for a cut or cleared result.
 
-        The call itself stands before its result, or the provider would refuse the prompt.
+        The call precedes its result, or the provider would reject the prompt.
         """
         if part.type != "tool_result" or not part.call_id:
             return 0
         return facts & self.ledger.fetched.get(part.call_id, 0)
 
     def _called(self, part: Part) -> int:
-        """The facts that a call in a part would fetch, if it is there with all its arguments."""
+        """Return the facts that a call in a part would fetch, if all its arguments are there."""
         if part.type == "tool_call" and part.kind == "verbatim":
             return self.ledger.fetched.get(part.call_id, 0)
         return 0

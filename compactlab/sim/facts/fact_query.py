@@ -1,4 +1,4 @@
-"""What a fact is looked for by: the senses of its key's words, and the tokens of its value."""
+"""The search form of a fact: the senses of its key's words, and the tokens of its value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compactlab.sim.facts.quantities import Token, ends_with, root, same, tokens
 
 Names = tuple[tuple[frozenset[object], ...], ...]
 
-# What words stand for.
+# Senses of words.
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Roots of words, and the groups of those that stand for the same."""
+    """Roots of words, and groups of synonyms."""
 
     empty: frozenset[str]
     light: frozenset[str]
@@ -28,7 +28,7 @@ class Vocabulary:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The words of words.toml."""
+    """Return the vocabulary of words.toml."""
     read = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
     groups: dict[str, set[str]] = {}
     for number, line in enumerate(read["same"].strip().splitlines()):
@@ -44,7 +44,7 @@ def vocabulary() -> Vocabulary:
 
 @lru_cache(maxsize=65536)
 def senses(form: object) -> frozenset[object]:
-    """A word, and the groups of words that stand for the same, of its pieces too."""
+    """Return a word and its synonym groups, including those of its pieces."""
     known = vocabulary().same
     found = known.get(str(form), frozenset()) | {form}
     if len(found) == 1 and isinstance(form, str) and len(form) > 8 and form.isalpha():
@@ -58,7 +58,7 @@ def senses(form: object) -> frozenset[object]:
 
 @lru_cache(maxsize=65536)
 def pieces(path: str) -> frozenset[object]:
-    """The name of a file, and the words of its path, which may name it in a key."""
+    """Return a file's name, and the words of its path, which may name it in a key."""
     words = [root(word) for word in re.findall(r"[^\W\d_]{3,}", path)]
     return frozenset(words) | {path.rstrip("/").rpartition("/")[2]}
 
@@ -70,7 +70,7 @@ RUN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 
 
 def all_senses(said: Iterable[Token]) -> frozenset[object]:
-    """The senses of words, and of two that may be one: "backed up", "front end"."""
+    """Return the senses of words, and of pairs that may be one word: "backed up", "front end"."""
     found: set[object] = set()
     last: object = None
     for token in said:
@@ -85,7 +85,7 @@ def all_senses(said: Iterable[Token]) -> frozenset[object]:
 
 @lru_cache(maxsize=65536)
 def lettered(word: frozenset[object]) -> bool:
-    """Whether a word of a key is made of letters, so that it is among those of a text."""
+    """Whether a word of a key consists of letters, like the words of a text."""
     return all(
         isinstance(form, str)
         and form.lstrip("=").isalnum()
@@ -96,7 +96,7 @@ def lettered(word: frozenset[object]) -> bool:
 
 
 def content(said: Iterable[Token]) -> tuple[Token, ...]:
-    """The tokens that say something; all, if none does."""
+    """Return the content tokens; all tokens if there are none."""
     every = tuple(token for token in said if token.kind != "mark")
     telling = tuple(t for t in every if t.tied or t.ties or t.low not in vocabulary().empty)
     return telling or every
@@ -104,34 +104,34 @@ def content(said: Iterable[Token]) -> tuple[Token, ...]:
 
 @dataclass(frozen=True)
 class FactQuery:
-    """A fact as it is looked for."""
+    """The search form of a fact."""
 
-    # Other names of the key: the senses of its words that must all be there.
+    # The names of the key: the senses of the words that must all occur.
     names: Names
-    # The last word of names of several: enough where nothing else stands in front of it.
+    # The last words of multi-word names: sufficient without a modifier before them.
     heads: tuple[frozenset[object], ...]
     values: tuple[tuple[Token, ...], ...]
     polarity: str
 
     @cached_property
     def truth(self) -> str:
-        """Of a fact that says no more than that: "yes" or "no"."""
+        """The value of a yes/no fact: "yes" or "no"; else ""."""
         words = {str(t.raw).casefold() for v in self.values for t in v}
         return "yes" if words <= {"yes", "true"} else "no" if words <= {"no", "false"} else ""
 
     @cached_property
     def conditional(self) -> bool:
-        """Whether a key speaks of what holds under a condition."""
+        """Whether the key describes a condition."""
         return any(not _CONDITIONAL.isdisjoint(word) for name in self.names for word in name)
 
     @cached_property
     def tentative(self) -> bool:
-        """Whether a key speaks of what is not settled."""
+        """Whether the key describes something undecided."""
         return any(not _TENTATIVE.isdisjoint(word) for name in self.names for word in name)
 
     @cached_property
     def telling(self) -> bool:
-        """Whether a value is hardly said of anything else: a path, a command, a long number."""
+        """Whether the value is nearly unique: a path, a command, a long number."""
         return any(
             sum(token.typed for token in value) > 2
             or any(t.kind == "code" and "/" in str(t.form)[1:-1] for t in value)
@@ -151,7 +151,7 @@ _CONDITIONAL = frozenset(map(root, [
 
 @lru_cache(maxsize=65536)
 def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -> FactQuery:
-    """What a fact is looked for by, from its names, its values and its polarity."""
+    """Build the search form from names, values and polarity."""
     keys: list[tuple[frozenset[object], ...]] = []
     heads: list[frozenset[object]] = []
     for name in names:
@@ -175,7 +175,7 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         ):
             keys.append(())
     query = tuple(content(tokens(value)) for value in values)
-    # A long number says enough without what it counts.
+    # A long number is sufficient without its unit.
     query += tuple(
         value[:1]
         for value in query
@@ -189,7 +189,7 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
 
 
 def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
-    """Whether a token of a text says what one of a value does."""
+    """Whether a token of a text matches one of a value."""
     if same(wanted, said):
         return True
     if wanted.kind == said.kind == "code":
@@ -203,7 +203,7 @@ def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
 
 
 class Bag:
-    """The tokens of a text, to be asked first: most values are in none of most texts."""
+    """The tokens of a text, for a fast pre-check: most texts do not contain most values."""
 
     def __init__(self, said: Iterable[Token]) -> None:
         every = list(said)
@@ -213,7 +213,7 @@ class Bag:
         self.measured = any(isinstance(form, tuple) for form in self.forms)
 
     def may_say(self, value: Iterable[Token]) -> bool:
-        """Whether all tokens of a value may be there; where it says no, none is :func:`alike`."""
+        """Whether all tokens of a value may occur; if not, none is :func:`alike`."""
         return all(map(self._may_say, value))
 
     def _may_say(self, wanted: Token) -> bool:

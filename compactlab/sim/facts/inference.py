@@ -1,4 +1,4 @@
-"""Facts and needs of a conversation that nobody has labelled: what its own actions go on to use."""
+"""Infers facts and needs of an unlabelled conversation from the words that its actions use."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Labels = tuple[tuple[Fact, ...], tuple[Need, ...]]
 def inferred(conversation: Conversation) -> Labels:
     """Infer facts and needs from the recorded actions.
 
-    An action needs a word that it uses (see ``docs/metrics.md`` on what counts) if a person or a
-    tool has said it, and if it is neither known in every project nor composed of what has been
-    said since. Each message that holds the word states it, thinking left out.
+    An action needs a word that it uses (``docs/metrics.md`` defines what counts) if a person or a
+    tool has stated it, and if it is neither universal nor composed of words stated since. Each
+    message that contains the word states it, except in thinking.
 
-    A path is an ``artifact``. Any other word is a ``tool_detail`` if a tool has said it first, an
-    ``entity`` if a person has, and a ``decision`` if the agent has and was told it afterwards. What
-    a tool has said first can be fetched by that call again. What the system prompt says is no
-    fact: it cannot be forgotten.
+    A path is an ``artifact``. Any other word is a ``tool_detail`` if a tool stated it first, an
+    ``entity`` if a person did, and a ``decision`` if the agent did and it was confirmed later. A
+    word first stated by a tool can be fetched by repeating the call. Words of the system prompt are
+    not facts: they cannot be forgotten.
     """
     uses = {answer.id: used(_action(answer)) for answer in conversation.calls}
     log = _Log(conversation)
@@ -45,7 +45,7 @@ def inferred(conversation: Conversation) -> Labels:
 
 
 def _action(answer: Message) -> Message:
-    """What an answer does, without managing what its client keeps and tells it again."""
+    """Return an answer without the management of content that its client keeps."""
     tools = _standard().tools
     parts = tuple(part for part in answer.parts if part.name not in tools)
     return msgspec.structs.replace(answer, parts=parts)
@@ -61,7 +61,7 @@ def _fact(word: str, stated: list[Source], known: Mapping[str, Message]) -> Fact
 
 
 class _Log:
-    """What has been said up to a message: by whom, and where words and their parts last stood."""
+    """The history up to a message: authors and last positions of words and their parts."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.stated: dict[str, list[Source]] = defaultdict(list)
@@ -75,21 +75,21 @@ class _Log:
         self._names = {word: name for word, name in names.items() if name.parts}
         self._parts = {part for name in self._names.values() for part in name.parts}
         self._plain = {word for name in self._names.values() for word in name.plain}
-        self._told: set[str] = set()  # words that a person or a tool has said
-        self._taken_up: set[str] = set()  # words that a person or the agent has said
-        # Where words, parts and plain words last stood, counted in messages.
+        self._told: set[str] = set()  # words from a person or a tool
+        self._taken_up: set[str] = set()  # words from a person or the agent
+        # Last positions of words, parts and plain words, as message counts.
         self._word_at: dict[str, int] = {}
         self._part_at: dict[str, int] = {}
         self._plain_at: dict[str, int] = {}
         self._now = 0
         for part in conversation.system:
             self._look(part, len(conversation.messages))
-        # What the system prompt says stands behind whatever is said later.
+        # Words of the system prompt come after all others.
         self._parts -= self._part_at.keys()
         self._plain -= self._plain_at.keys()
 
     def hear(self, message: Message) -> None:
-        """A message is said."""
+        """Add a message."""
         for index, part in enumerate(message.parts):
             if part.type == "thinking":
                 continue
@@ -106,7 +106,7 @@ class _Log:
         self._now += 1
 
     def _look(self, part: Part, place: int) -> None:
-        """Note which parts and plain words stand in a part of a message."""
+        """Record the parts and plain words of a message's part."""
         text = " ".join(runs(part.text))
         plain = self._plain.intersection(text.translate(_NO_LETTERS).lower().split())
         self._plain_at.update(dict.fromkeys(plain, place))
@@ -116,44 +116,43 @@ class _Log:
             self._part_at.update(dict.fromkeys(parts, place))
 
     def needed(self, word: str) -> bool:
-        """Whether an action that uses a word cannot have it but from where it has been said."""
+        """Whether an action can only know a word from its statements."""
         name = self._names.get(word)
         if name is None or word not in self._told:
             return False
         last = self._word_at[word]
         if all(self._part_at.get(part, -1) > last for part in name.parts):
             return False
-        # What only a tool has said, and nobody has taken up, may be made up anew by whoever speaks
-        # of the same things.
+        # A word that only a tool stated may be composed again from its plain words.
         made_up = any(self._plain_at.get(plain, -1) > last for plain in name.plain)
         return word in self._taken_up or not made_up
 
 
-# What a word is composed of, and which words need no telling.
+# The components of a word, and words that are known anyway.
 
-# Case, hyphens and underscores make no difference to a part: keep-all, keepAll, KEEP_ALL.
+# Case, hyphens and underscores are ignored in parts: keep-all, keepAll, KEEP_ALL.
 _FOLDERS = dict.fromkeys(map(ord, "/@#:\\"), " ") | dict.fromkeys(map(ord, "_-"))
 _FOLDERS_AND_DOTS = _FOLDERS | {ord("."): " "}
 _NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
-# Between digits, a full stop separates nothing: 10.0.0.7 and 1.2.3 are one part.
+# A full stop between digits does not separate: 10.0.0.7 and 1.2.3 are one part.
 _SEPARATORS = re.compile(r"[/@#:\\]+|\.(?!\d)|(?<=\D)\.")
-# Bare numbers: alone, with a unit, two of them (a range, a time, a share); and dates.
+# Plain numbers: alone, with a unit, in pairs (a range, a time, a ratio); and dates.
 _NUMBER = re.compile(r"~?\d+(?:[.:/\-]\d+)?(?:%|[a-zA-Z]{1,2})?|\d{4}-\d\d-\d\d(?:T[\d:.Z+\-]*)?")
-# Words of a language that are joined: read-only, e.g.
+# Compound words of natural language, such as read-only.
 _JOINED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+|[^\W\d_](?:\.[^\W\d_])+")
 _PLAIN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _COUNTER = re.compile(r"\d{1,2}$")
 
 
 class Name(NamedTuple):
-    """What a word can be composed of."""
+    """The components of a word."""
 
-    parts: tuple[str, ...] = ()  # folders and names; none where it needs no telling
-    plain: tuple[str, ...] = ()  # plain words; none where it is not made of such
+    parts: tuple[str, ...] = ()  # folders and names; empty for a word that is known anyway
+    plain: tuple[str, ...] = ()  # plain words; empty if it has none
 
 
 def name_of(word: str) -> Name:
-    """Of what a word can be composed; of nothing, if it needs no telling.
+    """Return the components of a word; none if it is known anyway.
 
     Examples
     --------
@@ -174,7 +173,7 @@ def name_of(word: str) -> Name:
 
 
 def _known(word: str) -> bool:
-    """Whether a word is a bare number, or a name that stands in every project."""
+    """Whether a word is a plain number, or a name that every project has."""
     return word in ("", "~") or _NUMBER.fullmatch(word) is not None or _standard().has(word)
 
 
@@ -184,12 +183,12 @@ class _Standard(NamedTuple):
     names: frozenset[str]
     folders: tuple[str, ...]
     packages: frozenset[str]  # followed by a name with a capital
-    modules: frozenset[str]  # followed by anything but the ending of a file
+    modules: frozenset[str]  # followed by anything but a file extension
     endings: frozenset[str]
     tools: frozenset[str]
 
     def has(self, word: str) -> bool:
-        """Whether a word is one of them, or begins with one."""
+        """Whether a word is one of the names, or starts with one."""
         first, _, member = word.partition(".")
         return (
             word in self.names
@@ -206,7 +205,7 @@ def _standard() -> _Standard:
     packages, objects = go["packages"], table["javascript"]["objects"]
     names = [*everywhere["names"], *go["methods"], *packages, *objects, *python["exceptions"]]
     return _Standard(
-        # One that is a common word is one of them only with what follows it.
+        # A common word only counts with what follows it.
         frozenset(name for name in names if "/" in name or not name.isalpha() or not name.islower())
         | frozenset(everywhere["names"]),
         tuple(everywhere["folders"]),

@@ -1,4 +1,4 @@
-"""The facts and needs of a script, and when they hold: the same for all replays of it."""
+"""The facts and needs of a script, and when they hold: the same for all its replays."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from compactlab.sim.facts.inference import inferred
 from compactlab.sim.facts.needs import bits
 from compactlab.sim.facts.occurrences import anchors, normal, path_ends
 
-# What a script states, takes back and needs, and when: the same for all replays of it.
+# Facts, their revocations and needs over time: the same for all replays of a script.
 
 
 def numbers(mask: int) -> Iterator[int]:
-    """The numbers of the bits that are set, smallest first.
+    """Yield the numbers of the set bits, smallest first.
 
     Examples
     --------
     >>> list(numbers(0b1101))
     [0, 2, 3]
     """
-    # Digit by digit: to take bits away one by one copies the mask for each of them.
+    # By digits: clearing bits one by one would copy the mask for each.
     digits = bin(mask)[:1:-1]
     place = digits.find("1")
     while place >= 0:
@@ -35,7 +35,7 @@ def numbers(mask: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What holds at a call, before it is answered."""
+    """The state of the facts at a call, before its answer."""
 
     # Stated, neither superseded nor deleted, and in scope; decoys are never due.
     due: int
@@ -46,9 +46,9 @@ class Moment:
 
 @dataclass
 class _Path:
-    """The way to here, which a rewind goes back on."""
+    """The path to here, which a rewind steps back on."""
 
-    heard: int = 0  # origins that have been said, as bits of atoms
+    heard: int = 0  # origins stated so far, as bits of atoms
     stated: int = 0
     deleted: int = 0
     ended: int = 0
@@ -61,16 +61,16 @@ class _Path:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The facts of a conversation, numbered, and what holds at each of its calls."""
+    """The numbered facts of a conversation, and their state at each of its calls."""
 
     conversation: Conversation
-    facts: tuple[Fact, ...]  # where it has none, those that its actions need
+    facts: tuple[Fact, ...]  # inferred from its actions if it has none
     needs: dict[str, int]
-    declared: bool  # whether the facts are labels, and not inferred
+    declared: bool  # whether the facts are labels (else they are inferred)
 
     @cached_property
     def moments(self) -> dict[str, Moment]:
-        """What holds at each call, by the id of its answer."""
+        """The state of the facts at each call, by the id of its answer."""
         return dict(self._walk())
 
     @cached_property
@@ -80,12 +80,12 @@ class Ledger:
 
     @cached_property
     def decoys(self) -> int:
-        """The decoys."""
+        """The decoys, as bits."""
         return self.mask(number for number, fact in enumerate(self.facts) if fact.decoy)
 
     @cached_property
     def of_kind(self) -> dict[FactType, int]:
-        """The facts that are no decoys, by type, in the order in which types first occur."""
+        """The facts without decoys, by type in order of first occurrence."""
         kinds: dict[FactType, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
             if not fact.decoy:
@@ -94,7 +94,7 @@ class Ledger:
 
     @cached_property
     def older(self) -> dict[int, int]:
-        """Of each fact that supersedes others: those, and those that they had superseded."""
+        """For each superseding fact: the facts that it supersedes, directly or indirectly."""
         versions: dict[int, int] = {}
         for number, fact in enumerate(self.facts):
             waiting, seen = list(fact.supersedes), 0
@@ -124,7 +124,7 @@ class Ledger:
 
     @cached_property
     def wholes(self) -> dict[int, tuple[int, int]]:
-        """Of each fact that only all its origins state: the bits of its origins, from which on."""
+        """For each fact that only all origins together state: its first bit, and their number."""
         bits, place = {}, len(self.facts)
         for number, fact in enumerate(self.facts):
             if fact.whole and len(fact.origin) > 1:
@@ -134,7 +134,7 @@ class Ledger:
 
     @cached_property
     def shared_ends(self) -> frozenset[str]:
-        """Ends of paths, of two components or more, that several of the facts' paths have."""
+        """Path suffixes of two or more components that several facts' paths share."""
         paths = {normal(value) for fact in self.facts for value in (fact.value, *fact.variants)}
         ends = Counter(end for path in paths if "/" in path for end in path_ends(path))
         return frozenset(end for end, times in ends.items() if times > 1)
@@ -170,12 +170,12 @@ class Ledger:
 
     @cached_property
     def verbatim(self) -> dict[str, int]:
-        """By message: the bits of the origins that it holds when it is left as it was said."""
+        """By message: the bits of its origins if it is unchanged."""
         return {id: self.mask(p for _, p, _ in found) for id, found in self.origins.items()}
 
     @cached_property
     def thought(self) -> dict[str, int]:
-        """By message: those of its bits that only its thinking states."""
+        """By message: the bits that only its thinking states."""
         masks: dict[str, int] = defaultdict(int)
         for id, pieces in self.pieces.items():
             parts = self.messages[id].parts if id in self.messages else ()
@@ -187,13 +187,13 @@ class Ledger:
 
     @cached_property
     def _anchors(self) -> tuple[dict[str, list[int]], int]:
-        """Facts by a word without which no text says them, and those that any text may say."""
+        """Facts by a word that every statement of them contains, and facts without such a word."""
         words: dict[int, list[list[str]]] = {}
         for number, fact in enumerate(self.facts):
             found = [anchors(normal(value)) for value in (fact.value, *fact.variants)]
             if all(found) and not (fact.key or fact.aliases or fact.polarity != "is"):
                 words[number] = found
-        # The rarest of a value: that it is of example.org says little.
+        # The rarest word of a value: common ones, such as example.org, select too little.
         often = Counter(word for found in words.values() for each in found for word in each)
         anchored: dict[str, list[int]] = defaultdict(list)
         for number, found in words.items():
@@ -202,7 +202,7 @@ class Ledger:
         return anchored, self.mask(n for n in range(len(self.facts)) if n not in words)
 
     def sayable(self, words: Set[str]) -> int:
-        """The facts that a text of these words may say; all others it does not."""
+        """Return the facts that a text with these words may state; it states no others."""
         anchored, others = self._anchors
         return others | self.mask(n for word in anchored.keys() & words for n in anchored[word])
 
@@ -213,12 +213,12 @@ class Ledger:
 
     @cached_property
     def said(self) -> dict[tuple[bytes, int], tuple[int, ...]]:
-        """The evidence in texts, by their digests and the facts: read once for all replays."""
+        """The evidence in texts, by text digest and facts: computed once for all replays."""
         return {}
 
     @cached_property
     def fetched(self) -> dict[str, int]:
-        """By the call id of a tool: the facts that its result would give again."""
+        """By tool call id: the facts in its result."""
         bits: dict[str, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
             result = self.messages.get(fact.handle)
@@ -229,14 +229,14 @@ class Ledger:
 
     @cached_property
     def calls(self) -> dict[str, Part]:
-        """The calls of tools by their ids."""
+        """The tool calls by id."""
         parts = (part for message in self.conversation.messages for part in message.parts)
         return {part.call_id: part for part in parts if part.type == "tool_call"}
 
     mask = staticmethod(bits)
 
     def held(self, bits: int) -> int:
-        """The facts of which the bits of enough origins are set."""
+        """Return the facts with enough of their origins among the bits."""
         facts = bits & ((1 << len(self.facts)) - 1)
         for number, (place, length) in self.wholes.items():
             all_of_them = (1 << length) - 1
@@ -245,7 +245,7 @@ class Ledger:
         return facts
 
     def touched(self, bits: int) -> int:
-        """The facts of which the bit of any origin is set."""
+        """Return the facts with any of their origins among the bits."""
         facts = bits & ((1 << len(self.facts)) - 1)
         for number, (place, length) in self.wholes.items():
             if bits >> place & ((1 << length) - 1):
@@ -260,7 +260,7 @@ class Ledger:
             self._hear(path, message, deleted, ended)
 
     def _ends(self) -> tuple[dict[str, int], dict[str, int]]:
-        """By message, the facts that are deleted by it, and those whose scope ends with it."""
+        """By message: the facts that it deletes, and those whose scope it ends."""
         deleted: dict[str, int] = defaultdict(int)
         ended: dict[str, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
@@ -288,7 +288,7 @@ class Ledger:
         gone = path.replaced | path.deleted | path.ended | self.decoys
         due = path.stated & ~gone
         if due == path.due:
-            due = path.due  # of all calls between which nothing changes, one set is kept
+            due = path.due  # calls without a change between them share one set
         path.due = due
         return Moment(
             due=due,
@@ -300,7 +300,7 @@ class Ledger:
 
 @keep_latest
 def ledger_of(conversation: Conversation) -> Ledger:
-    """The ledger of a conversation; that of the last one asked for is kept."""
+    """Return the ledger of a conversation; the last one is cached."""
     declared = bool(conversation.facts)
     facts, uses = (conversation.facts, conversation.needs) if declared else inferred(conversation)
     number = {fact.id: place for place, fact in enumerate(facts)}

@@ -1,4 +1,4 @@
-"""What the next actions of a conversation need, and which texts hold it."""
+"""The words that the next actions of a conversation need, and the texts that contain them."""
 
 from __future__ import annotations
 
@@ -13,65 +13,65 @@ from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 
-# Identifiers: the words of a text that name something in particular.
+# Identifiers: the words of a text that name something specific.
 #
-# What counts as one is written down in ``docs/metrics.md``.
+# ``docs/metrics.md`` defines what counts.
 
-# A run of what paths, symbols, addresses, versions and numbers are made of. Punctuation at its
-# ends is taken off afterwards: a pattern that did both would be slow on a megabyte of dots.
+# A run of the characters of paths, symbols, addresses, versions and numbers. Punctuation at its
+# ends is removed later: one pattern for both would be slow on a megabyte of dots.
 _RUN = re.compile(r"[\w$~+@#%/.:\-]+")
 _BLANKS = {code: " " for code in range(128) if not _RUN.fullmatch(chr(code))}
 _LEADING, _TRAILING = "+@#%:-", "+@#%:-./~"
-# What makes a word the name of something: a separator or a change of case inside, three digits in
-# a row, a beginning as of a path, or the look of a hash.
+# A word is a name if it has an inner separator or change of case, three digits in a row, the start
+# of a path, or the form of a hash.
 _NAMES = re.compile(
     r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]"
     r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
 )
-# White space as JSON and source code write it in a string: its letter begins no run.
+# Escaped white space in JSON and source code: its letter starts no run.
 _ESCAPED = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4})")
-_LONGEST = 200  # characters; what is longer is data, not a name
-_REMEMBERED = 5_000_000  # characters of texts whose identifiers are kept: about 50 MB at most
+_LONGEST = 200  # characters; longer runs are data, not names
+_REMEMBERED = 5_000_000  # characters of texts with cached identifiers: about 50 MB at most
 
 
 def words(text: str) -> frozenset[str]:
-    """All words of a text that could be identifiers or arguments."""
+    """Return all words of a text that could be identifiers or arguments."""
     stripped = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
     return frozenset([word for word in stripped if 1 < len(word) <= _LONGEST])
 
 
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
-    """Those words of a text that are wanted, as :func:`words` would find them, but sooner."""
+    """Yield the wanted words of a text, like :func:`words` but faster."""
     said = runs(text)
     matches = said & wanted.keys()
-    # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
+    # Most runs have nothing to strip, so they are wanted as they are or not at all.
     ragged = [run for run in said if run[-1] in _TRAILING or run[0] in _LEADING]
     stripped = {run.lstrip(_LEADING).rstrip(_TRAILING) for run in ragged}
     return iter(matches | (stripped & wanted.keys()))
 
 
 def runs(text: str) -> set[str]:
-    """The runs that a text says, where it is written as JSON or source code, too."""
+    """Return the runs in a text, which may be JSON or source code."""
     said = _runs(text)
-    if "\\" in text:  # a path of Windows may go on with such a letter, so both readings count
+    if "\\" in text:  # a Windows path may contain such a letter, so both readings count
         said |= _runs(_ESCAPED.sub(" ", text))
     return said
 
 
 def _runs(text: str) -> set[str]:
-    """The runs in a text; of plain text without the pattern, which takes five times as long."""
+    """Return the runs in a text; without the pattern for plain text, which is five times faster."""
     return {*text.translate(_BLANKS).split()} if text.isascii() else {*_RUN.findall(text)}
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """The words of a text that name something: paths, symbols, addresses, hashes, numbers."""
+    """Return the identifiers of a text: paths, symbols, addresses, hashes, numbers."""
     return _memory.of(text)
 
 
 class _Memory:
-    """The identifiers of texts, each looked for once; all are forgotten when they grow too many.
+    """A cache of the identifiers of texts; it is cleared when it grows too large.
 
-    Messages stay the same from prompt to prompt and from strategy to strategy.
+    Prompts and strategies share most messages.
     """
 
     def __init__(self) -> None:
@@ -94,10 +94,9 @@ _memory = _Memory()
 
 
 def used(message: Message) -> frozenset[str]:
-    """What an assistant's action uses: identifiers in its words, and arguments of its calls.
+    """Return the words that an assistant's action uses: identifiers in its text and arguments.
 
-    An argument that is a single word counts whatever it looks like; of longer ones, the
-    identifiers in it count.
+    An argument that is a single word always counts; of longer ones, the identifiers count.
     """
     names: set[str] = set()
     for part in message.parts:
@@ -110,7 +109,7 @@ def used(message: Message) -> frozenset[str]:
 
 
 def _arguments(part: Part) -> Iterator[str]:
-    """All values in a call's arguments, as text."""
+    """Yield all values in a call's arguments, as text."""
     try:
         waiting = [msgspec.json.decode(part.text)]
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -128,20 +127,19 @@ def _arguments(part: Part) -> Iterator[str]:
             yield str(value)
 
 
-# What the next actions of a conversation need, and which texts hold it.
+# The words that the next actions need, and the texts that contain them.
 #
-# Computed once for a conversation and shared by all replays of it. In a long conversation there are
-# as many words as calls, so what is kept for each call or message is a list of a few numbers, and
-# never a bit for each word.
+# Computed once for a conversation and shared by all its replays. A long conversation has as many
+# words as calls, so each call or message stores a short list of numbers, not a bit per word.
 
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
-_NOWHERE = 1 << 62  # the place of a word that has not appeared
-_BITS = 50_000_000  # bytes of sets of words that are remembered
-_MESSAGES = 20_000  # of which it is remembered which words they hold; more than most prompts have
+_NOWHERE = 1 << 62  # the index of a word that has not occurred
+_BITS = 50_000_000  # bytes of cached word sets
+_MESSAGES = 20_000  # messages with cached words; more than most prompts have
 
 
 def bits(numbers: Iterable[int]) -> int:
-    """Numbers as a set that is counted and compared whole: bit n stands for number n.
+    """Return numbers as a bit set: bit n stands for number n.
 
     Examples
     --------
@@ -158,23 +156,23 @@ def bits(numbers: Iterable[int]) -> int:
 
 
 class _Path:
-    """The messages on the way to here: where each word came first, and which of them are calls.
+    """The messages up to here: the first message of each word, and the calls.
 
-    Going on takes as long as the message has words, and going back as long as it once took to go
-    on, so that no copy of a long way is ever made.
+    A step forward takes time proportional to the words of its message, and a step back takes as
+    long as the step forward. So no copy of a long path is made.
     """
 
     def __init__(self, size: int, system: Iterable[int]) -> None:
-        self.first = [_NOWHERE] * size  # by word, the place of its message; 0 for the system's
+        self.first = [_NOWHERE] * size  # message index by word; 0: system prompt
         for number in system:
             self.first[number] = 0
-        self.calls: list[tuple[str, int]] = []  # with the place of each
-        self._way: list[tuple[str, set[int]]] = []  # with the words that came first in each
-        # By message: the one before it, its place, whether it is a call, and its words.
+        self.calls: list[tuple[str, int]] = []  # with the index of each
+        self._way: list[tuple[str, set[int]]] = []  # with the words that first occur in each
+        # By message: its predecessor, its index, whether it is a call, and its words.
         self._known: dict[str, tuple[str, int, bool, Sequence[int]]] = {}
 
     def go_on(self, id: str, is_call: bool, words: Sequence[int]) -> None:
-        """Go on by a message, which holds words."""
+        """Step forward to a message with its words."""
         place = len(self._way) + 1
         self._known[id] = self._way[-1][0] if self._way else "", place, is_call, words
         new = {number for number in words if self.first[number] == _NOWHERE}
@@ -185,7 +183,7 @@ class _Path:
         self._way.append((id, new))
 
     def go_back(self, to: str) -> None:
-        """Go back to a message, by way of where its way and the one to here part."""
+        """Go back to a message, through the common ancestor."""
         missing = []
         place = 0
         while to:
@@ -205,11 +203,11 @@ class _Path:
 
 
 class ForwardNeeds:
-    """Words that recorded actions use and that had appeared before, numbered."""
+    """Numbered words that recorded actions use and that had occurred before."""
 
     def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
-        # Numbered from those on that are used last, so that words of later calls come first.
+        # Words that are used last have the lowest numbers.
         self._numbers: dict[str, int] = {}
         left = [0]
         for answer in reversed(conversation.calls):
@@ -219,31 +217,30 @@ class ForwardNeeds:
         self._left = left[::-1]
         self.names = tuple(self._numbers)  # the words by number
         self.size = len(self._numbers)
-        # By message, the places in it where facts are stated, and the last call that needs each.
+        # By message, the positions of its facts, and the last call that needs each.
         self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
         self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
         self._bits_in: dict[int, int] = {}
         self._bytes = 0
         acts = {id: tuple(self._numbers[w] for w in words) for id, words in uses.items()}
-        # By the id of a call's answer: the words that this action and the next ones use and had
-        # appeared before the call, the next one's first; and how many of them there are when so
-        # many actions are looked ahead.
+        # By the id of a call's answer: the words used by this action and the next ones that had
+        # occurred before the call, in order of use; and their number for each look-ahead.
         self._ahead = tuple(ahead)
         self._wanted: dict[str, tuple[array[int], tuple[int, ...]]] = {}
         self._look_ahead(conversation, acts)
 
     def due(self, call: int) -> int:
-        """The words that the action of a call, counted from 0, or a later one uses, as bits."""
+        """Return, as bits, the words that the action of a call (from 0 on) or a later one uses."""
         return (1 << self._left[min(call, len(self._left) - 1)]) - 1
 
     def wanted(self, answer: str, ahead: int) -> Sequence[int]:
-        """Numbers of the words that a call's action and the next ones use, so many in all."""
+        """Return the numbers of the words that the next so many actions from a call on use."""
         numbers, _ = self._wanted[answer]
         return numbers[: self.sizes(answer)[self._ahead.index(ahead)]]
 
     def sizes(self, answer: str) -> tuple[int, ...]:
-        """How many words are wanted, for each number of actions that are looked ahead."""
+        """Return the number of wanted words for each look-ahead."""
         return self._wanted[answer][1]
 
     @property
@@ -252,14 +249,14 @@ class ForwardNeeds:
         return self._wanted.keys()
 
     def _look_ahead(self, conversation: Conversation, acts: dict[str, tuple[int, ...]]) -> None:
-        """For each call, what its action and the next use of what had appeared before it.
+        """Find, for each call, the earlier words that its action and the next ones use.
 
-        What was taken back has not appeared, and an action on another branch is none of the next.
+        A rewound message has not occurred, and an action on another branch is not a next action.
         """
         furthest = max(self._ahead)
         path = _Path(self.size, self.held_by(conversation.system))
         rewinds = any(isinstance(event, Rewind) for event in conversation.events)
-        # Of calls to which more may come: how many actions before its first use each word stands.
+        # For unfinished calls: the number of actions before the first use of each word.
         nearest: dict[str, dict[int, int]] = {}
         for event in conversation.events:
             if isinstance(event, Rewind):
@@ -273,24 +270,24 @@ class ForwardNeeds:
                 for number in acts[event.id]:
                     for distance, (id, place) in enumerate(reversed(recent)):
                         if path.first[number] >= place:
-                            break  # nor had it appeared before the calls that came earlier
+                            break  # it had not occurred before earlier calls either
                         words = nearest[id]
                         words[number] = min(words.get(number, furthest), distance)
-                if len(recent) == furthest and not rewinds:  # else a branch may use more
+                if len(recent) == furthest and not rewinds:  # otherwise a branch may use more
                     gone, _ = recent[0]
                     self._settle(gone, nearest.pop(gone))
         for id, words in nearest.items():
             self._settle(id, words)
 
     def _settle(self, id: str, nearest: dict[int, int]) -> None:
-        """Keep what a call's next actions use, now that no further ones come."""
+        """Store the words of a call's next actions, after the last of them."""
         ordered = sorted(nearest, key=lambda number: (nearest[number], number))
         distances = [nearest[number] for number in ordered]
         sizes = tuple(bisect_left(distances, ahead) for ahead in self._ahead)
         self._wanted[id] = array("I", ordered), sizes
 
     def held(self, part: Part) -> tuple[int, ...]:
-        """Numbers of the words that stand in a part."""
+        """Return the numbers of the words in a part."""
         known = self._held.get(part.text)
         if known is None:
             numbers = self._numbers
@@ -299,14 +296,14 @@ class ForwardNeeds:
         return known
 
     def held_by(self, parts: Iterable[Part]) -> Iterable[int]:
-        """Numbers of the words that stand in parts, one as often as parts hold it."""
+        """Return the numbers of the words in parts, one per part that contains it."""
         return (number for part in parts for number in self.held(part))
 
     def held_in(self, message: Message) -> tuple[int, ...]:
-        """Numbers of the words that stand in a message, one as often as parts hold it."""
+        """Return the numbers of the words in a message, one per part that contains it."""
         known = self._held_in.get(id(message))
         if known is None:
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is stored too: after its deletion, its id() may be reused.
             if len(self._held_in) >= _MESSAGES:
                 self._held_in.clear()
                 self._bits_in.clear()
@@ -316,7 +313,7 @@ class ForwardNeeds:
         return known[1]
 
     def bits_in(self, message: Message) -> int:
-        """The same as bits; of those last looked at they are remembered."""
+        """Return the words in a message as bits; recent results are cached."""
         numbers = self.held_in(message)
         known = self._bits_in.get(id(message))
         if known is None:
@@ -331,24 +328,24 @@ class ForwardNeeds:
 
 @keep_latest
 def forward_needs(conversation: Conversation) -> ForwardNeeds:
-    """The needs of a conversation; those of the last one asked for are kept."""
+    """Return the needs of a conversation; the last one is cached."""
     return ForwardNeeds(conversation)
 
 
 class Later:
-    """What is needed from a moment on, and which messages hold it: for who may see the future.
+    """The future needs from a call on, and the messages that satisfy them: for oracles.
 
-    Those things are the words that recorded actions use, and the places where the facts are
-    stated that calls are labelled to need. Each is a bit.
+    Each need is a bit: a word that recorded actions use, or the position of a fact that calls need
+    by label.
     """
 
     def __init__(self, conversation: Conversation, call: int) -> None:
-        self.call = call  # the first that counts, from 0: those before have been made
+        self.call = call  # the first call that counts, from 0 on: earlier ones are done
         self._needs = forward_needs(conversation)
         self._due = self._needs.due(call)
 
     def held_in(self, message: Message) -> int:
-        """The things in a message that this call or a later one needs, as bits."""
+        """Return, as bits, the needs of this call and later ones that a message satisfies."""
         held = self._needs.bits_in(message) & self._due
         for thing, last in self._needs.stated.get(message.id, ()):
             if last >= self.call:
@@ -356,12 +353,12 @@ class Later:
         return held
 
     def held_by(self, parts: Iterable[Part]) -> int:
-        """The same of parts of the system prompt; facts are never stated there."""
+        """Return the same for parts of the system prompt, which never state facts."""
         return bits(self._needs.held_by(parts)) & self._due
 
 
 def _stated(conversation: Conversation) -> dict[str, list[tuple[int, int]]]:
-    """By message, the places in it where facts are stated, and the last call that needs each."""
+    """Return, by message, the positions of its facts and the last call that needs each."""
     place = {answer.id: call for call, answer in enumerate(conversation.calls)}
     last: dict[str, int] = {}
     for need in conversation.needs:

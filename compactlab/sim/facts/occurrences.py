@@ -1,4 +1,4 @@
-"""Texts as they are compared, and where a phrase stands in one as words of its own."""
+"""Normalised texts, and the occurrences of a phrase as separate words."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _HERE = re.compile(r"(?<![\w.])\./")
 _BLANKS = re.compile(r"\s+")
 _ROOT = re.compile(r"/|~/|[a-z]:/")
 _WORDS = re.compile(r"\w+")
-# What may not stand right before and right after a value: it would be another one. A full stop or
-# a hyphen ends a value only where no word goes on behind it.
+# Characters that must not adjoin a value, because it would be another one. A full stop or a hyphen
+# only ends a value if no word follows.
 _BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
 _AFTER = re.compile(r"\w|[-.@/]\w|,\d|%")
 
 
 @lru_cache(maxsize=65536)
 def normal(text: str) -> str:
-    """A text as it is compared.
+    """Normalise a text for comparison.
 
     Examples
     --------
     >>> normal("Open  ./SRC/main.py, take 1,500")
     'open src/main.py, take 1500'
     """
-    # Separators first: to NFKC, the narrow blanks that some of them are become plain ones.
+    # Separators first: NFKC turns narrow spaces, which some of them are, into plain ones.
     plain = unicodedata.normalize("NFKC", _THOUSANDS.sub("", text)).casefold()
     plain = _ESCAPED.sub(" ", plain.replace("\u2019", "'")).replace("\\", "/").replace("`", "")
     return _BLANKS.sub(" ", _HERE.sub("", plain)).strip()
 
 
 def occurrences(text: str, phrase: str) -> Iterator[int]:
-    """Where a phrase stands in a text as words of its own; both are as they are compared.
+    """Yield the positions of a phrase in a text as separate words; both are normalised.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
         end = place + len(phrase)
         front = text[max(0, place - 2) : place]
         inside = front[-1:] == "/" and not (path and _absolute(text, place))
-        # A sign, a digit or a letter in front only matters to what begins with one of them.
+        # A preceding sign, digit or letter only matters if the phrase starts with one.
         begins = phrase[0].isalnum() and (inside or _BEFORE.search(front))
         goes_on = phrase[-1].isalnum() and _AFTER.match(text, end)
         if not (begins or goes_on):
@@ -63,12 +63,12 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text as :func:`anchors` has them."""
+    """Return the words of a text in the sense of :func:`anchors`."""
     return set(_WORDS.findall(text))
 
 
 def anchors(phrase: str) -> list[str]:
-    """The words that stand by themselves in every text in which a phrase does, or an end of a path.
+    """Return the words that occur separately in every text with the phrase or its path suffix.
 
     Examples
     --------
@@ -76,13 +76,13 @@ def anchors(phrase: str) -> list[str]:
     [['eu', 'west', '3'], ['src', 'my_file', 'py'], [], []]
     """
     last = "/".join(phrase.strip("/").split("/")[-2:])
-    # At an edge that is no letter, a longer word may go on.
+    # At an edge that is not a letter, the word may be longer.
     return [word for word in _WORDS.findall(last) if word[0] != "_" != word[-1]]
 
 
 @lru_cache(maxsize=65536)
 def path_ends(path: str) -> tuple[str, ...]:
-    """A path and all its ends of two components or more, the longest first.
+    """Return a path and its suffixes of two or more components, longest first.
 
     Examples
     --------
@@ -94,9 +94,9 @@ def path_ends(path: str) -> tuple[str, ...]:
 
 
 def _absolute(text: str, place: int) -> bool:
-    """Whether the path in the middle of which a place lies is told from the root on.
+    """Whether the path around a position is absolute.
 
-    Then it may be the same file; in front of a path, another folder makes it another file.
+    Then it may be the same file; a different parent folder means a different file.
     """
     start = max(text.rfind(blank, 0, place) for blank in " (\"'=<[") + 1
     return _ROOT.match(text, start, place) is not None

@@ -1,11 +1,11 @@
-"""Words by which a statement takes back, doubts, demands, forbids or orders what it says."""
+"""Patterns of statements that deny, doubt, demand, forbid or order their content."""
 
 from __future__ import annotations
 
 import re
 
-# How a statement takes back, doubts or orders what it says. KEY, VALUE and RIVAL (another value of
-# the same sort) stand in the place of what they are in a fact.
+# Patterns of denial, doubt and order. KEY, VALUE and RIVAL (another value of the same sort) are
+# placeholders for the items of a fact.
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -91,7 +91,7 @@ SETTLED = re.compile(
 AGREED = re.compile(
     r"\b(?:answered|said|replied) (?:with )?(?:yes|so)\b|\b(?:agreed|confirmed it)\b"
 )
-# Denials of denials and the like, and what they come to.
+# Double negations and similar phrases, with their plain meaning.
 PLAINLY = [
     (re.compile(pattern), instead)
     for pattern, instead in (
@@ -115,7 +115,7 @@ PLAINLY = [
 
 
 def plainly(text: str) -> str:
-    """Words with what is denied twice, or forbidden by a roundabout, said straight."""
+    """Replace double negations and indirect bans by plain words."""
     for pattern, instead in PLAINLY:
         text = pattern.sub(instead, text)
     return text
@@ -131,7 +131,7 @@ CHOICE = re.compile(
     r"|\bdecide\b|\bto be asked\b|\bwondering\b|\bask(?:s|ed)? (?:if|whether|who|what|which|where"
     r"|when|how)|\bvs\.? "
 )
-# Words that show that what is said is the newer of two.
+# Words that mark the newer of two values.
 ORDERS = re.compile(
     r"\b(?:now|no longer|instead|former\w*|previous\w*|earlier|used to|chang\w+|renam\w+|replac\w+"
     r"|supersed\w+|updat\w+|latest|from now on|any ?more|after all|revis\w+|correct(?:ed|ion)"
@@ -201,7 +201,7 @@ FINITE = frozenset([
 MODALS = frozenset(
     ["must", "may", "can", "could", "shall", "should", "at", "without", "under", "never", "not"]
 )
-# Verbs of ruling, in front of what they rule.
+# Verbs that demand or forbid, before their object.
 RULES = re.compile(
     r"\b(?:verboten|forbidden|forbade|prohibited|banned|warned|interdit|prohibido|prohibió|vietato"
     r"|insists?|insisted|demanded|demands|required|rule|rules)\b"
@@ -210,13 +210,13 @@ NONE = re.compile(r"\b(?:no|never|avoid|kein\w*|without|zero) (?:\w+ )?VALUE")
 REPORTS = re.compile(
     r"\b(?:wrote|said|says|asked|told|answered|confirmed|about|insisted|decided)\b"
 )
-# Headings under which nothing is stated.
+# Headings whose content is not a statement.
 VOID = re.compile(
     r"\b(?:rejected|discarded|abandoned|ruled out|open questions?|ideas?|options|alternatives"
     r"|obsolete|outdated|deprecated|candidates|to decide|undecided|not chosen|superseded|old"
     r"|previous\w*|former|archive\w*|history)\b"
 )
-# What takes the place of others, in a heading: "final values (override all candidates)".
+# Headings of values that replace others: "final values (override all candidates)".
 INSTEAD = re.compile(
     r"\b(?:overrid(?:es?|ing)|supersed(?:es?|ing)|replac(?:es?|ing)|instead of|in place of)"
     r"(?: (?:all|any|every|the|these|those|earlier|its|their)){0,3} \w+"
@@ -226,7 +226,7 @@ TOUCH = re.compile(
     r"|have to|needs to)\b.{0,20}\b(?:touch\w*|allow\w*|happen|done|permitted|chang\w+|edit\w*"
     r"|say that|be so|stay|modif\w+)\b"
 )
-# Bans on all that one could do to a thing.
+# Bans of any action on a thing.
 BAN = re.compile(
     r"\b(?:hands off|off[- ]limits|taboo|leave \S+ alone|leave alone|untouched|under seal"
     r"|stay away|keep away|keep off|steer clear|out of bounds|nothing may|read[- ]only|forbidden"
@@ -256,7 +256,7 @@ YES = frozenset(["yes", "ja", "oui", "sí", "yep", "sure"])
 NO = frozenset(["no", "nein", "non", "never", "nope"])
 
 
-# A verb and its object; a name with a value right behind it is a setting.
+# A verb and its object; a name directly followed by a value is a setting.
 IMPERATIVE = re.compile(
     r"(?:\W+|and |then |first |please |always |also )*KEY (?![:=]|is\b|are\b|was\b|VALUE)"
 )
@@ -269,7 +269,7 @@ EXCUSES = re.compile(
 
 
 def ruled(text: str, core: str, polarity: str) -> str:
-    """Whether a statement demands or forbids what it speaks of."""
+    """Return whether a statement demands or forbids its subject."""
     if polarity == "must":
         if IF.search(text) or DOUBT.search(text) or EXCUSES.search(text):
             return "denied"
@@ -283,7 +283,7 @@ def ruled(text: str, core: str, polarity: str) -> str:
     return "denied"
 
 
-# What is still to be decided, in words that otherwise say that it is.
+# Open decisions in words that otherwise express a decision.
 _TO_COME = re.compile(
     r"\b(?:be|being|once|if|when|after|until|unless|before)(?: it| that| this| they)?(?: is| are"
     r"| has been| have been)? (?:approved|confirmed|decided|chosen|agreed|answered|picked|selected"
@@ -303,7 +303,7 @@ _DISCARDED = re.compile(
 
 
 def decided(text: str, above: str) -> bool:
-    """Whether a statement speaks of what was only asked or proposed as if it were decided.
+    """Whether a statement presents something asked or proposed as decided.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The words of a text as they are compared: roots, numbers with units, dates, times and paths."""
+"""The words of a text in comparable form: roots, quantities with units, dates, times and paths."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 class Token(NamedTuple):
     """A piece of a text.
 
-    ``form`` is what it means: the same for all notations. A number is ``(dimension, amount)`` with
-    the amount in the dimension's base unit, a date ``("date", year, month, day)`` with None for
-    what is not said.
+    ``form`` is its meaning, the same for all notations. A number is ``(dimension, amount)`` with
+    the amount in the base unit of the dimension. A date is ``("date", year, month, day)``; missing
+    items are None.
     """
 
     kind: str  # word, name, number, date, time, code (a path, an identifier) or mark
@@ -24,22 +24,22 @@ class Token(NamedTuple):
     raw: str
     start: int
     end: int
-    number: Fraction | None = None  # the bare number that stands in it, whatever its unit
-    tied: bool = False  # whether it continues a word in front, by a hyphen or an underscore
-    ties: bool = False  # whether a word behind continues it
+    number: Fraction | None = None  # the number in it, regardless of the unit
+    tied: bool = False  # whether a hyphen or underscore joins it to the previous word
+    ties: bool = False  # whether it is joined to the next word
 
     @property
     def low(self) -> str:
-        """It as it was written, whatever its case."""
+        """The token as written, in lower case."""
         return self.raw.casefold()
 
     @property
     def typed(self) -> bool:
-        """Whether it is a value by its looks."""
+        """Whether its form shows that it is a value."""
         return self.kind in ("number", "date", "time", "code")
 
 
-# Endings of derivation, longest first, with the least that must be left of a word.
+# Derivational suffixes, longest first, with the least length of the remaining word.
 _ENDINGS = {
     "ization": 3, "isation": 3, "ation": 3, "ition": 4, "ment": 3, "ance": 4,
     "ence": 4, "ness": 4, "able": 4, "ible": 4, "ity": 4, "ion": 4, "age": 3, "ive": 4, "ure": 4,
@@ -50,7 +50,7 @@ _VOWEL = re.compile("[aeiouyäöüéèêàáíóúãõ]")
 
 @lru_cache(maxsize=65536)
 def root(word: str) -> str:
-    """What a word shares with its inflected and derived forms.
+    """Return the common root of a word and its inflected and derived forms.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _single(word: str) -> str:
 
 
 def _inflected(word: str) -> str:
-    """A word without the endings of plural, tense and adverb."""
+    """Return a word without the endings of plural, tense and adverb."""
     for ending, instead in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""),
                             ("edly", ""), ("ed", ""), ("ly", ""), ("s", "")):  # fmt: skip
         rest = word.removesuffix(ending)
@@ -192,10 +192,10 @@ def _units() -> dict[str, tuple[str, Fraction]]:
 
 
 _UNITS = _units()
-# A letter that is a unit only right behind its number, or it would be any letter.
+# Units that must directly follow the number, because they could be any letter.
 _SHORT = frozenset({"s", "h", "d", "w", "b", "g", "t", "l", "m", "k", "an", "ans", "ore", "ora"})
 
-# Words that are months only with a capital letter.
+# Month names that need a capital letter.
 _MONTH = (
     r"(?!(?-i:may|march|mar|dec|set|out|mars|jun|sept)\b)(?:"
     + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
@@ -206,7 +206,7 @@ _DIGITS = (
     r"|\d+(?:\.\d+)?(?:e[-+]?\d{1,2}(?!\d))?"
 )
 _WORD = r"[^\W\d_]"
-# A colon between a number and a word in capitals parts them: "item-6:DONE".
+# A colon separates a number from a word in capitals: "item-6:DONE".
 _IN_CODE = r"(?:[\w.@\#+-]|:(?!(?<=\d:)(?-i:[A-Z]{2})))"
 _TOKEN = re.compile(
     rf"""
@@ -234,7 +234,7 @@ _TOKEN = re.compile(
 """,
     re.VERBOSE | re.IGNORECASE,
 )
-_DIGITS_MOST = 40  # digits of a number that are compared
+_DIGITS_MOST = 40  # most digits of a number that are compared
 _PLAIN_NUMBER = re.compile(r"[^\d.e+-]")
 
 
@@ -273,13 +273,12 @@ def _path(text: str) -> str:
     return path.removeprefix("./").rstrip(".")
 
 
-# What is longer than any word, path or number is data. It is cut: patterns would be tried from each
-# of its characters on.
+# Longer strings are data. They are cut, because patterns are tried from each character.
 _LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")
 
 
-# Summaries quote the same sentences, under one strategy after the other.
+# Summaries of different strategies quote the same sentences.
 @lru_cache(maxsize=2**13)
 def tokens(text: str) -> tuple[Token, ...]:
     """Cut a text into tokens.
@@ -342,7 +341,7 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # no
 
 
 def _measured(found: list[Token]) -> list[Token]:
-    """Join numbers with the scale, the unit and the currency behind them."""
+    """Join numbers with the scale, unit and currency after them."""
     done: list[Token] = []
     place = 0
     while place < len(found):
@@ -358,7 +357,7 @@ Amount = tuple[str, Fraction]
 
 
 def _grown(token: Token, found: list[Token], place: int) -> tuple[Token, int]:
-    """A number with what goes on behind it, and the place behind that."""
+    """Return a number with its continuation, and the index after it."""
     amount: Amount = token.form
     while place < len(found):
         behind = found[place]
@@ -379,7 +378,7 @@ def _grown(token: Token, found: list[Token], place: int) -> tuple[Token, int]:
 
 
 def _joins(token: Token, amount: Amount, behind: Token, after: Token) -> bool:
-    """Whether a hyphen or an "and" stands inside of a number: twenty-five, 30-day."""
+    """Whether a hyphen or an "and" is part of a number: twenty-five, 30-day."""
     low = after.low
     if behind.raw == "-":
         ten = token.low in _TENS and after.number in range(1, 10)
@@ -389,7 +388,7 @@ def _joins(token: Token, amount: Amount, behind: Token, after: Token) -> bool:
 
 
 def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
-    """A number in words with the next of them: two hundred, one fifth."""
+    """Join a number in words with the next word: two hundred, one fifth."""
     dimension, number = amount
     low = behind.low
     if dimension or token.raw[-1].isdigit():
@@ -405,7 +404,7 @@ def _spelled(token: Token, amount: Amount, behind: Token) -> Amount | None:
 
 
 def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) -> Amount | None:
-    """A number times a thousand, a million: a small m is one only of money, or it is a metre."""
+    """Multiply a number by a thousand or a million; a lower-case m only counts for money."""
     dimension, number = amount
     low = behind.low
     if behind.raw == "m":
@@ -419,7 +418,7 @@ def _scaled(token: Token, amount: Amount, behind: Token, after: Token | None) ->
 
 
 def _unit(token: Token, amount: Amount, behind: Token) -> Amount | None:
-    """A number with its unit or its currency."""
+    """Join a number with its unit or its currency."""
     dimension, number = amount
     low = behind.low
     if dimension == "degrees" and low in ("c", "f", "celsius", "fahrenheit"):
@@ -437,10 +436,9 @@ def _unit(token: Token, amount: Amount, behind: Token) -> Amount | None:
 
 
 def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
-    """Whether a token says what another one means.
+    """Whether a token means the same as another one.
 
-    A bare number is found with any unit behind it but a percent sign; a date without a year in any
-    year.
+    A bare number matches any unit but a percent sign; a date without a year matches any year.
     """
     if wanted.form == said.form:
         return wanted.kind == said.kind or "number" not in (wanted.kind, said.kind)
@@ -458,18 +456,18 @@ def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
         return bool(mine[1] < 1 and mine[1] * 100 == its[1])
     if mine[0] == "" or (its[0] == "degrees" and mine[0] in ("celsius", "fahrenheit")):
         return wanted.number == said.number
-    # Where a full stop separates thousands.
+    # Here a full stop separates thousands.
     if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):
         return bool(mine[1] == its[1] * 1000)
     return False
 
 
-# Dimensions in which one may say another value of the same thing.
+# Dimensions between which values are comparable alternatives.
 _KIN = (set(_CURRENCIES.values()), {"celsius", "fahrenheit"}, {"time", "months"})
 
 
 def rival(wanted: Token, said: Token) -> bool:
-    """Whether a token is another value of the same sort as one that is looked for."""
+    """Whether a token is a different value of the same sort."""
     if same(wanted, said):
         return False
     if wanted.kind != said.kind:
@@ -483,7 +481,7 @@ def rival(wanted: Token, said: Token) -> bool:
 
 
 def ends_with(path: object, shorter: object) -> bool:
-    """Whether a path goes on in front of a shorter one of two or more components.
+    """Whether a path ends with a shorter one of two or more components.
 
     Examples
     --------

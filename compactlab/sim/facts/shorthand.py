@@ -1,8 +1,7 @@
-"""Records that a list calls by their numbers, because what it is about says the rest.
+"""Records that a list names by number only, because a heading gives the rest of the name.
 
-A summary that has many records of like names says once what they are, and then only numbers: under
-"Jobs of project 7", ``3=DONE; 8=QUEUED`` or ``DONE: 3, 8`` say the states of ``job-7-3`` and
-``job-7-8``.
+A summary with many records of similar names gives the name once, and then only numbers. Under "Jobs
+of project 7", ``3=DONE; 8=QUEUED`` or ``DONE: 3, 8`` are the states of ``job-7-3`` and ``job-7-8``.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ _WORD = re.compile(r"[^\W\d_]+")
 _HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?!\W*\d)(?=.*[A-Z])[^a-z=>:]{4,}:?\s*\Z)")
 _BARE = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _NUMBERS = r"\d+(?:\s*[\u2013-]\s*\d+)?(?:(?:\s*,\s*|\s+)\d+(?:\s*[\u2013-]\s*\d+)?)*"
-_LONGEST = 1_000  # numbers from one to another, at most
+_LONGEST = 1_000  # most numbers in a range
 _CLAUSE = re.compile(r"[.;:|](?!\w)")
-# In front of a value: it does not hold, or nobody knows.
+# Words before a value that revoke it or leave it open.
 _TAKEN_BACK = re.compile(
     rf"\b(?:not|no|never|none|without|was|were|if|unless|whether|{FORMER})\b|n't\b|{DOUBT.pattern}"
 )
-_TELLING = re.compile(r"(?=.*\d)(?=.*[-_/:.]).{10}")  # a value that hardly anything else has
+_TELLING = re.compile(r"(?=.*\d)(?=.*[-_/:.]).{10}")  # a nearly unique value
 
 
 def numbered(text: str, key: str, value: str) -> bool:
-    """Whether a list says a value of a record by the record's number alone.
+    """Whether a list states the value of a record by the record's number only.
 
-    The words of its name stand above the list or in front of it; of a value that is no other's,
-    one of them is enough.
+    The words of its name must be above or before the list; for a unique value, one of them is
+    sufficient.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def numbered(text: str, key: str, value: str) -> bool:
     words = {root(word) for word in _WORD.findall(name["stem"])}
     least = 1 if _TELLING.match(wanted) else len(words)
     here = re.escape(wanted)
-    # A number before a value, unless that begins a group of its own: "DONE: 3, 8. QUEUED: 9".
+    # A number before a value, unless the value starts a group of its own: "DONE: 3, 8. QUEUED: 9".
     record = re.compile(
         rf"(?<![\w.,:/-])#?{number}(?:\s?[.)\]])?[^\w,;]{{1,6}}{here}"
         r"(?![\w.-]*\w|[*\"']*\s*[:=(\u2013—-]\W*\d)"
@@ -58,7 +57,7 @@ def numbered(text: str, key: str, value: str) -> bool:
     for above, line in _lines(text):
         if wanted not in line or VOID.search(INSTEAD.sub("", plainly(above + " "))):
             continue
-        # The first of a group, or each, may have its whole name.
+        # Any item of a group may have its whole name.
         bare = line.replace(f"{normal(name['stem'])}-", "")
         known = {root(word) for word in _WORD.findall(above)}
         for found in (*record.finditer(line), *group.finditer(bare)):
@@ -74,7 +73,7 @@ def numbered(text: str, key: str, value: str) -> bool:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """The lines as they are compared, with the heading and the words that each stands under."""
+    """Yield the normalised lines, with the heading and the words above each."""
     heading = above = ""
     for raw in text.splitlines():
         line = normal(raw)
@@ -87,7 +86,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _counted(numbers: str) -> Iterator[str]:
-    """Numbers of a list, in which some may be from one to another."""
+    """Yield the numbers of a list, with ranges expanded."""
     for first, last in re.findall(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?", numbers):
         if last and int(first) < int(last) <= int(first) + _LONGEST:
             yield from map(str, range(int(first), int(last) + 1))

@@ -1,4 +1,4 @@
-"""A statement that is asked about a fact: which value stands with which key, and how it is said."""
+"""Decides what a statement says about a fact: which value belongs to which key, and how."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WINDOW = 40  # words between key and value, at most: the project's notes on metr
 
 
 class StatementQuery:
-    """A statement that is asked about facts."""
+    """A statement that is checked for facts."""
 
     def __init__(self, statement: Statement, behind: Statement | None) -> None:
         self.statement = statement
@@ -72,7 +72,7 @@ class StatementQuery:
 
     @cached_property
     def tokens(self) -> Bag:
-        """Its tokens, whatever their order."""
+        """The tokens of the statement, without order."""
         return Bag(self.flat)
 
     @cached_property
@@ -82,29 +82,29 @@ class StatementQuery:
 
     @cached_property
     def under(self) -> frozenset[object]:
-        """The senses of the words that it stands under."""
+        """The senses of the words in the headings above the statement."""
         return all_senses(self.statement.context)
 
     @cached_property
     def every(self) -> frozenset[object]:
-        """The senses of all of these words."""
+        """The senses of all words, headings included."""
         return self.under.union(*self.senses[: self.own])
 
     @cached_property
     def text(self) -> str:
-        """The statement and what it stands under, as plain words."""
+        """The statement and its headings, as plain words."""
         every = (*self.statement.context, *self.flat)
         return plainly(" ".join(token.low for token in every) + " ")
 
     @cached_property
     def orders(self) -> bool:
-        """Whether a word in it puts one thing after another."""
+        """Whether the statement contains a word of order in time."""
         return ORDERS.search(self.text) is not None
 
     def verdict(
         self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
-        """What the statement says: None if it does not name the fact."""
+        """Return what the statement says about the fact; None if it does not name it."""
         for name in names:
             homes = self.homes(name) if name else self._anywhere(query)
             if bare and len(name) == 1:
@@ -119,7 +119,7 @@ class StatementQuery:
         return None
 
     def _alone(self, home: int, head: frozenset[object]) -> bool:
-        """Whether a word stands without another one in front of it that would make it another."""
+        """Whether a word has no modifier before it that would change its meaning."""
         if home < 0:
             return False
         for place, token in enumerate(self.flat):
@@ -133,13 +133,13 @@ class StatementQuery:
 
     @cached_property
     def goes_on(self) -> bool:
-        """Whether it is about what the one in front of it is about."""
+        """Whether the statement continues the topic of the previous one."""
         first = self.flat[0].low if self.flat else ""
         words = {token.low for token in self.flat}
         return first in PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
 
     def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
-        """Whether the value stands there and is not denied."""
+        """Whether the value occurs and is not denied."""
         for spot in self._spots(query.values, shared):
             place = self.of[spot[0]]
             if place < self.own and not self.asks:
@@ -149,11 +149,11 @@ class StatementQuery:
         return False
 
     def _anywhere(self, query: FactQuery) -> list[int]:
-        """The segments that hold the value, for a fact that needs no key."""
+        """Return the segments that contain the value, for a fact without a key."""
         return sorted({self.of[a] for a, _ in self._spots(query.values, ())} - {-2})
 
     def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
-        """The segments in which a key stands; -1: it is all above the statement."""
+        """Return the segments that contain the key; -1 if the headings contain all of it."""
         if any(self.every.isdisjoint(word) for word in name):
             return []
         own = self.senses[: self.own]
@@ -178,7 +178,7 @@ class StatementQuery:
     def _spots(
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
     ) -> Iterator[tuple[int, int]]:
-        """From where to where values stand."""
+        """Return the token ranges of values."""
         for value in filter(self.tokens.may_say, values):
             for start in range(len(self.flat)):
                 end = self._matches(value, start, shared)
@@ -208,7 +208,7 @@ class StatementQuery:
     def _scattered(
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
     ) -> Iterator[tuple[int, int]]:
-        """Where all words of a long value stand in one segment: the verb may part them."""
+        """Find long values whose words are all in one segment; the verb may separate them."""
         for value in values:
             for place in range(len(self.segments) if len(value) > 1 else 0):
                 here = [n for n, of in enumerate(self.of) if of == place]
@@ -228,14 +228,14 @@ class StatementQuery:
         *,
         loose: bool = False,
     ) -> str:
-        """What is said of a fact whose key stands in a segment."""
+        """Return what is said about a fact whose key is in a segment."""
         spots = list(self._spots(query.values, shared))
         if not spots and query.polarity in ("must", "must_not"):
             spots = list(self._scattered(query.values, shared))
         kind = next((v[0] for v in query.values if len(v) == 1 and v[0].kind != "word"), None)
         keys = self._keys(home, name, kind)
         if not spots and keys and query.truth and query.polarity != "asks":
-            # A fact that something is so, or is not.
+            # A yes/no fact.
             verdict = self._said(home, name, set(), (min(keys), max(keys) + 1), [], query)
             if verdict in ("held", "newer", "denied"):
                 return "held" if (verdict != "denied") == (query.truth == "yes") else "other"
@@ -264,7 +264,7 @@ class StatementQuery:
         return "key"
 
     def _keys(self, home: int, name: tuple[frozenset[object], ...], kind: Token | None) -> set[int]:
-        """Where the words of a key stand; what looks like the value is none of them."""
+        """Return the positions of a key's words; tokens that look like the value are excluded."""
         codes = kind is not None and kind.kind == "code"
         return {
             n
@@ -282,10 +282,10 @@ class StatementQuery:
         rivals: list[int],
         standing: list[int],
     ) -> list[tuple[int, int]]:
-        """The places of a value at which it is the key's."""
+        """Return the ranges of a value that belong to the key."""
         bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
         if not bound and any(self.of[n] == home for n in rivals if n not in standing):
-            # "The port used to be 8123; 9456 is open": what comes first then has taken its place.
+            # "The port used to be 8123; 9456 is open": the first value after it has replaced it.
             bound = [
                 spot
                 for spot in spots
@@ -294,7 +294,7 @@ class StatementQuery:
         values = {self.of[a] for a, _ in spots} | {self.of[n] for n in rivals}
         aside = home > 0 and self.segments[home].aside and home not in values
         if aside and self._relative(home, keys):
-            # What stands in brackets is said of what stands in front of them.
+            # Text in brackets describes what is before the brackets.
             bound = [spot for spot in bound if self.of[spot[0]] < home]
         return bound
 
@@ -305,11 +305,11 @@ class StatementQuery:
             if first and len(self.segments[self.of[place]].tokens) > 1:
                 return False
         if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
-            return False  # its bare name, which may be that of others
+            return False  # a bare file name, which other files may share
         return rival(kind, token) and not any(alike(w, token, ()) for v in query.values for w in v)
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
-        """Whether words behind a key say something else, where a value is told by no type."""
+        """Whether the words after a key give another value, where no type identifies a value."""
         if self.asks or (kind is not None and kind.kind != "name"):
             return False
         if home < 0:
@@ -329,7 +329,7 @@ class StatementQuery:
         if keys and max(start - max(keys), min(keys) - end) > WINDOW:
             return False
         if home < 0:
-            # The key stands above: the item or cell may have a key of its own.
+            # The key is in a heading: the item or cell may have a key of its own.
             return self.statement.row or not self._own_key(start)
         if place == home:
             return self._nearest(keys, spot, [n for n in rivals if self.of[n] == home])
@@ -342,7 +342,7 @@ class StatementQuery:
                 return True
             parted = self.segments[place]
             if parted.joint == "," and self.segments[home].joint and parted.first in FINITE:
-                return False  # it goes on about the subject in front of an aside
+                return False  # it continues the subject before an aside
             if not all(self._continues(n, spot) for n in between):
                 return False
             before = [n for n in rivals if home <= self.of[n] < place]
@@ -355,7 +355,7 @@ class StatementQuery:
         return reported or together or self._relative(home, keys)
 
     def _predicate(self, home: int, place: int, keys: set[int]) -> bool:
-        """Whether a segment is what a subject does from which an aside in commas parts it."""
+        """Whether a segment is a predicate, separated from its subject by an aside in commas."""
         segment = self.segments[place]
         first = segment.first
         subject = [
@@ -372,13 +372,13 @@ class StatementQuery:
         )
 
     def _dismissed(self, home: int, keys: set[int], place: int, rivals: list[int]) -> bool:
-        """Whether another value is said to hold no longer, or not to hold."""
+        """Whether another value is said to be outdated or wrong."""
         others = [n for n in range(len(self.flat)) if n != place and (n in rivals)]
         text = self._marked(0, len(self.segments), keys, (place, place + 1), others)
         return any(pattern.search(text) for pattern in DENIALS)
 
     def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
-        """Whether the key stands alone in front of a clause: "For the port, 8123 is best"."""
+        """Whether the key stands alone before a clause: "For the port, 8123 is best"."""
         rest = [token for token in self._telling(home, keys) if token.low not in FRONT]
         marks = {token.raw for token in self.segments[place].tokens if token.kind == "mark"}
         first = self.segments[home].first in FRONT | vocabulary().empty
@@ -404,7 +404,7 @@ class StatementQuery:
         between = [n for n in rivals if end <= n < first]
         if between:
             return False
-        # In front of the key, with another value behind it: that one is the key's.
+        # The value is before the key, and another value after it belongs to the key.
         return not behind or behind[0] - last > first - end + 2
 
     def _listed(self, between: list[int], start: int) -> bool:
@@ -417,7 +417,7 @@ class StatementQuery:
         return bool(marks & {":", "="}) or len(content(front)) > 3 if front else False
 
     def _continues(self, place: int, spot: tuple[int, int]) -> bool:
-        """Whether a segment goes on about what the one in front of it is about."""
+        """Whether a segment continues the topic of the previous one."""
         segment = self.segments[place]
         first = segment.first
         if segment.strong and first not in (":", "=") and segment.joint != "but":
@@ -429,12 +429,12 @@ class StatementQuery:
         return self._bare(place, spot)
 
     def _bare(self, place: int, spot: tuple[int, int]) -> bool:
-        """Whether a segment has no words of its own beside a value."""
+        """Whether a segment contains no content words besides a value."""
         rest = self._telling(place, range(*spot))
         return not any(token.kind == "word" and token.low not in LINKS for token in rest)
 
     def _telling(self, place: int, beside: Container[int]) -> Iterator[Token]:
-        """The tokens of a segment that say something, but for those at some indices."""
+        """Return the content tokens of a segment, except those at some indices."""
         empty = vocabulary().empty
         for n, token in enumerate(self.flat):
             here = self.of[n] == place and n not in beside and token.kind != "mark"
@@ -442,7 +442,7 @@ class StatementQuery:
                 yield token
 
     def _relative(self, home: int, keys: set[int]) -> bool:
-        """Whether a segment only says of the one in front what it is."""
+        """Whether a segment only describes the previous one."""
         segment = self.segments[home]
         first = segment.first
         if segment.strong:
@@ -462,12 +462,12 @@ class StatementQuery:
         rivals: list[int],
         query: FactQuery,
     ) -> str:
-        """How a value is said that belongs to the key."""
+        """Return how a value that belongs to the key is stated."""
         low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
         high = max(home, self.of[spot[1] - 1])
         place = self.of[spot[0]]
         if home < place and any(self.segments[n].strong for n in range(home + 1, place + 1)):
-            low = place  # what was said before it is put right by it
+            low = place  # it corrects what was said before
         core = self._marked(low, high, keys, spot, rivals)
         while low > 0 and self._leads(low):
             low -= 1
@@ -479,7 +479,7 @@ class StatementQuery:
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
             return "held" if query.polarity == "asks" else "asked"
         if query.polarity == "asks":
-            # Who answers a question decides it, one way or the other.
+            # An answer to a question decides it, one way or the other.
             return "denied" if self.answer or decided(text, above) else "held"
         if self.answer and self.of[spot[0]] < self.own:
             agreed = self.answer in YES
@@ -494,16 +494,16 @@ class StatementQuery:
         if not name and query.names and not (BAN.search(above + core) or NONE.search(core)):
             if ALLOWS.search(core) or WEAKENS.search(core):
                 return "denied"
-            return "asked"  # of what is done with the object, nothing is said
+            return "asked"  # it says nothing about what is done with the object
         return verdict
 
     def _verbs(self, core: str, spot: tuple[int, int]) -> str:
-        """A clause in which a key with words behind it is no setting with its value."""
+        """Return a clause, marked where the words after the key are no setting of a value."""
         typed = self.flat[spot[0]].typed or self.flat[spot[0]].kind == "name"
         return core if typed else core.replace("KEY VALUE", "KEY the VALUE")
 
     def _clause(self, home: int, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> str:
-        """The segments of key and value, and those that go on about them."""
+        """Return the segments of key and value, and those that continue them."""
         low = min(home if home >= 0 else self.of[spot[0]], self.of[spot[0]])
         high = max(home, self.of[spot[1] - 1])
         while high + 1 < len(self.segments):
@@ -520,7 +520,7 @@ class StatementQuery:
         return self._marked(low, high, keys, spot, rivals)
 
     def _bans(self, place: int) -> bool:
-        """Whether a segment says no more than that a thing is not to be touched."""
+        """Whether a segment only forbids to touch a thing."""
         words = self.segments[place].words
         return bool(BAN.search(words) or TOUCH.search(words))
 
@@ -537,7 +537,7 @@ class StatementQuery:
         return "newer" if ORDERS.search(text) else "held"
 
     def _leads(self, low: int) -> bool:
-        """Whether the segment in front of one puts it under a condition or in doubt."""
+        """Whether the previous segment puts this one under a condition or in doubt."""
         front, here = self.segments[low - 1], self.segments[low]
         if here.strong:
             return False
@@ -548,7 +548,7 @@ class StatementQuery:
         ) and here.joint in (",", "that", "then", "", ":")
 
     def _comments(self, place: int, query: FactQuery) -> bool:
-        """Whether a segment says how the one in front of it is meant."""
+        """Whether a segment comments on how the previous one is meant."""
         segment = self.segments[place]
         if segment.aside and query.polarity == "asks":
             return True
@@ -561,7 +561,7 @@ class StatementQuery:
     def _marked(
         self, low: int, high: int, keys: set[int], spot: tuple[int, int], rivals: list[int]
     ) -> str:
-        """Segments as words, with KEY, VALUE and RIVAL."""
+        """Return segments as words, with KEY, VALUE and RIVAL as placeholders."""
         words: list[str] = []
         last = -1
         for n, token in enumerate(self.flat):

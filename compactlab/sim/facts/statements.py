@@ -1,4 +1,4 @@
-"""A text cut into statements: sentences, items of lists, cells of tables, and their segments."""
+"""Splits a text into statements (sentences, list items, table cells) and their segments."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Segment:
     """A piece of a sentence."""
 
     tokens: Tokens
-    joint: str = ""  # what stands in front of it: a mark or a conjunction
-    strong: bool = False  # whether only a pronoun carries its subject over that
-    aside: bool = False  # whether it stands in brackets
+    joint: str = ""  # the punctuation mark or conjunction before it
+    strong: bool = False  # whether its subject continues only by a pronoun
+    aside: bool = False  # whether it is in brackets
 
     @cached_property
     def words(self) -> str:
-        """It as plain words."""
+        """The segment as plain words."""
         return " ".join(token.low for token in self.tokens)
 
     @property
     def first(self) -> str:
-        """Its first word."""
+        """The first word."""
         return self.tokens[0].low
 
 
@@ -38,9 +38,9 @@ class Statement:
     """A sentence, a list item or a cell of a table."""
 
     segments: tuple[Segment, ...]
-    context: Tokens = ()  # headings and items above it, or the heads of its row and its column
+    context: Tokens = ()  # headings and items above it, or the headers of its row and column
     asks: bool = False
-    row: bool = False  # whether it is a cell: its context names it
+    row: bool = False  # whether it is a cell, which its context names
 
 
 _STRUCK = re.compile(r"~~([^~\n]+)~~")
@@ -54,18 +54,18 @@ _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|wi
 
 
 def statements(text: str) -> list[Statement]:
-    """Cut a text."""
+    """Split a text into statements."""
     return list(_Layout(_STRUCK.sub(r"(formerly \1),", text)).statements())
 
 
 @dataclass
 class _Layout:
-    """Lines, and what stands above them."""
+    """Parses lines with the headings above them."""
 
     text: str
     heading: Tokens = ()
-    above: list[tuple[int, Tokens]] = field(default_factory=list)  # items by how far they stand in
-    head: list[Tokens] = field(default_factory=list)  # of a table
+    above: list[tuple[int, Tokens]] = field(default_factory=list)  # items by indentation
+    head: list[Tokens] = field(default_factory=list)  # header of a table
 
     def statements(self) -> Iterator[Statement]:
         lines = self.text.split("\n")
@@ -140,8 +140,8 @@ def _begins(line: str) -> bool:
     return line[:1].isupper() or line[:1].isdigit() or ":" in line[:30] or "=" in line[:30]
 
 
-# Tokens of a sentence, at most: what goes on without a full stop is data, and no sentence. From
-# half of them on a semicolon ends it, so that none ends between a key and its value.
+# Most tokens of a sentence: longer ones are data. After half of them, a semicolon ends the
+# sentence, so that none ends between a key and its value.
 LONGEST = 120
 _SHORTENED = frozenset(
     ["dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "e.g", "i.e", "etc", "approx", "ca"]
@@ -149,7 +149,7 @@ _SHORTENED = frozenset(
 
 
 def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
-    """Cut tokens at the ends of sentences."""
+    """Split tokens into sentences."""
     start = 0
     for place, token in enumerate(said):
         last = place + 1 == len(said)
@@ -177,7 +177,7 @@ _WEAK = frozenset({
 
 
 def segments(said: Tokens) -> tuple[Segment, ...]:
-    """Cut a sentence at commas, brackets and conjunctions."""
+    """Split a sentence at commas, brackets and conjunctions."""
     found: list[Segment] = []
     piece: list[Token] = []
     joint, strong, depth = "", False, 0
@@ -192,7 +192,7 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
             and not found
             and all(t.kind != "word" for t in piece)
         ):
-            cut = False  # a name, and what is said of it
+            cut = False  # a name with its description
         if not cut:
             if token.kind != "mark" or token.raw not in ".!?\"'*":
                 piece.append(token)
@@ -210,7 +210,7 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
 
 
 def answer_in(statement: Statement | None) -> str:
-    """The answer to a question that a statement begins with."""
+    """Return the answer at the start of a statement."""
     if statement is None:
         return ""
     first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
@@ -219,6 +219,6 @@ def answer_in(statement: Statement | None) -> str:
 
 
 def goes_on(statement: Statement) -> bool:
-    """Whether a sentence begins with what it does not name."""
+    """Whether the subject of a sentence is in the previous one."""
     first = statement.segments[0].first if statement.segments else ""
     return first in PRONOUNS or first in ("also", "not")

@@ -1,4 +1,4 @@
-"""Follows the prompts of a replay and says in which state every fact is."""
+"""Follows the prompts of a replay and determines the state of every fact."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compactlab.sim.facts.ledger import Ledger
 
 
 class Counts:
-    """A counter for each bit.
+    """A counter per bit.
 
-    The first plane has the last binary digits of all counts, the next one those before them:
-    adding a message is adding 1 to many counts, in as many steps as they have digits.
+    The first plane holds the lowest binary digit of all counts, the next one the second digit, and
+    so on. Adding a message increments many counters in as many steps as they have digits.
     """
 
     __slots__ = ("_planes",)
@@ -27,7 +27,7 @@ class Counts:
         self._planes: list[int] = []
 
     def add(self, things: int) -> None:
-        """Count things in; what is left over at one digit is carried to the next."""
+        """Increment counters, with carry."""
         planes = self._planes
         for digit, plane in enumerate(planes):
             planes[digit] = plane ^ things
@@ -38,7 +38,7 @@ class Counts:
             planes.append(things)
 
     def take(self, things: int) -> None:
-        """Count things out that had been counted in; what is missing is borrowed."""
+        """Decrement counters, with borrow."""
         planes = self._planes
         for digit, plane in enumerate(planes):
             planes[digit] = plane ^ things
@@ -48,7 +48,7 @@ class Counts:
 
     @property
     def bits(self) -> int:
-        """Those whose count is not 0."""
+        """The bits whose count is not 0."""
         return reduce(or_, self._planes, 0)
 
 
@@ -62,44 +62,43 @@ _THOUGHT = Evidence._fields.index("thought")
 
 
 class States(NamedTuple):
-    """The state of every fact in a prompt: exactly one, of the first that applies.
+    """The state of every fact in a prompt: exactly one, the first that applies.
 
-    After the project's notes on metrics, section 4. Each field is a set of facts as bits.
+    See the project's notes on metrics, section 4. Each field is a set of facts as bits.
     """
 
-    verbatim: int = 0  # a piece that states it stands there as it was said
-    # Nothing is verbatim, its value and an older one are both said, and no word tells which is the
-    # newer.
+    verbatim: int = 0  # a piece that states it is there unchanged
+    # Not verbatim; its value and an older one are both stated, without an order.
     conflict: int = 0
-    intact: int = 0  # key, value and polarity stand near each other
+    intact: int = 0  # key, value and polarity occur near each other
     stale: int = 0  # only an older value is there
-    # As stale, of a task: it is asked for, and nothing says any more that it is finished.
+    # Like stale, for a task: it is requested, and nothing says that it is finished.
     resurrected: int = 0
     mutated: int = 0  # another value, or the contrary, is stated
-    # As mutated, of what asks: the prompt states it as if the user had decided.
+    # Like mutated, for a fact that asks: the prompt states it as decided.
     presumed: int = 0
-    key_only: int = 0  # its key is there, and its value cannot be read
-    retrievable: int = 0  # only a call, a pointer to a file or a note would bring it back
-    unknown: int = 0  # what came from it is there as tokens without text
+    key_only: int = 0  # its key is there, but not its value
+    retrievable: int = 0  # only a call, a file pointer or a note leads to it
+    unknown: int = 0  # its sources are only there as tokens without text
     lost: int = 0  # none of these
 
     @property
     def kept(self) -> int:
-        """Those that the agent can use as they are: verbatim or intact."""
+        """The facts that the agent can use directly: verbatim or intact."""
         return self.verbatim | self.intact if self.intact else self.verbatim
 
     @property
     def outdated(self) -> int:
-        """Those of which only an older value is there."""
+        """The facts of which only an older value is there."""
         return self.stale | self.resurrected
 
     @property
     def changed(self) -> int:
-        """Those of which something else is stated."""
+        """The facts with a different statement in the prompt."""
         return self.mutated | self.presumed
 
     def of(self, fact: int) -> str:
-        """The state of one fact, by its number."""
+        """Return the state of one fact, by its number."""
         for name, facts in zip(self._fields, self, strict=True):
             if facts >> fact & 1:
                 return name
@@ -129,8 +128,8 @@ class Tracker:
     ) -> None:
         self.ledger = ledger
         self._strips = strips  # whether the model drops the thinking of earlier turns
-        self._turns: set[str] = set()  # ids of the messages that began one
-        self._dropped = 0  # what was only thought in an earlier one
+        self._turns: set[str] = set()  # ids of the messages that started one
+        self._dropped = 0  # facts only in the thinking of earlier turns
         self.witness = Witness(ledger, stored)
         self._counts = [Counts() for _ in Evidence._fields]
         self._shown: dict[int, tuple[Message, Evidence]] = {}
@@ -142,7 +141,7 @@ class Tracker:
         self._last = States()
 
     def move(self, prompt: View) -> States:
-        """Go on to another prompt."""
+        """Move to another prompt."""
         gone, come = self._messages.difference(prompt.messages)
         self._messages = prompt.messages
         return self.change(gone, come, prompt.system)
@@ -150,7 +149,7 @@ class Tracker:
     def change(
         self, gone: Iterable[Message], come: Iterable[Message], system: tuple[Part, ...]
     ) -> States:
-        """Go on to a prompt of which one knows what left and what came."""
+        """Move to a prompt, given the removed and the added messages."""
         for message in gone:
             self._count(self._evidence(message), Counts.take)
         for message in come:
@@ -166,23 +165,23 @@ class Tracker:
         return self.states
 
     def hear(self, message: Message) -> None:
-        """A message was born in the replay: what is made of it stands for what it brings back."""
+        """Add a message created in the replay; parts made from it represent its sources."""
         self.witness.hear(message)
 
     def remember(self, notes: Iterable[Remembered]) -> None:
-        """The agent has put down notes; memory only grows."""
+        """Add notes to the agent's memory, which only grows."""
         for note in notes:
             self._notes |= self.witness.note(note)
             self._states = None
 
     @property
     def memory(self) -> int:
-        """The facts that memory holds."""
+        """The facts in memory."""
         return self._notes
 
     @property
     def states(self) -> States:
-        """The states in the prompt as it is now."""
+        """The states in the current prompt."""
         if self._states is None:
             self._states = self._computed()
         return self._states
@@ -190,7 +189,7 @@ class Tracker:
     def _evidence(self, message: Message) -> Evidence:
         known = self._shown.get(id(message))
         if known is None:
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is stored too: after its deletion, its id() may be reused.
             known = self._shown[id(message)] = (message, self.witness.message(message))
         return known[1]
 
@@ -243,6 +242,6 @@ class Tracker:
             unknown,
             rest & ~unknown,
         )
-        # Most sets stay the same from call to call, and those of all calls are kept: once.
+        # Most sets are equal from call to call; equal sets are stored once.
         self._last = States(*map(_same, states, self._last))
         return self._last

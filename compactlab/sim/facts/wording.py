@@ -1,8 +1,8 @@
-"""Whether a text says a fact: its key, its value beside it, and nothing that takes it back.
+"""Whether a text states a fact: its key, its value with it, and no denial.
 
-The value belongs to the nearest key. A text says a fact in a statement (a sentence, an item of a
-list, a cell of a table with its heads) in which the value stands with the key, is not denied,
-doubted, asked for, put under a condition or called former, and has the fact's polarity.
+The value belongs to the nearest key. A text states a fact in a statement (a sentence, a list item,
+a table cell with its headers) that contains key and value and has the fact's polarity. The value
+must not be denied, doubted, asked for, conditional or outdated.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from compactlab.sim.facts.statements import Statement, statements
 
 
 class Spoken(NamedTuple):
-    """What words say of a fact."""
+    """What a text says about a fact."""
 
-    key: bool = False  # whether its key, or another name of it, occurs; without a key, its value
-    stated: bool = False  # whether the value stands with the key as one that holds
-    intact: bool = False  # whether it does with the fact's polarity, and is not taken back
-    ordered: bool = False  # whether a word puts it behind another value
+    key: bool = False  # whether its key or an alias occurs; without a key, its value
+    stated: bool = False  # whether the value is stated with the key as valid
+    intact: bool = False  # same, with the fact's polarity and not revoked
+    ordered: bool = False  # whether a word of order puts it after another value
     wrong: bool = False  # whether another value or the contrary is stated
 
 
@@ -46,19 +46,19 @@ SILENT = Spoken()
 
 
 class _Reading:
-    """A text, taken to pieces as far as somebody has asked."""
+    """A text, parsed on demand."""
 
     def __init__(self, text: str) -> None:
         self.raw = text
 
     @cached_property
     def text(self) -> str:
-        """It as it is compared."""
+        """The normalised text."""
         return normal(self.raw)
 
     @cached_property
     def there(self) -> frozenset[object]:
-        """The senses of all words: what must be among them to be said at all."""
+        """The senses of all words: only these can be stated."""
         words = RUN.findall(self.raw.replace("\u2019", "'"))
         said = {word.casefold() for word in words}
         said |= {root(a) + b for a, b in pairwise(words) if b in PARTICLES}
@@ -76,26 +76,26 @@ class _Reading:
 
     @cached_property
     def lines(self) -> list[StatementQuery]:
-        """Its statements."""
+        """The statements."""
         found: list[Statement | None] = [*statements(self.raw), None]
         return [StatementQuery(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
 
 
-# Several strategies keep the same texts, and several readers look at each prompt.
+# Several strategies keep the same texts, and each prompt is read several times.
 @lru_cache(maxsize=256)
 def _reading(text: str) -> _Reading:
     return _Reading(text)
 
 
 class Wording:
-    """A text that is asked about facts.
+    """A text that is checked for facts.
 
     Parameters
     ----------
     text
-        What it says.
+        The text.
     shared
-        Ends of paths that several known paths have: they name none of them.
+        Path suffixes that several known paths share: they identify none of them.
     """
 
     def __init__(self, text: str, shared: Collection[str] = ()) -> None:
@@ -104,11 +104,11 @@ class Wording:
 
     @property
     def words(self) -> set[str]:
-        """The words in it, as it is compared."""
+        """The words of the normalised text."""
         return words_of(self._reading.text)
 
     def says(self, fact: Fact) -> Spoken:
-        """What the text says of a fact."""
+        """Return what the text says about a fact."""
         found = self._says(fact)
         if fact.polarity == "is" and not (found.intact or found.wrong):
             pairs = product((fact.key, *fact.aliases), (fact.value, *fact.variants))
@@ -129,7 +129,7 @@ class Wording:
             found = self._judged(query, query.names or ((),))
         heads = tuple((head,) for head in query.heads)
         if not found.key and self._has(heads):
-            # The last word of a key alone is one of anything, unless the value stands with it.
+            # The last word of a key is ambiguous, unless the value is with it.
             by_head = self._judged(query, heads, bare=True)
             found = by_head if by_head.stated else SILENT
         if found.intact or found.wrong:
@@ -147,7 +147,7 @@ class Wording:
         return found
 
     def _most(self, query: FactQuery) -> Names:
-        """Of long keys, those words that the text has, if they are most of them."""
+        """Return the words of long keys that the text contains, if these are most of them."""
         found = []
         for name in query.names:
             there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
@@ -156,14 +156,14 @@ class Wording:
         return tuple(found)
 
     def _has(self, names: Iterable[tuple[frozenset[object], ...]]) -> bool:
-        """Whether all words of a key are there somewhere."""
+        """Whether all words of a key occur anywhere."""
         there = self._reading.there
         return any(
             all(not there.isdisjoint(word) or not lettered(word) for word in name) for name in names
         )
 
     def _names(self, values: tuple[str, ...], revises: bool) -> Spoken:
-        """What it says of a fact that is known by its value alone."""
+        """Return what the text says about a fact that is known by its value only."""
         for value in values:
             wanted = normal(value)
             place = next(occurrences(self._reading.text, wanted), None)
@@ -175,14 +175,14 @@ class Wording:
         return SILENT
 
     def _ends(self, path: str) -> bool:
-        """Whether the end of a path stands there that no other one has."""
+        """Whether a suffix occurs that only this path has."""
         ends = self._reading.paths.intersection(path_ends(path))
         return not ends <= frozenset(self._shared) if ends else False
 
     def holds(self, fact: Fact, part: str) -> bool:
-        """Whether the text says one part of a fact that has several.
+        """Whether the text states one part of a fact with several parts.
 
-        Parts may be spread over a sentence, and over the next one that goes on about it.
+        The parts may be spread over a sentence and the next one, if that continues it.
         """
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         query = fact_query(names, (part,), "is")
@@ -210,7 +210,7 @@ class Wording:
         key = stated = intact = ordered = wrong = False
         nameless = not any(names)
         if nameless and not any(map(self._reading.tokens.may_say, query.values)):
-            return SILENT  # it would have to be said to be found
+            return SILENT  # it can only be found if stated
         for line in self._reading.lines:
             verdict = line.verdict(query, names, self._shared, bare=bare)
             if verdict is None or (ban and verdict != "held"):
@@ -227,5 +227,5 @@ class Wording:
         return Spoken(key, stated, intact, ordered, wrong and not intact)
 
 
-_NEAR = 200  # characters around a value in which a word of order is looked for
+_NEAR = 200  # characters around a value in which words of order count
 _PATH = re.compile(r"(?<![\w/.~-])[\w.@+-]+(?:/[\w.@+-]+)+")

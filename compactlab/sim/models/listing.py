@@ -1,4 +1,4 @@
-"""The price list, genai-prices: who sells which models, and under which names."""
+"""The price list, genai-prices: sellers, their models, and the names of models."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from compactlab.sim.models.spelling import (
     undated,
 )
 
-# Calls without a time are priced as of the day on which the price list was last looked at.
+# Calls without a time use the prices of the day on which the price list was last checked.
 UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
-# Segments of a path; a publisher's model of Vertex has eight.
+# Most segments of a path; a publisher's model of Vertex has eight.
 _SEGMENTS = 12
-# How clients and routers call sellers, where the list has no rule for it, or another seller's rule
-# would hold (azure_openai is Azure). Seen 2026-11 in copies of LiteLLM's list of providers, in
-# tokscale's list of resellers, and in names that users of OpenCode write; zhipu, bigmodel, z-ai and
-# publishers by the names of the firms and of Vertex's paths.
+# Clients' and routers' names for sellers, if the list has no rule for them, or if another seller's
+# rule would match (azure_openai is Azure). Seen 2026-11 in copies of LiteLLM's list of providers,
+# in tokscale's list of resellers, and in model names of OpenCode users; zhipu, bigmodel, z-ai and
+# publishers from company names and Vertex paths.
 _CALLED = (
     ("bedrock", "aws"), ("vertex", "google"), ("azure", "azure"), ("openrouter", "openrouter"),
     ("fireworks", "fireworks"), ("together", "together"), ("z-ai", "zai"), ("zai", "zai"),
@@ -32,14 +32,14 @@ _CALLED = (
     ("minimax", "minimax"), ("novita", "novita"), ("perplexity", "perplexity"),
     ("publishers", "google"),
 )  # fmt: skip
-# Before a name: one's own servers, whose time has a price, and not their tokens. ollama,
-# ollama_chat, vllm, hosted_vllm, llamafile and lm_studio are LiteLLM's; the others are assumed.
+# Prefixes of self-hosted models, which are paid by time and not by token. ollama, ollama_chat,
+# vllm, hosted_vllm, llamafile and lm_studio are LiteLLM's; the others are assumed.
 _OWN = frozenset({
     "ollama", "ollama_chat", "lmstudio", "lm_studio", "lm-studio", "llama.cpp", "llamacpp",
     "llamafile", "hosted_vllm", "vllm", "mlx", "local", "localhost", "self-hosted",
 })  # fmt: skip
-# Who is asked first for a name that does not say who sold it, where the list's own rules name
-# nobody: makers of models, then the seller who has most of them.
+# The order of sellers for a name without a seller, if the list's rules match none: makers of
+# models, then the seller with the most models.
 _FIRST = (
     "openai", "anthropic", "google", "deepseek", "x-ai", "moonshotai", "zhipuai", "zai", "minimax",
     "mistral", "openrouter",
@@ -47,14 +47,14 @@ _FIRST = (
 
 
 def price_list() -> str:
-    """Which price list is used, with its version."""
+    """Return the name and version of the price list."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
 
 
 class Listed(NamedTuple):
-    """A model of the price list that is paid by the token, as one of its sellers has it."""
+    """A model of the price list that is paid by the token, as sold by one seller."""
 
     provider: str
     id: str
@@ -62,17 +62,17 @@ class Listed(NamedTuple):
 
     @property
     def price(self) -> str:
-        """By what its prices are found."""
+        """The key of its prices."""
         return f"{self.provider}/{self.id}"
 
 
 def find_listed(name: str) -> Listed | None:
-    """The model of a name: with its seller before it as that one sells it, else as its maker does.
+    """Find a model by name: of the seller in the name, else of its maker.
 
     Parameters
     ----------
     name
-        As a user or a recording writes it.
+        The name from a user or a recording.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def find_listed(name: str) -> Listed | None:
         for seller in _asked(path):
             if found := _sold(models[seller], path):
                 return found
-    # Only sellers have it, who write its maker's name before it.
+    # Only resellers have it, with the maker's name as a prefix.
     return next((_by_last()[way][0] for way in spellings(bare) if way in _by_last()), None)
 
 
 def own_servers(name: str) -> str:
-    """The word before a name that stands for servers of one's own; "" if there is none."""
+    """Return the prefix of a self-hosted model's name; "" if there is none."""
     return next((part for part in name.lower().split("/")[:-1] if part in _OWN), "")
 
 
 def named_seller(name: str) -> str | None:
-    """The seller that a name says, as the list calls it: before it, or by the form of the name."""
+    """Return the list's name of the seller that a model name gives by prefix or form."""
     *before, last = name.lower().split("/")
     found = (seller_of(part) for part in before)
     by_form = "google" if is_of_vertex(last) else "aws" if is_of_bedrock(last) else None
@@ -118,7 +118,7 @@ def named_seller(name: str) -> str | None:
 
 
 def lacking(name: str, listed: Listed) -> str:
-    """The seller whom a name says and who has no price for it; "" if another one writes it so."""
+    """Return the named seller if it has no price for the model; "" if another one uses the name."""
     seller = named_seller(name)
     if seller in (None, listed.provider) or _sold(sellers()[listed.provider], name):
         return ""
@@ -126,7 +126,7 @@ def lacking(name: str, listed: Listed) -> str:
 
 
 def rivals(listed: Listed) -> list[Listed]:
-    """All who sell a model of that name."""
+    """Return all listings of a model of that name."""
     return _by_last().get(dashed(plain(listed.id)), [listed])
 
 
@@ -135,7 +135,7 @@ def _sold(models: Mapping[str, Listed], name: str) -> Listed | None:
 
 
 def _asked(path: str) -> Iterator[str]:
-    """Whom to ask for a name, its maker first: by the list's own rules for names."""
+    """Yield the sellers to try for a name by the list's rules, its maker first."""
     if is_of_vertex(path):
         yield "google"
     if "/" not in path:
@@ -148,7 +148,7 @@ def _asked(path: str) -> Iterator[str]:
 
 @lru_cache(1024)
 def seller_of(word: str) -> str | None:
-    """What the list calls the seller of a name, or its maker, if it sells it."""
+    """Return the list's name of a seller, or of a maker that sells its models."""
     if word in sellers():
         return word
     for part, seller in _CALLED:
@@ -166,7 +166,7 @@ def _providers() -> list[Any]:
 
 @cache
 def sellers() -> Mapping[str, Mapping[str, Listed]]:
-    """Of every seller its models, by the ways in which their names are written."""
+    """Return the models of each seller by all spellings of their names."""
     return {provider.id: _ways(provider) for provider in _providers()}
 
 
@@ -177,7 +177,7 @@ def _ways(provider: Any) -> dict[str, Listed]:
         if _by_token(model)
     ]
     names: dict[str, Listed] = {}
-    for spell in (_own, _aliases, _short, _beginnings):  # a name of its own goes before another's
+    for spell in (_own, _aliases, _short, _beginnings):  # own names before aliases
         for listed, match in found:
             for name in spell(listed.id, match):
                 names.setdefault(name, listed)
@@ -186,7 +186,7 @@ def _ways(provider: Any) -> dict[str, Listed]:
 
 @cache
 def _by_last() -> Mapping[str, list[Listed]]:
-    """Models by the last part of their names, where that has a number: "auto" is no model."""
+    """Return models by the last part of their names, if it has a digit: "auto" is no model."""
     names: dict[str, list[Listed]] = {}
     for seller in dict.fromkeys((*_FIRST, *sellers())):
         for name, listed in sellers()[seller].items():
@@ -197,7 +197,7 @@ def _by_last() -> Mapping[str, list[Listed]]:
 
 
 def _by_token(model: Any) -> bool:
-    """Whether tokens have a price: images and speech have not, and free models have that of 0."""
+    """Whether tokens have a price (0 for free models): images and speech have none."""
     newest = newest_prices(model)
     if newest.input_mtok is None:
         return is_free(model.id)
@@ -205,7 +205,7 @@ def _by_token(model: Any) -> bool:
 
 
 def answers_nothing(prices: Any) -> bool:
-    """Whether only input has a price, as of an embedding."""
+    """Whether only input has a price, as for an embedding."""
     return not any(
         key.startswith("output_") and price is not None for key, price in vars(prices).items()
     )
@@ -213,10 +213,10 @@ def answers_nothing(prices: Any) -> bool:
 
 @cache
 def search_price(price: str) -> float | None:
-    """Dollars of a web search that a model's provider makes; None where the list has none.
+    """Return the dollars per web search of a model's provider; None if not listed.
 
-    Gemini before 3 is said to bill a request that searched, however often it did (second-hand);
-    what accounts have free is not known.
+    Gemini before 3 is said to bill a request with searches once (second-hand); free quotas of
+    accounts are not known.
 
     Examples
     --------
@@ -231,17 +231,17 @@ def search_price(price: str) -> float | None:
 
 
 def is_free(id: str) -> bool:
-    """Whether a router gives a model away; where there is just no price, none is known."""
+    """Whether a router offers a model for free; a mere lack of a price means unknown."""
     return id.endswith(":free")
 
 
 def newest_prices(model: Any) -> Any:
-    """The last of the prices of a model in genai-prices."""
+    """Return the latest prices of a model in genai-prices."""
     return model.prices[-1].prices if isinstance(model.prices, list) else model.prices
 
 
 def model_of(price: str) -> Any:
-    """The model of genai-prices by its provider and id, or by what it takes for it.
+    """Return the genai-prices model of a provider and id, directly or by the list's rules.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def model_of(price: str) -> Any:
 
 @cache
 def _by_id() -> Mapping[tuple[str, str], Any]:
-    """All models by id: the list's own rules do not find those of regions and of fine-tuning."""
+    """Return all models by id: the list's rules miss regional and fine-tuned ones."""
     return {(each.id, model.id): model for each in _providers() for model in each.models}
 
 
@@ -271,7 +271,7 @@ def _short(id: str, match: Any) -> Iterator[str]:
 
 
 def _aliases(id: str, match: Any) -> Iterator[str]:
-    """Other names by which the price list knows a model, those that stand there in full."""
+    """Yield other full names of a model in the price list."""
     if name := getattr(match, "equals", ""):
         yield dashed(name)
     if (rule := getattr(match, "regex", "")) and re.search(rule, literal := _unescaped(rule)):
@@ -281,12 +281,12 @@ def _aliases(id: str, match: Any) -> Iterator[str]:
 
 
 def _unescaped(rule: str) -> str:
-    """The one name that a pattern without any choice stands for."""
+    """Return the only name that a pattern without alternatives matches."""
     return rule.removeprefix("^").removesuffix("$").replace("\\", "")
 
 
 def _beginnings(id: str, match: Any) -> Iterator[str]:
-    """Parts of names by which the price list knows a model: dates and revisions stand behind."""
+    """Yield the prefixes by which the price list matches a model: dates and revisions follow."""
     for kind in ("starts_with", "contains", "ends_with"):
         if part := getattr(match, kind, ""):
             yield dashed(part).strip("-@/")

@@ -46,20 +46,19 @@ from compactlab.sim.models.spelling import (
     words_of,
 )
 
-# How well a provider keeps what it promises: as documented, or worse.
+# How well a provider's cache works: as documented, or worse.
 #
-# The pessimistic arm is that of a third party's replay of traces (cacheeconomics 0.2, 2026):
-# lifetimes a fifth shorter, every twentieth hit lost, 5 seconds until what was written can be
-# read.
+# The pessimistic case is that of a third party's trace replay (cacheeconomics 0.2, 2026): lifetimes
+# 20 % shorter, every twentieth hit lost, 5 seconds until a write can be read.
 
 
 @dataclass(frozen=True)
 class Degradation:
-    """What a provider's cache falls short of its documentation."""
+    """By how much a provider's cache is worse than documented."""
 
-    lifetimes: float = 1.0  # share of the documented ones; of capacities, where nothing expires
-    lose_every: int = 0  # every so manieth request finds nothing; 0 for none
-    # Seconds until the answer to a side call begins: until then nobody can read what it wrote.
+    lifetimes: float = 1.0  # share of the documented lifetime (or capacity)
+    lose_every: int = 0  # every n-th request misses; 0: none
+    # Seconds until the answer to a summary call begins: only then its cache writes can be read.
     latency: float = 0.0
 
 
@@ -68,7 +67,7 @@ DEGRADATIONS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
 
 _DAY = UNDATED.date().isoformat()
-# A model that can be replayed, for those who have to name one.
+# A replayable model, as an example in messages.
 EXAMPLE = "claude-sonnet-4-5"
 
 
@@ -79,42 +78,41 @@ class Model:
     Parameters
     ----------
     name
-        As in reports and on the command line, with the policy and the multipliers that were asked
-        for.
+        The name in reports and on the command line, with the chosen policy and multipliers.
     window
         Tokens of context; a run may narrow it.
     max_output
         Tokens of the longest answer; 0 if not known.
     tokenizer
-        How it counts.
+        The tokenizer that counts its tokens.
     price
         ``provider/model`` in genai-prices; "" if its prices stand elsewhere, or are not known.
     policy
-        By which rules its provider caches; None if that is not built yet.
+        The cache policy of its provider; None if it is not implemented.
     provider
-        Who serves it.
+        The provider that serves it.
     client
-        The strategy of its provider's own client; "" if there is none here.
+        The strategy of the provider's own client; "" if there is none.
     prices
-        Its prices, where they were written by hand.
+        Its prices, if they were given by hand.
     servers
-        What it runs on, where one pays for the time of one's own GPUs and not by the token.
+        The GPUs that it runs on, if they are paid by time and not by token.
     storage
-        What keeping a cache costs where genai-prices has the other prices, the earliest end first.
+        Prices of cache storage, if genai-prices has the other prices; the earliest end date first.
     multipliers
-        What its prices may be multiplied by, by name: ``batch``, ``us``.
+        The price multipliers by name: ``batch``, ``us``.
     chosen
-        Names of those that they are multiplied by.
+        Names of the multipliers in use.
     arm
-        What its provider's cache falls short of its documentation.
+        By how much its provider's cache is worse than documented.
     strips_thinking
         Whether thinking of earlier turns is dropped at a new user message.
     source, asof
         Where its figures come from, and their day.
     own_window
-        Its window before a run narrowed it; 0 where none did.
+        Its window before a run narrowed it; 0 if no run did.
     inferred
-        What a reader must know of a model that is not in the catalogue; "" of one that is.
+        A note for readers on a model that is not in the catalogue; "" for a catalogue model.
     """
 
     name: str
@@ -138,25 +136,25 @@ class Model:
     inferred: str = ""
 
     def narrowed(self, window: int | None) -> Model:
-        """This model with a window of at most so many tokens."""
+        """Return this model with a window of at most so many tokens."""
         if window is None or window >= self.window:
             return self
         return replace(self, window=window, own_window=self.own_window or self.window)
 
     @property
     def search(self) -> float | None:
-        """Dollars of a web search that its provider makes; None where that is not known."""
+        """The price of a web search by the provider in dollars; None if not known."""
         if self.prices:
             return self.prices.search
         return search_price(self.price) if self.price else None
 
     @property
     def multiplier(self) -> float:
-        """What all its prices are multiplied by."""
+        """The product of the chosen price multipliers."""
         return prod(self.multipliers[name] for name in self.chosen)
 
     def under(self, policy: str) -> Model:
-        """This model under another cache policy, or its own in a worse arm (``pessimistic``)."""
+        """Return this model under another cache policy, or degraded (``pessimistic``)."""
         name = f"{self.name}@{policy}"
         if policy in DEGRADATIONS:
             degradation = DEGRADATIONS[policy]
@@ -169,7 +167,7 @@ class Model:
         return replace(self, name=name, policy=policy_kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:
-        """This model with its prices multiplied."""
+        """Return this model with its prices multiplied."""
         chosen = tuple(sorted(set(multipliers)))
         for name in chosen:
             if name not in self.multipliers:
@@ -179,14 +177,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The models that are known: those that are built in, and a user's own.
+    """The known models: the built-in ones and the user's own.
 
     Parameters
     ----------
     models
-        All of them, by name; of two with one name, the user's own.
+        All models by name; the user's own replaces a built-in one of the same name.
     own
-        The tables of the user's file, as JSON could hold them; empty if there is none.
+        The tables of the user's file, as JSON values; empty if there is none.
 
     Examples
     --------
@@ -200,32 +198,32 @@ class Catalogue:
 
     @classmethod
     def load(cls, path: str | Path) -> Catalogue:
-        """The built-in models and those of a file."""
+        """Return the built-in models and those of a file."""
         return cls.of(read_toml(Path(path), "file of models"), str(path))
 
     @classmethod
     def of(cls, tables: Mapping[str, Any], file: str = "") -> Catalogue:
-        """The built-in models and those of the tables of a file."""
+        """Return the built-in models and those of the tables of a file."""
         if not tables:
             return built_in()
         return cls({**built_in().models, **_built(dict(tables), file)}, tables)
 
     @property
     def digest(self) -> str:
-        """What tells the user's own figures from others; "" if there are none."""
+        """A digest of the user's own figures; "" if there are none."""
         if not self.own:
             return ""
         text = json.dumps(self.own, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def find(self, name: str) -> Model:
-        """Look a model up by the name that a recording or a user gives, to replay it.
+        """Find the model to replay, by the name that a recording or a user gives.
 
-        A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
-        another cache policy, and ``+multiplier`` multiplies its prices. What is not in the
-        catalogue stands in the price list: under a provider of the catalogue it is inferred from
-        that one's models; what another seller has is priced as there, and is a model of the
-        catalogue, if it is called so; of anything else only the price is known, and no policy.
+        A trailing date is ignored, and a dot equals a dash. ``@policy`` selects another cache
+        policy, and ``+multiplier`` multiplies the prices. A model that is not in the catalogue is
+        looked up in the price list. If its provider is in the catalogue, the rest is inferred from
+        that provider's models. If another seller offers a catalogue model, it is that model at the
+        seller's price. Of any other model only the price is known, and no policy.
 
         Raises
         ------
@@ -235,7 +233,7 @@ class Catalogue:
         return self._remembered(name, strict=True)
 
     def billed(self, name: str) -> Model:
-        """The same to bill what was recorded: of multipliers, those that are known."""
+        """Find a model to bill a recording; unknown multipliers are ignored."""
         return self._remembered(name, strict=False)
 
     def _remembered(self, name: str, *, strict: bool) -> Model:
@@ -262,7 +260,7 @@ class Catalogue:
         model = self._plain(stem, name)
         if policies:
             model = model.under(policies[0])
-        # Where a call was processed stands in logs, and no user chose it.
+        # Logs state the processing region; no user chose it.
         passed = self._factors if not strict else {"us"} if model.inferred else set()
         without = sorted(passed.intersection(multipliers).difference(model.multipliers))
         if chosen := [each for each in multipliers if each not in without]:
@@ -273,7 +271,7 @@ class Catalogue:
         return model
 
     def _plain(self, stem: str, name: str) -> Model:
-        """A model by its name alone; as it is written first, for a user's own may be dated."""
+        """Find a model by its plain name; first as written: a user's own may end in a date."""
         for spelling in (stem, _dashed(stem), _undated(stem)):
             if spelling in self._spelled:
                 return self._spelled[spelling]
@@ -295,7 +293,7 @@ class Catalogue:
         return _instead(model, seller, listed) if seller else model
 
     def _same(self, stem: str) -> Model | None:
-        """The model of the catalogue that a name means, whoever sells it."""
+        """Return the catalogue model that a name refers to, regardless of the seller."""
         ways = list(spellings(plain(stem)))
         found = [self._spelled[way] for way in ways if way in self._spelled]
         return next((each for each in found if each.name in self.own.get("models", {})), None) or (
@@ -303,7 +301,7 @@ class Catalogue:
         )
 
     def _listed(self, listed: Listed, same: Model | None) -> Model:
-        """A model of the price list, which may be one of the catalogue."""
+        """Return a model of the price list, which may also be in the catalogue."""
         for model in self.models.values():
             if model.price == listed.price and model.name in built_in().models:
                 return model
@@ -315,28 +313,28 @@ class Catalogue:
 
     @cached_property
     def _spelled(self) -> dict[str, Model]:
-        """The models by their names, and by those with dashes for dots."""
+        """The models by name, and by name with dashes for dots."""
         ways = {_dashed(name): model for name, model in self.models.items()}
         return {**{way.lower(): ways[way] for way in ways}, **ways, **self.models}
 
     @cached_property
     def _factors(self) -> set[str]:
-        """All multipliers that a model has: any other word may be a slip, or one of thousands."""
+        """All multipliers of any model; any other word may be a typo, or one of thousands."""
         return {each for model in self.models.values() for each in model.multipliers}
 
     @cached_property
     def _answers(self) -> dict[tuple[str, bool], Model | str]:
-        """What was found before, or why nothing was: audits ask for every call."""
+        """A cache of models and error messages by name: audits look up every call."""
         return {}
 
 
-# Names that are remembered: logs are untrusted, and may have a new one in every line.
+# Size limit of the cache: untrusted logs may contain a new name on every line.
 _ANSWERS = 4096
 
 
 @cache
 def built_in() -> Catalogue:
-    """The models that compactlab knows by itself."""
+    """Return the built-in catalogue."""
     text = (files("compactlab.sim.models") / "models.toml").read_text("utf-8")
     return Catalogue(_built(parse_toml(text), "models.toml"))
 
@@ -346,12 +344,12 @@ def _built(tables: dict[str, Any], file: str) -> dict[str, Model]:
 
 
 def catalogue() -> Mapping[str, Model]:
-    """All models that are built in, by name."""
+    """Return all built-in models by name."""
     return built_in().models
 
 
 def find_model(name: str) -> Model:
-    """Look a built-in model up, see :meth:`Catalogue.find`.
+    """Find a built-in model, see :meth:`Catalogue.find`.
 
     Examples
     --------
@@ -367,14 +365,14 @@ def find_model(name: str) -> Model:
 
 @cache
 def _inferred(listed: Listed) -> Model | None:
-    """What can be told of a model by its maker; None if the catalogue has none of that one's.
+    """Infer a model from its maker's models; None if the catalogue has none of them.
 
-    How a provider caches and counts does not stand in the price list: that is taken from its model
-    in the catalogue whose name is most alike, because both differ by generation (OpenAI before and
-    from 5.6 on, Claude before and from 4.7 on).
+    The price list does not say how a provider caches and counts tokens. Both differ by generation
+    (OpenAI from 5.6 on, Claude from 4.7 on). So they are taken from the maker's catalogue model
+    with the most similar name.
     """
     makers = _families()
-    # Google serves Claude, too, which is cached by Anthropic's rules.
+    # Google also serves Claude, which is cached by Anthropic's rules.
     if makers.get(words_of(listed.id)[0], listed.provider) != listed.provider:
         return None
     models = built_in().models
@@ -390,8 +388,7 @@ def _inferred(listed: Listed) -> Model | None:
         f"{name} is not in the catalogue: {_by_list(listed)}, {_as(like)}, "
         f"window {window:,} {whose}"
     )
-    # Of batches and of where it is processed, the price is a provider's; other multipliers are a
-    # model's own.
+    # Multipliers for batches and regions belong to the provider; others belong to one model.
     shared = {each: x for each, x in like.multipliers.items() if each in ("batch", "us")}
     return replace(
         like, name=name, price=listed.price, window=window, max_output=0, multipliers=shared,
@@ -401,26 +398,26 @@ def _inferred(listed: Listed) -> Model | None:
 
 @cache
 def _resold(listed: Listed, same: Model) -> Model:
-    """A model at the price of a seller who is not its maker."""
+    """Return a model at the price of a seller other than its maker."""
     window = min(same.window, listed.window or same.window)
     said = (
         f"{listed.price} is {same.name} at the price of {listed.provider}: {_by_list(listed)}, "
         f"{_as(same)}, window {window:,}"
     )
-    # What its maker takes for batches and for storage is not what others take.
+    # The maker's batch and storage prices do not apply to other sellers.
     return replace(
         same, name=listed.price, price=listed.price, prices=None, storage=(), window=window,
         multipliers={}, source="inferred", asof=_DAY, inferred=said,
     )  # fmt: skip
 
 
-# Where the price list does not have it: few models of today have a smaller one.
+# Used if the price list has no window: few current models have a smaller one.
 _WINDOW = 128_000
 
 
 @cache
 def _priced(listed: Listed) -> Model:
-    """A model of which there is a price, and nothing else: it can be billed, and not replayed."""
+    """Return a model of which only the price is known: it can be billed, but not replayed."""
     tokenizer, others = Tokenizer(), rivals(listed)
     known = next((each.window for each in (listed, *others) if each.window), None)
     window, whose = known or _WINDOW, "by the price list" if known else "assumed"
@@ -437,7 +434,7 @@ def _priced(listed: Listed) -> Model:
 
 
 def _instead(model: Model, seller: str, listed: Listed) -> Model:
-    """A model at another's price, because its seller has none in the price list."""
+    """Return a model at another seller's price, because its own has none in the price list."""
     said = (
         f"{seller} has no price for {model.name} in {price_list()}: that of {listed.provider} is "
         "taken"
@@ -447,7 +444,7 @@ def _instead(model: Model, seller: str, listed: Listed) -> Model:
 
 
 def _widened(model: Model) -> Model:
-    """The same with the window that the name of a model asks for."""
+    """Return the model with the window that its name asks for."""
     window = 1_000_000
     if model.window >= window:
         return model
@@ -468,21 +465,21 @@ def _as(like: Model) -> str:
 
 
 def _is_closed(listed: Listed) -> bool:
-    """Whether others only resell it: who serves open models himself has a cache of his own."""
+    """Whether others only resell the model: a host of an open model has a cache of its own."""
     words = words_of(listed.id)
     makers = ("anthropic", "openai", "google", "x-ai")
     return listed.provider in makers and words[0] in _families() and "oss" not in words
 
 
 def _is_another(listed: Listed, same: Model) -> bool:
-    """Whether its maker sells it apart from what it is called like, as gpt-4o-2024-05-13."""
+    """Whether the maker sells the name as a separate model, such as gpt-4o-2024-05-13."""
     price = built_in().models.get(same.name, same).price
     return price.startswith(f"{listed.provider}/") and price != listed.price
 
 
 @cache
 def _families() -> Mapping[str, str]:
-    """First words of the names of models, and whose they are in the price list."""
+    """Return the makers in the price list by the first word of their models' names."""
     models = reversed(list(built_in().models.values()))
     providers = {words_of(m.name)[0]: m.price.partition("/")[0] for m in models}
     return {word: provider for word, provider in providers.items() if provider}
@@ -497,7 +494,7 @@ def _undated(stem: str) -> str:
 
 
 def _unknown(name: str, plain: str, known: Mapping[str, Model]) -> str:
-    """Say that a model is not known, and name only what can be replayed at once."""
+    """Return the error for an unknown model; it suggests only models that can be replayed."""
     near = difflib.get_close_matches(plain, known, n=3, cutoff=0.7)
     at = "@none" if "@none" in name else ""
     usable = [known[each].name + (at if known[each].policy else "@none") for each in near]
@@ -510,7 +507,7 @@ def _unknown(name: str, plain: str, known: Mapping[str, Model]) -> str:
 
 
 def replayable(model: Model) -> tuple[Model, CachePolicy]:
-    """A model with its policy."""
+    """Return a model with its cache policy; raise if it has none."""
     if model.policy is None:
         raise ModelError(
             f"no cache policy is built for {model.name} yet; name another model, "
@@ -520,8 +517,8 @@ def replayable(model: Model) -> tuple[Model, CachePolicy]:
 
 
 def tokenizer_of(name: str, catalogue: Catalogue | None = None) -> Tokenizer:
-    """How a recorded model counts; o200k as it is for a model that is not known."""
-    plain = re.split(f"[{RESERVED}]", name, maxsplit=1)[0]  # its price changes nothing
+    """Return the tokenizer of a recorded model; plain o200k for an unknown model."""
+    plain = re.split(f"[{RESERVED}]", name, maxsplit=1)[0]  # the price is irrelevant
     try:
         return (catalogue or built_in()).find(plain).tokenizer
     except ModelError:

@@ -1,4 +1,4 @@
-"""Files of models: TOML, checked key by key; the built-in models stand in one, too."""
+"""Files of models: TOML with checks of each key; the built-in models use the same format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODEL_KEYS = (
 PROVIDER_KEYS = (
     "encoding", "factor", "framing", "thinking", "multipliers", "client", "source", "asof",
 )  # fmt: skip
-# Where prices may come from: genai-prices, the file itself, or the time of one's own GPUs.
+# Sources of prices: genai-prices, the file itself, or the time of self-hosted GPUs.
 PRICED_BY = ("price", "prices", "servers")
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "storage")
 
@@ -41,12 +41,12 @@ _POLICY = Kind(
     "the name of a cache policy, or a table with it", lambda v: isinstance(v, str | dict)
 )
 _STORAGE = Kind("a number, or a list of tables", lambda v: AMOUNT.fits(v) or isinstance(v, list))
-# A class without a price of its own is billed as the one that its tokens came from.
+# A class without a price is billed like the class given here.
 _INSTEAD = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "cache_write_5m"}
 
 
 def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """Check the tables of a file, and give for each model the fields that it is built of."""
+    """Check the tables of a file, and return the fields of each model."""
     whole = Section(tables, file).only(("models", "providers"))
     providers = {
         name: row.only(PROVIDER_KEYS) for name, row in whole.section("providers").sections()
@@ -58,7 +58,7 @@ def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any
 
 
 def _whole(name: str, row: Section) -> Section:
-    """A model's table, if it has the keys of one; TOML takes a name with a dot apart."""
+    """Return a model's table if it has such keys; TOML splits names at dots."""
     for key, value in row.values.items():
         if key not in MODEL_KEYS and isinstance(value, dict):
             written = f'[models."{name}.{key}"]'
@@ -76,7 +76,7 @@ def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, 
     if "servers" in row.values and "multipliers" in row.values:
         raise row.fault("multipliers", "are of prices by the token, and servers are paid by time")
     provider = row.take("provider", TEXT, "")
-    # A model says what is different with it; the rest is its provider's.
+    # A model's table only contains differences from its provider's.
     shared = providers.get(provider, Section({}))
     encoding = row.take("encoding", one_of(*ENCODINGS), "") or shared.take(
         "encoding", one_of(*ENCODINGS), "o200k_base"
@@ -111,7 +111,7 @@ def _price(row: Section) -> str:
 
 
 def _policy(row: Section) -> CachePolicy | None:
-    """The cache policy: its name, or a table with its name and figures; "" if none is built."""
+    """Return the cache policy from its name or a table with figures; None for ""."""
     given = row.take("cache", _POLICY)
     table = Section({"policy": given}) if isinstance(given, str) else row.section("cache")
     name = table.take("policy", TEXT)
@@ -131,7 +131,7 @@ def _policy(row: Section) -> CachePolicy | None:
 
 
 def _prices(row: Section) -> Tiers | None:
-    """Prices by hand, in dollars per million tokens; of storage, and hour."""
+    """Return prices given by hand in dollars per million tokens (storage: and hour)."""
     if "prices" not in row.values:
         return None
     table = row.section("prices").only((*CLASSES, "search", "tiers", "asof", "source"))
@@ -144,7 +144,7 @@ def _prices(row: Section) -> Tiers | None:
         above = tier.only(("above", *CLASSES)).take("above", COUNT)
         if above in steps:
             raise tier.fault("above", f"is {above} in two tiers")
-        # What a tier does not name costs in it what it costs below.
+        # A price that a tier lacks is that of the tier below.
         own = {key: tier.take(key, AMOUNT) for key in CLASSES if key in tier.values}
         steps[above] = _rates({**plain, **own})
     search = table.take("search", AMOUNT) if "search" in table.values else None
@@ -166,7 +166,7 @@ def _rates(prices: dict[str, float]) -> Rates:
 
 
 def _servers(row: Section) -> Prefill | None:
-    """One's own GPUs: a preset with what differs from it, or all figures."""
+    """Return self-hosted GPUs: a preset with changes, or all figures."""
     if "servers" not in row.values:
         return None
     figures = dict(row.section("servers").values)
@@ -181,7 +181,7 @@ def _servers(row: Section) -> Prefill | None:
 
 
 def _storage(row: Section) -> tuple[StorageRate, ...]:
-    """What keeping a cache costs, where genai-prices has the other prices; by end."""
+    """Return storage rates for a model with genai-prices, by end date."""
     given = row.take("storage", _STORAGE, [])
     if not isinstance(given, list):
         return (StorageRate(given, math.inf),)
@@ -189,7 +189,7 @@ def _storage(row: Section) -> tuple[StorageRate, ...]:
     for each in row.listed("storage"):
         each.only(("price", "until"))
         day = each.take("until", DAY, "")
-        # Until a day is to the end of that day.
+        # An end date includes that day.
         after = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(1) if day else None
         end = after.timestamp() if after else math.inf
         rates.append(StorageRate(each.take("price", AMOUNT), end))

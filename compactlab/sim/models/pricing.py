@@ -1,8 +1,7 @@
-"""Money: what tokens cost, at the date of the call and by the size of the request.
+"""Prices: the cost of tokens by date of the call and size of the request.
 
-Prices come from genai-prices, which carries them by date, time of day and size, or from a file
-that somebody wrote by hand. A replay counts tokens only, so one trace can be priced again at other
-prices.
+Prices come from genai-prices, which has them by date, time of day and size, or from a user's file.
+A replay only counts tokens, so a trace can be priced again at other prices.
 """
 
 from __future__ import annotations
@@ -39,20 +38,20 @@ BY_HAND = (
 
 
 class Charge(Protocol):
-    """What a request is charged by: rates by the token, or the time of servers."""
+    """The basis of a charge: token rates, or server time."""
 
     def cost(self, usage: Usage) -> float:
-        """Dollars for a request."""
+        """Return the dollars of a request."""
 
     def bill(self, usage: Usage) -> Bill:
-        """The same by class of tokens."""
+        """Return the dollars by class of tokens."""
 
 
 class Sheet(Protocol):
-    """Whatever knows what a request is charged by."""
+    """A source of charges."""
 
     def rates(self, time: float, prompt: int) -> Charge:
-        """What holds for a request; see :meth:`PriceSheet.rates`."""
+        """Return the charge of a request; see :meth:`PriceSheet.rates`."""
 
 
 class PriceSheet:
@@ -69,18 +68,18 @@ class PriceSheet:
         self._known: dict[int, list[tuple[int, Rates]]] = {}
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """The rates that hold for a request."""
+        """Return the rates of a request."""
         return step_of(self._tiers(time), prompt)
 
     def sizes(self, time: float) -> list[int]:
-        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
         return sorted(start for start, _ in self._tiers(time))
 
     def _tiers(self, time: float) -> list[tuple[int, Rates]]:
         prices = self._always
         if prices is None:
             prices = self._model.get_prices(moment_of(time))
-        # The list's own objects live as long as the list, so their ids name them.
+        # The list's objects are never deleted, so their id() identifies them.
         tiers = self._known.get(id(prices))
         if tiers is None:
             starts = sorted({0, *_starts(prices.input_mtok)}, reverse=True)
@@ -108,7 +107,7 @@ class PriceSheet:
 
 
 class TokenPrices:
-    """All prices of a model that is paid by the token, with its storage and its multipliers."""
+    """All prices of a model that is paid by the token, with storage and multipliers."""
 
     def __init__(self, model: Model) -> None:
         if not (model.prices or model.price):
@@ -119,12 +118,12 @@ class TokenPrices:
         self._known: dict[tuple[int, float], Rates] = {}
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """The rates that hold for a request; see :meth:`PriceSheet.rates`."""
+        """Return the rates of a request; see :meth:`PriceSheet.rates`."""
         listed = self._tiers.rates(time, prompt)
         storage = self._stored(time) if self._storage else listed.storage
         if storage == listed.storage and self._factor == 1.0:
             return listed
-        # Sheets and tiers keep their rates, so the ids of these name them.
+        # Sheets and tiers keep their rates, so their id() identifies them.
         key = id(listed), storage
         known = self._known.get(key)
         if known is None:
@@ -132,7 +131,7 @@ class TokenPrices:
         return known
 
     def sizes(self, time: float) -> list[int]:
-        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
         return self._tiers.sizes(time)
 
     def _stored(self, time: float) -> float:
@@ -141,7 +140,7 @@ class TokenPrices:
 
 
 def moment_of(time: float) -> datetime:
-    """A time in seconds since 1970 as a date; today's, of the price list, for 0."""
+    """Convert seconds since 1970 to a date; 0 gives the date of the price list."""
     try:
         return datetime.fromtimestamp(time, UTC) if time else UNDATED
     except (ValueError, OverflowError, OSError):
@@ -153,13 +152,13 @@ def moment_of(time: float) -> datetime:
 
 @cache
 def price_sheet(price: str) -> PriceSheet:
-    """The price sheet of a model in genai-prices, read once."""
+    """Return the price sheet of a model in genai-prices; it is read once."""
     return PriceSheet(price)
 
 
 @cache
 def prices_of(model: Model) -> Sheet:
-    """The prices of a model, read once.
+    """Return the prices of a model; they are read once.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def prices_of(model: Model) -> Sheet:
 
 
 def _without(price: str) -> str:
-    """Say that genai-prices lacks a model, and which it has that are called alike."""
+    """Return the error for a model that genai-prices lacks, with similar names."""
     from genai_prices.data_snapshot import get_snapshot
 
     names = [f"{each.id}/{model.id}" for each in get_snapshot().providers for model in each.models]
@@ -183,7 +182,7 @@ def _without(price: str) -> str:
 
 
 def _starts(price: Any) -> list[int]:
-    """The thresholds above which a price is another one."""
+    """Return the thresholds at which a price changes."""
     return [tier.start for tier in getattr(price, "tiers", ())]
 
 
@@ -195,7 +194,7 @@ def _at(price: Any, passed: int) -> Any:
 
 
 def known_models(file: str | Path | None) -> Catalogue:
-    """The models that may be named: the built-in ones, and those of a file."""
+    """Return the built-in models and those of a file."""
     if file is None:
         return built_in()
     catalogue = Catalogue.load(file)

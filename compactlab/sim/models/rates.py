@@ -1,4 +1,4 @@
-"""Rates: dollars per token by billing class, and what requests cost on one's own servers."""
+"""Rates: dollars per token by billing class, and the cost of requests on self-hosted servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOUR = 3600.0
 
 
 class Bill(NamedTuple):
-    """Dollars of a request by class: plain input, reads, writes with storage, and the answer."""
+    """Dollars of a request by class: plain input, reads, writes (with storage), output."""
 
     input: float
     read: float
@@ -24,7 +24,7 @@ class Bill(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Dollars per token, by billing class; of storage, per token and second."""
+    """Dollars per token, by billing class; storage per token and second."""
 
     uncached: float
     cache_read: float
@@ -34,7 +34,7 @@ class Rates:
     storage: float = 0.0
 
     def cost(self, usage: Usage) -> float:
-        """Dollars for a request.
+        """Return the dollars of a request.
 
         Examples
         --------
@@ -51,7 +51,7 @@ class Rates:
         )
 
     def bill(self, usage: Usage) -> Bill:
-        """The same by class: together, but for rounding, what :meth:`cost` says.
+        """Return the dollars by class; their sum is :meth:`cost`, except for rounding.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class Rates:
         )
 
     def times(self, factor: float) -> Rates:
-        """All of them so many times as high."""
+        """Return all rates multiplied by a factor."""
         return Rates(
             self.uncached * factor,
             self.cache_read * factor,
@@ -81,15 +81,15 @@ class Rates:
 
 @dataclass(frozen=True)
 class Tiers:
-    """Rates by the size of the request, written by hand for a model that no price list has."""
+    """Rates by prompt size, given by hand for a model that no price list has."""
 
-    # A size and the rates of requests whose whole prompt has more tokens, descending; the last size
-    # is 0, whose rates hold for an empty prompt as well.
+    # Descending sizes, with the rates of requests whose whole prompt has more tokens. The last size
+    # is 0; its rates apply to an empty prompt, too.
     steps: tuple[tuple[int, Rates], ...]
     search: float | None = None  # dollars of a web search
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """The rates of a request, at whatever time, with so many tokens of prompt in all.
+        """Return the rates of a request with so many prompt tokens, at any time.
 
         Examples
         --------
@@ -101,12 +101,12 @@ class Tiers:
         return step_of(self.steps, prompt)
 
     def sizes(self, time: float) -> list[int]:
-        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
         return sorted(start for start, _ in self.steps)
 
 
 def step_of(steps: Sequence[tuple[int, Rates]], prompt: int) -> Rates:
-    """Of rates by size, largest size first, those that hold for a prompt."""
+    """Return the rates for a prompt, from rates by size in descending order."""
     for start, rates in steps:
         if prompt > start:
             return rates
@@ -115,39 +115,38 @@ def step_of(steps: Sequence[tuple[int, Rates]], prompt: int) -> Rates:
 
 @dataclass(frozen=True)
 class StorageRate:
-    """What keeping a cache costs, where that is paid by time."""
+    """The price of holding a cache, if it is paid by time."""
 
     price: float  # dollars per million tokens and hour
-    until: float  # the second since 1970 at which it ends; infinite where no end is known
+    until: float  # end of validity in seconds since 1970; infinite if none is known
 
     @property
     def rate(self) -> float:
-        """Dollars per token and second."""
+        """The dollars per token and second."""
         return self.price / MILLION / HOUR
 
 
-# What a request costs on one's own servers: the time for which it takes them up.
+# The cost of a request on self-hosted servers: the time that it occupies them.
 #
-# Prefill computes. A token of a prompt takes two operations for each parameter of the model, and
-# in each layer four for each unit of width and each token that it looks back on. So T new
-# tokens behind C that the cache holds take
+# Prefill is compute-bound. A prompt token takes two operations per parameter of the model. In each
+# layer it takes four more per unit of width and per token that it attends to. So T new tokens after
+# C cached ones take
 #
 #     2 N T + 4 L d (C T + T^2 / 2)
 #
-# operations (own derivation, 2026-11; N parameters, L layers of width d). Tokens that are read
-# cost nothing themselves, but what is new has to look back on them; so a bill grows faster than
-# its tokens, and no price per token says it. The two terms are equal where a token looks back on
-# N / (2 L d).
+# operations (own derivation, 2026-11; N parameters, L layers of width d). Cached tokens cost
+# nothing themselves, but new tokens attend to them. So a bill grows faster than its tokens, and no
+# price per token expresses it. The two terms are equal if a token attends to N / (2 L d) tokens.
 #
-# Decoding reads memory. A step of all streams that run at once reads the weights once, for all of
-# them together, and of each stream all it looks back on.
+# Decoding is memory-bound. A step of all concurrent streams reads the weights once for all of them,
+# and the whole context of each stream.
 
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """A model on its servers, and what their time costs.
+    """A model on its servers, with the price of their time.
 
-    It stands where rates by the token stand: :meth:`cost` takes a usage and gives dollars.
+    It can be used in place of token rates: :meth:`cost` takes a usage and returns dollars.
 
     Examples
     --------
@@ -163,16 +162,16 @@ class Prefill:
 
     parameters: float
     layers: int
-    width: int  # size of what is handed from one layer to the next
-    kv_heads: int  # in each layer
-    head: int  # its size
-    gpus: int  # together
+    width: int  # hidden size
+    kv_heads: int  # key-value heads per layer
+    head: int  # size of a head
+    gpus: int  # total number
     flops: float  # operations per second of a GPU
     bandwidth: float  # bytes per second that a GPU reads from its memory
-    dollars: float  # for one GPU, an hour
-    bytes: int = 2  # of a number, in the weights and in the cache
-    utilisation: float = 0.5  # share that is reached; 0.4 to 0.6 is usual in prefill
-    streams: int = 16  # requests that are decoded at once and share the reading of the weights
+    dollars: float  # per GPU and hour
+    bytes: int = 2  # per number, in the weights and in the cache
+    utilisation: float = 0.5  # share of the peak; 0.4 to 0.6 is usual in prefill
+    streams: int = 16  # concurrent requests, which share the reading of the weights
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
@@ -182,44 +181,44 @@ class Prefill:
 
     @property
     def kv_bytes(self) -> int:
-        """Bytes that the cache holds of a token: a key and a value in every layer."""
+        """Bytes per cached token: a key and a value in every layer."""
         return 2 * self.layers * self.kv_heads * self.head * self.bytes
 
     @property
     def even(self) -> float:
-        """Tokens to look back on at which attention takes as many operations as all the rest."""
+        """Number of attended tokens at which attention costs as much as the rest."""
         return self.parameters / (2 * self.layers * self.width)
 
     def operations(self, new: int, cached: int = 0) -> float:
-        """Operations to take in new tokens behind cached ones."""
+        """Return the operations for new tokens after cached ones."""
         attention = 4 * self.layers * self.width * (cached * new + new * new / 2)
         return 2 * self.parameters * new + attention
 
     def prefill_seconds(self, new: int, cached: int = 0) -> float:
-        """Seconds until new tokens behind cached ones are taken in, with no queue before them."""
+        """Return the prefill time of new tokens after cached ones, without a queue."""
         return self.operations(new, cached) / (self.gpus * self.flops * self.utilisation)
 
     def decode_seconds(self, output: int, prompt: int) -> float:
-        """Seconds of the servers that writing takes: its part of the weights, and its own context.
+        """Return the server seconds for output: its share of the weights, and its own context.
 
-        Each token looks back on the prompt and on half of what is written, on average.
+        Each token attends to the prompt and, on average, to half of the output.
         """
         weights = self.parameters * self.bytes / self.streams
         context = self.kv_bytes * (prompt + output / 2)
         return output * (weights + context) / (self.gpus * self.bandwidth * self.utilisation)
 
     def seconds(self, usage: Usage) -> float:
-        """Seconds for which a request takes up the servers."""
+        """Return the seconds that a request occupies the servers."""
         new = usage.prompt - usage.cache_read
         prefill = self.prefill_seconds(new, usage.cache_read)
         return prefill + self.decode_seconds(usage.output, usage.prompt)
 
     def cost(self, usage: Usage) -> float:
-        """Dollars for a request."""
+        """Return the dollars of a request."""
         return self._dollars(self.seconds(usage))
 
     def bill(self, usage: Usage) -> Bill:
-        """The same by class: prefill is shared out among new tokens, and reading costs nothing.
+        """Return the dollars by class: prefill is split among new tokens; reads are free.
 
         Examples
         --------
@@ -236,15 +235,15 @@ class Prefill:
         return seconds * self.gpus * self.dollars / 3600
 
     def rates(self, time: float, prompt: int) -> Prefill:
-        """What holds for a request, as a price sheet would say: always the same."""
+        """Return the rates of a request, like a price sheet: always this object."""
         return self
 
 
-# GPUs: NVIDIA's data sheet of the H100 SXM, 989e12 operations a second in bfloat16 without
-# sparsity, 3.35e12 bytes a second, 80 GB. Models: the shapes of Llama 3 8B and 70B, of which the
-# project's notes on prompt caching of 2026-11 say 128 and 320 KiB a token, attention even with the
-# rest at about 30 and 53 thousand tokens, and 25 to 35 and 20 to 30 thousand tokens a second.
-# Dollars for an hour, utilisation, and streams at once are assumptions: put in one's own.
+# GPUs: NVIDIA's data sheet of the H100 SXM, 989e12 operations per second in bfloat16 without
+# sparsity, 3.35e12 bytes per second, 80 GB. Models: the shapes of Llama 3 8B and 70B. For them the
+# project's notes on prompt caching of 2026-11 give 128 and 320 KiB per token, equal attention and
+# other costs at about 30 and 53 thousand tokens, and 25 to 35 and 20 to 30 thousand tokens per
+# second. Dollars per hour, utilisation and streams are assumptions: set your own.
 _on_h100 = partial(Prefill, flops=989e12, bandwidth=3.35e12, dollars=3.0)
 PRESETS = {
     "8b": _on_h100(8e9, layers=32, width=4096, kv_heads=8, head=128, gpus=1),
@@ -252,14 +251,14 @@ PRESETS = {
 }
 
 
-# In this order the classes of cache-miss tokens stand in a prompt: what lives longer comes first
-# (Anthropic's page on prompt caching, copy of 2026-08-21), and behind the last mark nothing is
+# The order of the classes of cache-miss tokens in a prompt: longer lifetimes come first
+# (Anthropic's page on prompt caching, copy of 2026-08-21), and nothing after the last mark is
 # written.
 _LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
 
 
 def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
-    """A usage of which some stretches had been read."""
+    """Return a usage in which some ranges are cache reads."""
     left, read, edge = {}, usage.cache_read, 0
     for name in _LAYOUT:
         size = left[name] = getattr(usage, name)

@@ -1,7 +1,7 @@
-"""How the names of models are written: dates, versions and variants behind them, places before.
+"""The spelling of model names: suffixes (dates, versions, variants) and prefixes (places).
 
-A name must be known as it is written, but for these: of what is only spelled alike, a user is asked
-which is meant. Names stand in logs, so they are untrusted: every pattern here is linear.
+Only these variations are accepted. For other similar names, the user is asked which is meant. Names
+come from logs and are untrusted, so every pattern takes linear time.
 """
 
 from __future__ import annotations
@@ -9,41 +9,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-# What has a meaning in the name of a model: NAME@policy, NAME+multiplier.
+# Special characters in model names: NAME@policy, NAME+multiplier.
 RESERVED = "@+"
-# The longest id of genai-prices 0.2.3 has 61 characters; paths of Vertex and Bedrock are longer.
+# Most characters of a name: the longest id of genai-prices 0.2.3 has 61; paths of Vertex and
+# Bedrock are longer.
 LONGEST = 256
 
-# Behind @ of a name of Vertex: a version, and no cache policy.
+# After @ in a Vertex name: a version, not a cache policy.
 VERSION = re.compile(r"\d{3,8}|\d{4}-\d{2}-\d{2}|default|latest")
 # Claude Code's mark for the window of 1,000,000 tokens (its page on model configuration).
 WIDE = "[1m]"
 
-# What stands behind a name and makes it no other model.
+# Suffixes that do not change the model.
 _DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|preview-\d{2}-\d{2,4}|preview|latest|default|0)$")
 _BRACKET = re.compile(r"\[[^][]*\]$")
-# Variants of routers, at the price of the model: how a request is routed, or how long it thinks
-# (openrouter.ai/docs, model variants). Those of another price, free and batch, are models of the
+# Router variants at the model's price: how a request is routed, or how long it thinks
+# (openrouter.ai/docs, model variants). Variants with other prices (free, batch) are models of the
 # price list.
 _VARIANT = re.compile(
     r":(thinking|extended|beta|nitro|floor|exacto|online|none|minimal|low|medium|high|xhigh|max)$"
 )
-# Bedrock: claude-sonnet-4-5-20250929-v1:0, and :200k of a provisioned one.
+# Bedrock: claude-sonnet-4-5-20250929-v1:0, and :200k for provisioned throughput.
 _REVISION = re.compile(r"-v\d(:\d{1,2})?(:\d{1,4}k)?$")
-_SERVICE = re.compile(r"-maas$")  # Vertex, of open models
-# Clients write the effort into the name (tokscale takes the same off). In other families models are
-# called so.
+_SERVICE = re.compile(r"-maas$")  # Vertex, for open models
+# Clients append the effort to the name (tokscale removes the same suffixes). In other model
+# families such words are part of the name.
 _EFFORT = re.compile(r"(?<=[a-z0-9])-(thinking|none|minimal|low|medium|high|xhigh|max)$")
 _EFFORTFUL = re.compile(r"(claude|gpt|gemini|o\d)-")
-# The list has OpenRouter's anthropic/claude-4.5-sonnet-20250929 for claude-sonnet-4.5.
+# The price list has OpenRouter's anthropic/claude-4.5-sonnet-20250929 for claude-sonnet-4.5.
 _SWAPPED = re.compile(r"claude-(\d(?:-\d)?)-(opus|sonnet|haiku|fable|mythos)$")
-# Bedrock: where it is processed, and who made it.
+# Bedrock: region and maker.
 _REGION = re.compile(r"^(?:[a-z]{2,4}|us-gov|global)[.](?=[a-z0-9]+[.])")
 _PLACES = re.compile(r"^~?(?:(?:[a-z]+|us-gov|ai21)[.])*(?=[a-z])")
 
 
 def spellings(name: str) -> Iterator[str]:
-    """A name with dashes for dots, and the same with less and less behind it.
+    """Yield a name with dashes for dots, then with more and more suffixes removed.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def _shortened(name: str) -> Iterator[str]:
 
 
 def plain(name: str) -> str:
-    """A name without what says who sells it, and where.
+    """Return a name without seller and region.
 
     Examples
     --------
@@ -82,18 +83,18 @@ def plain(name: str) -> str:
 
 
 def is_of_bedrock(name: str) -> bool:
-    """Whether a name says its maker as Bedrock does, and may be where it is processed."""
+    """Whether a name has a maker, and perhaps a region, in Bedrock's form."""
     return plain(name) != name.lower() and not name.lower().startswith(("~", "system."))
 
 
 def is_of_vertex(name: str) -> bool:
-    """Whether a name has its version as only Vertex writes it."""
+    """Whether a name has a version in Vertex's form."""
     _, mark, version = name.rpartition("@")
     return bool(mark and VERSION.fullmatch(version))
 
 
 def marked(name: str) -> tuple[str, list[str], list[str]]:
-    """A name without its marks, the cache policies and the multipliers that it names.
+    """Split a name into plain name, cache policies and multipliers.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def marked(name: str) -> tuple[str, list[str], list[str]]:
 
 
 def most_alike(name: str, others: Iterable[str]) -> str:
-    """The name that has most in common with another; of equals the last.
+    """Return the name with the most in common with another; the last of equals.
 
     Examples
     --------
@@ -124,13 +125,13 @@ def most_alike(name: str, others: Iterable[str]) -> str:
     return max(reversed(list(others)), key=lambda other: _alike(words, words_of(other)))
 
 
-_FAR = 1000  # versions that cannot be compared
+_FAR = 1000  # distance of versions that cannot be compared
 
 
 def _alike(words: list[str], others: list[str]) -> tuple[int, bool, int, int]:
-    """By how many words two names begin alike, and how near what follows is.
+    """Return the number of common leading words, and how near the following words are.
 
-    A name that ends there is that of the family; of two versions the nearer one is meant.
+    A name that ends there is that of the family; the nearer of two versions is preferred.
     """
     same = 0
     while same < min(len(words), len(others)) and words[same] == others[same]:
@@ -142,15 +143,15 @@ def _alike(words: list[str], others: list[str]) -> tuple[int, bool, int, int]:
 
 
 def words_of(name: str) -> list[str]:
-    """The words and numbers of a name."""
+    """Return the words and numbers of a name."""
     return re.findall(r"[a-z]+|\d+", name.lower())
 
 
 def dashed(name: str) -> str:
-    """A name with dashes for dots."""
+    """Return a name with dashes for dots."""
     return name.lower().replace(".", "-")
 
 
 def undated(name: str) -> str:
-    """The same without a date, or a word that stands for one."""
+    """Return a name without a date, or a word in place of one."""
     return _DATE.sub("", dashed(name))

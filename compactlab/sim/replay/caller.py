@@ -1,4 +1,4 @@
-"""Makes the calls of a replay: asks the strategy, sends the prompt, bills it, writes the step."""
+"""Makes the calls of a replay: calls the strategy, sends the prompt, bills it, records the step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compactlab.sim.replay.trace import NOWHERE, Step
 
 @dataclass
 class Script:
-    """What strategies are told of the script: streams of chance, and to oracles what comes."""
+    """The strategies' access to the script: random streams and, for oracles, the future."""
 
     conversation: Conversation
     parts: tuple[Strategy, ...]
@@ -43,11 +43,11 @@ class Script:
         self.specs = {id(part): part.spec for part in self.parts}
 
     def needs(self, host: Host) -> Later:
-        """What the calls that have not been answered yet need."""
+        """Return the needs of the unanswered calls."""
         return Later(self.conversation, self.answered)
 
     def rng(self, host: Host, purpose: str) -> random.Random:
-        """The stream of the asking strategy for a purpose."""
+        """Return the random stream of the active strategy for a purpose."""
         spec = self.specs.get(id(host.asking), "")
         return stream(self.seed, self.conversation.id, spec, purpose)
 
@@ -64,11 +64,11 @@ class Caller:
         conversation, strategy, options = self.conversation, self.strategy, self.options
         if options.churn and conversation.recorded:
             options.churn.check(conversation.format)
-        # The stream for what happens to every strategy alike.
+        # The random stream of events that are the same for every strategy.
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
         self.client = Client(conversation.format, options.churn, chance)
-        self.asked = 0.0  # when the last call was made
+        self.asked = 0.0  # time of the last call
         self.as_recorded = options.model == RECORDED
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
@@ -103,13 +103,13 @@ class Caller:
             strips = self.host.model.strips_thinking
             self.actor = Actor(options.loop, ledger_of(conversation), chance, strips=strips)
         self.last_model = ""
-        # Of the last call, if it ended a turn: the prompt with the answer, and when that was.
+        # If the last call ended a turn: its model, its prompt with the answer, and the time.
         self.ended: tuple[Model, View, float] | None = None
         if hidden.opening is not None:
             self.session.append(hidden.opening, self.host)
 
     def model_of(self, call: Call) -> Model:
-        """The model that a call goes to."""
+        """Return the model of a call."""
         name = call.model if self.as_recorded else self.options.model
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
@@ -122,7 +122,7 @@ class Caller:
     def calls(self, answer: Message) -> list[Step]:
         """Make the request that a script's assistant message answers.
 
-        In the closed loop those come first that get back what the agent has forgotten.
+        In the closed loop, calls that recover forgotten facts come first.
         """
         call, steps = answer.call or Call(), []
         self.ttl = call.ttl or self.ttl
@@ -150,7 +150,7 @@ class Caller:
         return steps
 
     def _unlogged(self) -> None:
-        """Send what the client sends beside the session, and does not log."""
+        """Send the unlogged requests of the client."""
         host, state = self.host, self.session.state
         ended, self.ended = self.ended, None
         if ended is not None and not state.rewound:
@@ -169,7 +169,7 @@ class Caller:
         call: Call,
         **loop: Any,
     ) -> Step:
-        """Send a prompt, have it answered, and write the step."""
+        """Send a prompt, record its answer, and return the step."""
         host, session = self.host, self.session
         state, last = session.state, self.last
         shared, added = self._added(prompt.messages)
@@ -214,7 +214,7 @@ class Caller:
         )
 
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
-        """Why the prompt is not the last one, when what the client does unasked is counted in."""
+        """Return why the prompt differs from the last one, including changes by the client."""
         state = self.session.state
         self.meter.mark = state.marked
         opens = self.options.churn is not None and any(
@@ -245,18 +245,18 @@ class Caller:
         return prompt, tokens
 
     def _added(self, prompt: Messages) -> tuple[int, Messages]:
-        """What a prompt shares with the one sent before, and what comes after that."""
+        """Return the number of messages shared with the last prompt, and the others."""
         shared = self.last.shared(prompt)
         added = prompt[shared:]
         if shared and not added.stored_with(self.last):
-            added = Messages(added)  # else the trace would keep a whole prompt for its tail
+            added = Messages(added)  # otherwise the trace would keep the whole prompt alive
         self.last = prompt
         return shared, added
 
     def _change(self, prompt: View, last: Messages, shared: int) -> tuple[str, bool, bool]:
-        """Why a prompt is not the last one; whether that is a rewrite, and a compaction.
+        """Return why a prompt differs from the last one, and if it is a rewrite and a compaction.
 
-        What it shares with the last one that was sent is known, and a rewind goes back to another.
+        ``shared`` refers to ``last``; after a rewind, the state's last prompt is another one.
         """
         state = self.session.state
         sent, rewound, unasked = state.sent, state.rewound, self._unasked()
@@ -266,7 +266,8 @@ class Caller:
             shared = sent.messages.shared(prompt.messages)
         cut = shared < len(sent.messages)
         compaction = cut and loses(sent.messages[shared:], prompt.messages[shared:])
-        # What is new may be withheld, too: then it is not the last prompt plus what is new.
+        # New messages may be withheld, too: then the prompt is not the last one plus the new
+        # messages.
         come = len(prompt.messages) - len(sent.messages) == len(state.log) - state.heard
         edited = cut or not come or sent.system != prompt.system
         if self.host.model.name != self.last_model:
@@ -280,16 +281,16 @@ class Caller:
         return reason, edited, compaction
 
     def _unasked(self) -> str:
-        """Why a prompt that only grew is another one to the provider; ``append`` if it is not."""
+        """Return why the provider sees a changed prompt though it only grew; ``append`` if not."""
         return "thinking_strip" if self.meter.stripped(self.host.model) else "append"
 
     def finish(self, step: Step) -> Step:
-        """The last step, with what was caused after it: nobody else will answer for that."""
+        """Return the last step with later side calls and messages, which no other step contains."""
         self.session.rest(self.host)
         return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:
-        """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
+        """Return the tokens of an answer: logs undercount streamed answers, texts lack thinking."""
         counted = self.host.count(answer)
         if self.as_recorded and answer.call is call and call.usage is not None:
             written = call.usage.output

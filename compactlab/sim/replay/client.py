@@ -1,4 +1,4 @@
-"""What a client does beside the text of its prompts: as recorded, and unasked."""
+"""A client's behaviour apart from the text of its prompts: recorded and unrequested."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.core.message import Call, Message, plain
 
-# How often a client changes its prompt unasked, and how deep; measured by an audit.
+# How often a client changes its prompt unrequested, and how deep; measured by an audit.
 #
-# Real clients silently change what stands in front of a prompt: a date, a list of tools, a
-# reminder. No rule tells when. So a replay can be given how often a client was seen to do it, and
-# every strategy then meets the same changes at the same calls.
+# Real clients silently change the start of a prompt: a date, a list of tools, a reminder. The
+# moments are unpredictable. So a replay can use a measured frequency, and every strategy then gets
+# the same changes at the same calls.
 
 Depth = Literal["front", "messages"]
 
 
-# So many calls of the whole curve stand in for what one step of it lacks.
+# Weight of the whole curve for a step with few calls, in calls.
 _POOLED = 5
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often it happened after a gap of so many seconds or more, up to the next step."""
+    """Frequencies after a gap of so many seconds or more, up to the next step."""
 
     after: float
     calls: int = 0
@@ -42,16 +42,16 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often something happened, with an interval of 95 %."""
+    """The frequency of an event, with a 95 % interval."""
 
-    calls: int = 0  # at which it could have happened
-    front: float = 0.0  # where nothing was found again, tools and system prompt included
-    # Where only what stands before the messages was found again; a call at which some of them were,
-    # too, counts by the share of them that was not.
+    calls: int = 0  # calls at which it was possible
+    front: float = 0.0  # calls that read nothing, not even tools and system prompt
+    # Calls that only read the content before the messages. A call that read some messages counts by
+    # the missed share of them.
     messages: float = 0.0
-    low: float = 0.0  # interval of the share of both together
+    low: float = 0.0  # interval of the share of both kinds
     high: float = 1.0
-    curve: tuple[Step, ...] = ()  # the same by the seconds since the request before, ascending
+    curve: tuple[Step, ...] = ()  # by seconds since the previous request, ascending
 
     def __post_init__(self) -> None:
         _check(self)
@@ -62,9 +62,9 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("the steps of a curve must ascend")
 
     def share(self, depth: Depth, gap: float | None = None) -> float:
-        """Share of calls at which the prompt changed so deep: of all, or after a gap in seconds.
+        """Return the share of calls with a change of that depth: overall, or after a gap (seconds).
 
-        A step of the curve with few calls leans on the whole (partial pooling).
+        Steps of the curve with few calls are pooled with the whole curve (partial pooling).
 
         Examples
         --------
@@ -87,15 +87,15 @@ def _check(counted: Step | Rate) -> None:
 
 
 class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often a client changes its prompt unasked."""
+    """The frequency of unrequested prompt changes by a client."""
 
     client: str  # the format of its logs
-    turn: Rate = Rate()  # at the first call of a turn
-    call: Rate = Rate()  # at every other call
-    sessions: int = 0  # from how many that was measured
-    # How much sessions differ: the variance of their rates, as a share of the squared mean.
+    turn: Rate = Rate()  # at first calls of turns
+    call: Rate = Rate()  # at other calls
+    sessions: int = 0  # number of measured sessions
+    # Variation between sessions: the variance of their rates, relative to the squared mean.
     spread: float = 0.0
-    # What rules and these rates leave open of a session's bill: a standard deviation, as a share.
+    # Unexplained part of a session's bill: a relative standard deviation.
     error: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("spread and error must be numbers from 0 on")
 
     def check(self, client: str) -> None:
-        """Refuse to be the churn of another client."""
+        """Raise if this is the churn of another client."""
         if client != self.client:
             raise UsageError(f"this churn was measured on {self.client}, and not on {client}")
 
@@ -118,7 +118,7 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_churn(path: Path) -> Churn:
-    """Read what an audit measured."""
+    """Read an audit's measurement."""
     try:
         return msgspec.convert(parse(read_bytes(path)), Churn)
     except OSError as error:
@@ -129,27 +129,27 @@ def read_churn(path: Path) -> Churn:
 
 
 def write_churn(churn: Churn) -> bytes:
-    """Write what an audit measured, as JSON."""
+    """Return an audit's measurement as JSON."""
     return msgspec.json.format(msgspec.json.encode(churn), indent=2) + b"\n"
 
 
-# Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
-# prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
+# Clients that request a suggestion after a turn, with the live prompt: 3.7 % of 22,596 recorded
+# calls of Claude Code read more than the previous call had written.
 _SUGGESTING = {"claude-code"}
-# What such a request says instead of the user: it begins a turn, so models that drop the thinking
-# of earlier turns drop it there already, and the mark of the cache stands before it.
+# The message of such a request in place of the user's. It starts a turn, so models that drop the
+# thinking of earlier turns drop it there, and the cache mark precedes it.
 SUGGESTION = Message("suggestion", "user", (plain(""),))
-# Clients whose tools and system prompt other sessions of the same user keep alive, where entries
-# live an hour: 125 of 202 first calls of Claude Code read them, and two thirds of the calls that
-# came after more than an hour.
+# Clients whose tools and system prompt other sessions of the user keep in the cache, if entries
+# live one hour: 125 of 202 first calls of Claude Code read them, and two thirds of the calls after
+# a pause of more than an hour.
 SHARING = frozenset({"claude-code"})
 
 
 class Client:
-    """Follows the settings of a session, and knows what else its client sends.
+    """Tracks the settings of a session, and the client's other requests.
 
-    What was told first of the client's version and of its thinking mode stands for what was there
-    before; so a log that names them late changes nothing by that.
+    The first logged client version and thinking mode also apply to the time before. So logs that
+    name them late cause no change.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Client:
     def settings(
         self, call: Call, id: str, opens_turn: bool, gap: float | None = None
     ) -> tuple[str, Settings]:
-        """The settings of the next call, and the cause of what they lose; ``append`` if nothing."""
+        """Return the settings of the next call, and the cause of a change; ``append`` if none."""
         recorded = call.version, call.thinking
         same = recorded == self._told and self._churn is None and not call.restarted
         if same and self._last is not None:
@@ -210,7 +210,7 @@ class Client:
         return self._shares and ttl == "1h"
 
     def _changed(self, what: str, recorded_value: str) -> str:
-        """A setting; "" while it is what was told of it first, or nothing was told."""
+        """Return a setting; "" if it equals its first logged value, or is not logged."""
         now = self._now[what] = recorded_value or self._now[what]
         first = self._first[what] = self._first[what] or recorded_value
         return "" if now == first else now
@@ -220,7 +220,7 @@ class Client:
             return False
         depth = self._churn.draw(self._rng(f"churn {id}"), opens_turn, gap)
         if self._last is None:
-            return False  # nothing has been stored yet
+            return False  # nothing is stored yet
         self._fronts += depth == "front"
         self._messages += depth == "messages"
         return depth is not None

@@ -1,4 +1,4 @@
-"""The only door through which a strategy reaches what costs or lies outside the view."""
+"""The host: a strategy's only access to anything that costs or is outside the view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _nobody(*asked: object) -> Any:
 
 @dataclass(frozen=True)
 class Services:
-    """Who answers a host. Each is told which host asks, and none keeps it: so no circle arises."""
+    """The services behind a host; they take it as an argument, to avoid reference cycles."""
 
     summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
     run_turn: Callable[[Host, View, TurnRequest], View] = _nobody
@@ -36,16 +36,16 @@ class Services:
 
 @dataclass
 class Host:
-    """What a strategy may know and do at the moment at which it is asked.
+    """A strategy's view of the session, and its possible actions, at the moment of a call.
 
     Attributes
     ----------
     model
         The model of the next call: its window, its tokenizer.
     state
-        What the session has come to; strategies read it by the names below.
+        The state of the session; strategies read it by the names below.
     phase
-        Which moment it is.
+        The current phase.
     now
         Seconds since 1970: the time of the newest message, or of the idle moment.
     requested
@@ -53,15 +53,15 @@ class Host:
     ttl
         The lifetime of cache entries that the client asks for; "" for the provider's own.
     notes
-        The asking strategy's own JSON state. A rewind takes it back.
+        The calling strategy's own JSON state. A rewind restores it.
     files
-        What a real agent would keep in files: path to text. No rewind touches it.
+        The files of a real agent: path to text. A rewind does not change them.
     memory
-        What the agent has put down for later, oldest first. No rewind touches it.
+        The agent's notes, oldest first. A rewind does not change them.
     reminders
-        What plug-ins add to every request for a summary. No rewind touches it.
+        Text that plug-ins add to every summary request. A rewind does not change it.
     asking
-        The strategy that is asked.
+        The calling strategy.
     """
 
     model: Model
@@ -79,12 +79,12 @@ class Host:
 
     @property
     def log(self) -> Messages:
-        """All that has been said so far. The future is out of reach."""
+        """All messages so far. The future is not accessible."""
         return self.state.log
 
     @property
     def session(self) -> View:
-        """The session's view, from which turn and request parts project the prompt."""
+        """The session's view, from which strategies of turns and requests derive the prompt."""
         return self.state.view
 
     @property
@@ -94,12 +94,12 @@ class Host:
 
     @property
     def compactions(self) -> Sequence[Compacted]:
-        """What this replay's strategies have compacted so far."""
+        """The compactions of this replay so far."""
         return self.state.compactions
 
     @property
     def recorded(self) -> Sequence[Recorded]:
-        """What the recorded agent had compacted by now."""
+        """The recorded agent's compactions so far."""
         return self.state.recorded
 
     @property
@@ -109,12 +109,12 @@ class Host:
 
     @property
     def needs(self) -> Later:
-        """What the next call and all later ones need: only an oracle may ask.
+        """Return the needs of the next call and all later ones, for oracles only.
 
         Raises
         ------
         ContractError
-            If the asking strategy does not say that it sees the future.
+            If the calling strategy does not declare ``sees_future``.
         """
         if not getattr(self.asking, "sees_future", False):
             raise ContractError("host.needs is the future: only who sets sees_future may ask")
@@ -122,16 +122,16 @@ class Host:
 
     @property
     def window(self) -> int:
-        """Tokens that the model can take."""
+        """The context window of the model in tokens."""
         return self.model.window
 
     @property
     def cache_lifetime(self) -> float:
-        """Seconds that a cache entry lives unread."""
+        """The seconds that an unread cache entry lives."""
         return replayable(self.model)[1].lifetime(self.ttl)
 
     def count(self, what: View | Messages | Message | Part | str) -> int:
-        """Count tokens as the model does. What was counted before costs nothing."""
+        """Count tokens like the model. Repeated counts are free."""
         tokenizer = self.model.tokenizer
         blocks = blocks_of(tokenizer)
         if isinstance(what, View):
@@ -144,42 +144,41 @@ class Host:
 
     @property
     def weight(self) -> Weight:
-        """Weighs a message by its tokens: the weight whose sums everybody shares."""
+        """The token weight of messages; all share its cumulative sums."""
         return blocks_of(self.model.tokenizer).weight
 
     def rng(self, purpose: str) -> random.Random:
-        """A stream of random numbers of its own for each purpose, the same at every ask."""
+        """Return the random stream of a purpose: separate for each, the same at every call."""
         return self._services.rng(self, purpose)
 
     def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
-        """Have something summarised; the request is billed.
+        """Request a summary; the request is billed.
 
         Parameters
         ----------
         view
-            The live prompt, which the request rides on if it says so.
+            The live prompt, for a request that rides on it.
         request
-            What is to be summarised.
+            The request.
 
         Returns
         -------
         tuple of Part
-            The summary; empty if the summariser had nothing to say.
+            The summary; empty if the summariser returned none.
         """
         return self._services.summarize(self, view, request)
 
     def run_turn(self, view: View, request: TurnRequest) -> View:
-        """Let the agent take an extra turn; its calls are billed, and what is said stays.
+        """Let the agent take an extra turn; its calls are billed, and its messages stay.
 
-        It comes before what a person has just said and nobody has answered. What the agent puts
-        down goes into ``memory``.
+        It comes before unanswered user messages. The agent's notes go into ``memory``.
 
         Parameters
         ----------
         view
             The live prompt.
         request
-            What the agent is told. There is no model: the summariser says what it does.
+            The request. There is no model: the summariser defines the agent's answer.
 
         Returns
         -------
@@ -189,36 +188,35 @@ class Host:
         return self._services.run_turn(self, view, request)
 
     def charge(self, view: View, call: Call) -> None:
-        """Bill a request for a summary that the recorded agent made.
+        """Bill a recorded summary request.
 
         Parameters
         ----------
         view
-            The live prompt, which the request is taken to ride on.
+            The live prompt, on which the request is assumed to ride.
         call
-            What the log tells of it. Where the recorded models are replayed, it costs what the log
-            says; else what it would cost now.
+            The request in the log. If recorded models are replayed, it costs what the log says;
+            else the current price.
         """
         self._services.charge(self, view, call)
 
     def mark(self, messages: int) -> None:
-        """Have the client mark the end of so many leading messages, from the next request on.
+        """Set a client cache mark at the end of so many leading messages, from the next request on.
 
-        A client marks the end of the system prompt and the last block. What lies between is read
-        as long as the prompt only grows, and no longer once it is cut: entries behind the cut are
-        gone with it, those before it were not read for minutes, or are too far from any mark. A
-        mark of its own keeps a beginning alive that a strategy leaves as it is. Providers without
-        marks read any common beginning as it is.
+        A client marks the end of the system prompt and the last block. Content in between is read
+        as long as the prompt only grows, but not after a cut: entries after the cut are gone, and
+        those before it have expired or are too far from any mark. An own mark keeps an unchanged
+        beginning in the cache. Providers without marks read any common beginning anyway.
 
         Parameters
         ----------
         messages
-            How many leading messages of the prompt; 0 for no such mark. A rewind takes it back.
+            Number of leading messages of the prompt; 0 removes the mark. A rewind restores it.
         """
         self.state.marked = messages
 
     def fetch(self, handle: str) -> str:
-        """What was put away, by the handle of the part that stands in its place.
+        """Return offloaded content by the handle of its placeholder part.
 
         Parameters
         ----------
@@ -228,6 +226,6 @@ class Host:
         Raises
         ------
         InputError
-            If no strategy knows it, or what it leads to is not what was put away.
+            If no strategy knows the handle, or the content is not what was offloaded.
         """
         return self._services.fetch(self, handle)

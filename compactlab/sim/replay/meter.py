@@ -1,4 +1,4 @@
-"""Bills requests: takes a view to a prompt, the prompt to the cache, and keeps both by model."""
+"""Bills requests: builds the prompt of a view and looks it up in the cache, by model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bill(msgspec.Struct, frozen=True):
 
 
 class _Line:
-    """A model's cache, and the prompts that were last sent to it."""
+    """A model's cache, and the last prompts sent to it."""
 
     def __init__(self, model: Model, caches: MutableMapping[str, Cache]) -> None:
         model, policy = replayable(model)
@@ -41,7 +41,7 @@ class _Line:
         self.stripped = False
 
     def loses(self, rng: Callable[[str], random.Random] | None) -> bool:
-        """Whether the next request finds nothing: because it is its turn, or by chance."""
+        """Whether the next request misses everything, by schedule or by chance."""
         self.requests += 1
         every = self.degradation.lose_every
         if every and self.requests % every == 0:
@@ -55,16 +55,16 @@ class _Line:
 class Meter:
     """Measures prompts and bills requests for one session.
 
-    A side call has a prompt of its own, so that it does not disturb what is known of the main
-    one; both use the same cache.
+    A side call has a separate prompt object, so that the main one is unaffected; both use the same
+    cache.
     """
 
-    # By model; sessions that are given the same one share it.
+    # Caches by model; sessions may share them.
     caches: MutableMapping[str, Cache] = field(default_factory=dict)
-    # Without it no request is lost by chance.
+    # Random streams for lost requests; None: none is lost by chance.
     rng: Callable[[str], random.Random] | None = None
     settings: Settings = PLAIN
-    mark: int = 0  # so many leading messages end at a mark of a strategy's own
+    mark: int = 0  # number of leading messages before a strategy's own mark
     _lines: dict[str, _Line] = field(default_factory=dict)
     _clock: float = 0.0
     _requests: int = 0
@@ -76,14 +76,14 @@ class Meter:
         return line
 
     def tokens(self, model: Model, view: View) -> int:
-        """Tokens of a view as the next prompt."""
+        """Return the tokens of a view as the next prompt."""
         line = self._line(model)
         line.main.move(view)
         line.stripped |= line.main.stripped is not None
         return line.main.tokens
 
     def stripped(self, model: Model) -> bool:
-        """Whether the model has dropped thinking of earlier turns since the last request."""
+        """Whether the model dropped thinking of earlier turns since the last request."""
         return self._line(model).stripped
 
     def request(
@@ -96,7 +96,7 @@ class Meter:
         *,
         output: int = 0,
     ) -> Bill:
-        """Send the prompt that was last measured."""
+        """Send the prompt that was last measured, and return its bill."""
         line = self._line(model)
         line.stripped = False
         return self._bill(
@@ -115,8 +115,8 @@ class Meter:
     ) -> Bill:
         """Send a view as a side call; all its cache-miss tokens have the same cause.
 
-        Unless it changes the system blocks of the live prompt: then only those of its own
-        messages have that cause, by their ids, and the others missed the cache for the change.
+        If it changes the system blocks of the live prompt, only its own messages (by id) have that
+        cause; the others missed the cache because of the change.
         """
         line = self._line(model)
         line.side.move(view)
@@ -129,7 +129,7 @@ class Meter:
         return Bill(bill.usage, {cause: cache_misses} if cache_misses else {}, bill.place)
 
     def unbilled(self, model: Model, view: View, at: float, ttl: str) -> None:
-        """Send what no log counts, and what is in the cache for the session all the same."""
+        """Send an unlogged request, which fills the cache without a bill."""
         line = self._line(model)
         line.side.move(view)
         self._clock = max(self._clock, at)
@@ -146,7 +146,7 @@ class Meter:
         reason: str,
         output: int = 0,
     ) -> Bill:
-        # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
+        # Recorded times may decrease by a few milliseconds; the cache's clock must not.
         self._clock = max(self._clock, at)
         latency = 0.0 if prompt is line.main else line.degradation.latency
         lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)

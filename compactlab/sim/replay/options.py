@@ -1,4 +1,4 @@
-"""How a conversation is replayed: all that is set, but for the conversation and the strategy."""
+"""The options of a replay, apart from the conversation and the strategy."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True)
 class Options:
-    """How a conversation is replayed."""
+    """The options of a replay."""
 
-    model: str = RECORDED  # a name, or that of each recorded call
-    summarizer: Summarizer | None = None  # makes the summaries that strategies ask for
-    window: int | None = None  # narrows the model's context window to so many tokens
-    seed: int = 0  # root of all random draws
-    catalogue: Catalogue = field(default_factory=built_in)  # the models that may be named
-    # How often the client changes its prompt unasked, as an audit measured it.
+    model: str = RECORDED  # a model's name, or that of each recorded call
+    summarizer: Summarizer | None = None  # makes the summaries that strategies request
+    window: int | None = None  # limits the model's context window to so many tokens
+    seed: int = 0  # seed of all random draws
+    catalogue: Catalogue = field(default_factory=built_in)  # the known models
+    # The frequency of unrequested prompt changes by the client, as measured by an audit.
     churn: Churn | None = None
-    loop: ClosedLoop | None = None  # in which forgetting has consequences
-    # What the recording's prompts held beside the text of its messages; by default that is taken
-    # from the recorded usage.
+    loop: ClosedLoop | None = None  # makes forgetting have consequences
+    # The unlogged tokens of a recording's prompts; by default inferred from the recorded usage.
     overhead: Unseen | None = None
-    # What real agents keep in files; in memory by default.
+    # The files of the agent; by default in memory.
     files: MutableMapping[str, str] | None = None
-    # By model, where prompts are stored. Sessions that are given the same one share it, as those do
-    # that have the same tools and system prompt; call them in the order of time.
+    # Caches by model. Sessions with the same tools and system prompt may share them; replay these
+    # in order of time.
     caches: MutableMapping[str, Cache] | None = None

@@ -1,4 +1,4 @@
-"""What a log bills: its answers, its compactions, and what stands beside them, each once."""
+"""The bill of a log: its answers, compactions and side requests, each once."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from compactlab.sim.replay.recording import exchanges
 T = TypeVar("T")
 
 Key = tuple[object, ...]
-"""What a request has in common with its copies in other files."""
+"""The key that a request shares with its copies in other files."""
 
 ANSWER, COMPACTION = "answer", "compaction"
 
-# An answer of which fewer tokens were counted than a quarter of its characters, and than half of
-# what its text counts, was counted when its stream began or when it was broken off. Of 3,151
-# answers of nine sessions whose logs count whole answers, the rule takes none; in 28 sessions whose
-# logs count beginnings, it finds 94 to 100 % of the tokens that lack (2026-11).
+# An answer counts as incomplete if its token count is below a quarter of its characters and below
+# half of the count of its text: it was counted at the start of its stream, or broken off. Of 3,151
+# answers of nine sessions with complete counts, the rule selects none. In 28 sessions with counts
+# at the start, it finds 94 to 100 % of the missing tokens (2026-11).
 _CHARACTERS, _SHARE = 4, 0.5
-# Ids that logs have where a real one was taken out, or never was.
+# Placeholder ids of logs, for removed or missing ones.
 _NO_ID = re.compile(r"redact|removed|placeholder|unknown|anonym|[<>*\[\]…]", re.I)
-_FEWEST = 4  # different letters and digits of an id
+_FEWEST = 4  # least number of different letters and digits of an id
 
 
 class BilledRequest(NamedTuple):
-    """A request as its log bills it.
+    """A request as billed in its log.
 
     Parameters
     ----------
@@ -44,18 +44,17 @@ class BilledRequest(NamedTuple):
     key
         Equal for all copies of the request.
     answer
-        Id of the message that answers it; "" where none does.
+        Id of the message that answers it; "" if there is none.
     time
-        When it started, in seconds since 1970; 0 where nobody knows, and of one that a fork
-        repeats, whose own time is in the log of its parent.
+        Its start in seconds since 1970; 0 if not known, or if repeated by a fork.
     call
         Model, tier, id.
     usage
-        What it used. Output that was counted before the answer had ended is counted by its text.
+        Its usage. Output that was counted before the answer ended is recounted from its text.
     estimated
-        Tokens of the output that are counted so, and not recorded.
+        Output tokens that are counted from text, not recorded.
     searches
-        Web searches, which are billed by the piece.
+        The number of web searches, which are billed individually.
     """
 
     purpose: str
@@ -71,14 +70,14 @@ class BilledRequest(NamedTuple):
 def billed(
     conversation: Conversation, tokenizer: Callable[[str], Tokenizer]
 ) -> Iterator[BilledRequest]:
-    """The requests that a log bills, in its order, those beside its answers last.
+    """Yield the billed requests of a log in its order; side requests come last.
 
     Parameters
     ----------
     conversation
         The log.
     tokenizer
-        How a model counts, by its name.
+        Returns the tokenizer of a model.
     """
     started = {each.answer.id: each.time for each in exchanges(conversation)}
     name = _Names(conversation)
@@ -107,7 +106,7 @@ def billed(
 
 
 def output_of(answer: Message, call: RecordedRequest, tokenizer: Callable[[str], Tokenizer]) -> int:
-    """Tokens that an answer is billed for: as recorded, or by its text if that lacks most of it."""
+    """Return the billed tokens of an answer: recorded, or from its text if incomplete."""
     recorded = call.usage.output if call.usage else 0
     if recorded * _CHARACTERS >= sum(len(part.text) for part in answer.parts):
         return recorded
@@ -116,7 +115,7 @@ def output_of(answer: Message, call: RecordedRequest, tokenizer: Callable[[str],
 
 
 def priced(request: BilledRequest, model: Model) -> tuple[Bill, float]:
-    """Dollars of a request by class of tokens, and dollars of its web searches.
+    """Return the dollars of a request by class of tokens, and those of its web searches.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def priced(request: BilledRequest, model: Model) -> tuple[Bill, float]:
 
 
 def once(sessions: Sequence[Sequence[T]], request: Callable[[T], BilledRequest]) -> list[list[T]]:
-    """Each request once: of its copies the original, else the one with most output.
+    """Keep each request once: the original, else the copy with the most output.
 
     Examples
     --------
@@ -164,12 +163,12 @@ def _time(call: Call, time: float) -> float:
 
 
 class _Names:
-    """By what the requests of a log are known in other logs."""
+    """The keys of a log's requests in other logs."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._origin = conversation.source, conversation.id
         prompts: dict[str, tuple[int, ...]] = {}
-        self._shared: set[str] = set()  # ids of different requests: they stand for many
+        self._shared: set[str] = set()  # ids shared by different requests
         for message in conversation.calls:
             call = message.call
             if call is not None and call.id and call.usage is not None:
@@ -178,7 +177,7 @@ class _Names:
                     self._shared.add(call.id)
 
     def key(self, call: Call, time: float, own: object) -> Key:
-        """The request's own id; else what it is, when. What has neither has no copies."""
+        """Return the request's own id; else its content and time; without both it has no copies."""
         if call.id and call.id not in self._shared and not _is_placeholder(call.id):
             return (call.id,)
         return own, time, call.usage, *(() if time else self._origin)

@@ -1,4 +1,4 @@
-"""What a recorded agent sent: the requests of its log, with the context that each had."""
+"""The requests of a recorded agent, each with its context."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ class Uncounted(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A recorded call with what the log says of the time since the one before."""
+    """A recorded call, with the events since the previous one."""
 
     answer: Message
     call: Call
     usage: Usage
-    context: Messages  # the messages it was sent, as far as the log has them
-    arrived: tuple[Message, ...]  # since the last counted call, as all below
-    time: float  # when it started: seconds since 1970
+    context: Messages  # the logged messages of its prompt
+    arrived: tuple[Message, ...]  # new messages since the last counted call
+    time: float  # its start in seconds since 1970
     compacted: Uncounted | None = None  # the request that compacted the context
     rewound: bool = False
-    uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
-    gap: float = 0.0  # seconds since the last counted call started
+    uncounted: tuple[Uncounted, ...] = ()  # requests that were broken off
+    gap: float = 0.0  # seconds since the start of the last counted call
 
     @property
     def cached(self) -> int:
-        """Tokens of the prompt up to the last mark; all of it where nothing is marked or stored."""
+        """The prompt tokens up to the last mark; all if nothing is marked or stored."""
         stored = self.usage.cache_read + self.usage.cache_write
         marked = stored and (self.usage.cache_write or self.call.ttl)
         return stored if marked else self.usage.prompt
 
     @property
     def opens_turn(self) -> bool:
-        """Whether a person has spoken since the last call."""
+        """Whether a user message came since the last call."""
         return any(message.starts_turn for message in self.arrived)
 
     @property
     def ends_turn(self) -> bool:
-        """Whether its answer asks for no tool."""
+        """Whether its answer calls no tool."""
         return not any(part.type == "tool_call" for part in self.answer.parts)
 
     @property
     def key(self) -> Key:
-        """What a call has in common with its copy in another file."""
+        """The key that its copies in other files share."""
         return self.answer.id, self.answer.time, self.usage
 
     def bare(self) -> Exchange:
-        """This call without texts: little to keep, where there are many sessions."""
+        """This call without texts, to save memory with many sessions."""
         strip = msgspec.structs.replace
         asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
         spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
@@ -75,9 +75,9 @@ class Exchange:
 
 
 def compacted(context: Messages, compaction: Compaction) -> Messages:
-    """The context that a recorded compaction left of the one before.
+    """Return the context after a recorded compaction.
 
-    What it repeats of that one, as the edit of a message does, are the very messages.
+    Messages that are unchanged, as after an edit, are the same objects.
     """
     places = {message.id: index for index, message in enumerate(context)}
     front = (
@@ -89,12 +89,12 @@ def compacted(context: Messages, compaction: Compaction) -> Messages:
 
 
 def exchanges(conversation: Conversation) -> Iterator[Exchange]:
-    """The counted calls of a recording, in order."""
+    """Yield the counted calls of a recording, in order."""
     return _Log(conversation).read()
 
 
 class _Log:
-    """What has been read so far, and what of that came since the last counted call."""
+    """The events read so far, and those since the last counted call."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._events = conversation.events
@@ -113,7 +113,7 @@ class _Log:
         self._rewound = False
 
     def read(self) -> Iterator[Exchange]:
-        """Go through the events."""
+        """Process the events."""
         for event in self._events:
             if isinstance(event, Compaction):
                 self._compacted = Uncounted(self._context, event.time)
@@ -158,7 +158,7 @@ class _Log:
     def _take(self, message: Message) -> None:
         if message.role != "assistant":
             self._arrived.append(message)
-            # Kept beside them: thousands of calls without recorded tokens may come.
+            # Stored separately: there may be thousands of calls without recorded tokens.
             before = self._newest
             self._newest = message.time if before is None else max(before, message.time)
         self._context = self._context.append(message)

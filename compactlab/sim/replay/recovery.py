@@ -1,14 +1,13 @@
-"""What an agent does in the closed loop about what it has forgotten: it fetches, asks, goes wrong.
+"""The agent's reaction to forgotten facts in the closed loop: it fetches, asks, or errs.
 
-A script is an open loop: the agent does what it did, whatever it was sent. Here its needs come
-first. Before a call, whatever the call needs and the prompt does not hold is got back, and that
-costs calls, tokens and room in the context, which may lead to the next compaction. It is a
-simulation: no model decides, and what is decided by chance is drawn from streams that all
-strategies share.
+A script is an open loop: the agent's actions do not depend on the prompt. In the closed loop, each
+call is preceded by the recovery of the facts that it needs and the prompt lacks. Recovery costs
+calls, tokens and room in the context, which may cause the next compaction. It is a simulation: no
+model decides, and random events are drawn from streams that all strategies share.
 
-Recovery starts no turn. A question is the call of a tool that the user answers, and a correction
-goes on with the turn that it is in: else strategies that cut at turns would be given one more to
-cut at for having forgotten, and forgetting would look cheap.
+Recovery starts no turn. A question is a tool call that the user answers, and a correction continues
+the current turn. Otherwise, strategies that cut at turns would get additional turns by forgetting,
+and forgetting would look cheap.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from compactlab.sim.core.view import View
 from compactlab.sim.facts import Ledger, States, Tracker, numbers
 from compactlab.sim.replay.trace import Outside
 
-# How often agents broke a rule that a compaction had dropped: "Governance Decay", arXiv
-# 2606.22528, 1,323 episodes of 7 model families; 0 % where the rule had survived.
+# Share of episodes in which agents broke a rule that a compaction had dropped: "Governance Decay",
+# arXiv 2606.22528, 1,323 episodes of 7 model families; 0 % if the rule had survived.
 UNBOUND = 0.38
-# Characters that a search in memory returns: OpenClaw's limit for injected notes, 2026.2.17.
+# Most characters that a memory search returns: OpenClaw's limit for injected notes, 2026.2.17.
 RECALLED_CHARS = 4_000
 _BINDING = ("must", "must_not")
 _BOUND = ("constraint", "prohibition")
@@ -49,17 +48,16 @@ class ClosedLoop:
     Parameters
     ----------
     misuse
-        How often a value that is stale or mutated is used as it stands, and has to be put right
-        afterwards; else the agent notices, and it is as good as lost. 0 is the best case, 1 the
-        worst.
+        Probability that a stale or mutated value is used as it is and corrected afterwards.
+        Otherwise the agent notices, and the fact counts as lost. 0 is the best case, 1 the worst.
     unbound
-        How often the agent goes on without a constraint or prohibition that it has lost and cannot
+        Probability that the agent continues without a lost constraint or prohibition that it cannot
         fetch, instead of asking.
 
     Raises
     ------
     ValueError
-        If one is no probability.
+        If a value is not a probability.
     """
 
     misuse: float = 1.0
@@ -72,7 +70,7 @@ class ClosedLoop:
 
     @property
     def best(self) -> ClosedLoop:
-        """The same, where everything that is wrong is noticed."""
+        """The best case: every wrong value is noticed."""
         return ClosedLoop(0.0, self.unbound)
 
     @property
@@ -82,12 +80,12 @@ class ClosedLoop:
 
 
 class Act(NamedTuple):
-    """What the agent does about one fact."""
+    """The agent's action on one fact."""
 
-    # ``fetch`` (a tool's call again, or what was put away), ``recall`` (a search in memory),
+    # ``fetch`` (repeat a tool call, or get offloaded content), ``recall`` (search the memory),
     # ``ask`` (the user) or ``misuse``.
     what: str
-    messages: tuple[Message, ...]  # those that have a call answer a request each
+    messages: tuple[Message, ...]  # each message with a call answers a request
 
 
 class Actor:
@@ -108,7 +106,7 @@ class Actor:
         self._acts = 0
 
     def learn(self, created: tuple[Message, ...], outside: Outside) -> None:
-        """What has happened beside the prompt."""
+        """Record messages and content that were created outside the prompt."""
         for message in created:
             self.tracker.hear(message)
         self.stored.update(outside.stored)
@@ -116,7 +114,7 @@ class Actor:
         self._notes += outside.notes
 
     def act(self, view: View, answer: Message, tried: set[int], now: float) -> Act | None:
-        """What to do before a call, or None if there is nothing more that can be done."""
+        """Return the next action before a call; None if nothing more can be done."""
         for number in self._missing(self.tracker.move(view), answer.id):
             if number not in tried:
                 tried.add(number)
@@ -128,12 +126,12 @@ class Actor:
         return None
 
     def unmet(self, answer: Message) -> tuple[str, ...]:
-        """Ids of the facts that a call has to do without, when all has been done."""
+        """Return the ids of the needed facts that a call still lacks after all actions."""
         missing = self._missing(self.tracker.states, answer.id)
         return tuple(self.ledger.facts[number].id for number in missing)
 
     def _missing(self, states: States, answer: str) -> list[int]:
-        """The facts that a call needs and does not find; of tokens without text nobody knows."""
+        """Return the facts that a call needs and lacks; tokens without text are not judged."""
         moment = self.ledger.moments[answer]
         missing = moment.needed & ~states.kept & ~states.unknown
         return list(numbers(missing))
@@ -158,18 +156,18 @@ class Actor:
         return self._without(id, fact, answer, now)
 
     def _pointer(self, fact: int, view: View) -> Part | None:
-        """A part of the prompt by whose handle a fact can be fetched."""
+        """Return a part of the prompt with a handle that leads to a fact."""
         if not self.stored:
             return None
         parts = (part for message in view.messages for part in message.parts if part.handle)
         return next((part for part in parts if self.tracker.witness.pointed(part) & fact), None)
 
     def _without(self, id: str, fact: Fact, answer: Message, now: float) -> Act | None:
-        """Nothing can be fetched: ask the user, or go on without."""
+        """Handle a fact that cannot be fetched: ask the user, or continue without it."""
         binds = fact.polarity in _BINDING or fact.kind in _BOUND
         if binds and self._drawn("unbound", fact, answer) < self.loop.unbound:
             return None
-        # Nobody can be asked for a word that was only inferred to be needed.
+        # The user cannot be asked for inferred facts.
         if not self.ledger.declared or not fact.origin:
             return None
         question = _json({"question": _ASKS.format(key=fact.key or "that")})
@@ -181,7 +179,7 @@ class Actor:
         return self.chance(f"{what} {fact.id} {answer.id}").random()
 
     def _misused(self, id: str, fact: Fact, answer: Message, now: float) -> Iterator[Message]:
-        """The wrong turn, as long as the right one; the user's correction; the agent undoes it."""
+        """Yield a wrong action as long as the right one, the user's correction, and the undo."""
         wrong = "\n".join(part.text for part in answer.parts if part.type != "thinking")
         yield _message(f"{id}-wrong", _framing("text", wrong), now)
         corrected = self._restated(fact, "text")
@@ -191,7 +189,7 @@ class Actor:
     def _restated(
         self, fact: Fact, type: PartType, name: str = "", call_id: str = ""
     ) -> tuple[Part, ...]:
-        """What was stated, said again by the user."""
+        """Return the original statements, repeated by the user."""
         return tuple(
             Part(type, text, "recovered", (source,), name, call_id)
             for source in fact.origin
@@ -199,7 +197,7 @@ class Actor:
         )
 
     def _called(self, id: str, fact: Fact, now: float) -> tuple[Message, ...]:
-        """The call of a tool is made again, and gives what it gave."""
+        """Repeat the tool call, with the same result."""
         result = self.ledger.messages[fact.handle]
         first = next((part for part in result.parts if part.call_id), result.parts[0])
         asked = self.ledger.calls.get(first.call_id, first)
@@ -220,7 +218,7 @@ class Actor:
         return asking, Message(f"{id}-result", "tool", parts, now)
 
     def _recalled(self, id: str, fact: Fact, now: float) -> tuple[Message, ...]:
-        """Memory is searched for what the fact is about; the best notes come back, up to a cap."""
+        """Search the memory for the fact's subject; return the best notes, up to a limit."""
         query = fact.key or fact.value
         matches = [self._notes[n] for n in ranked(query, [note.text for note in self._notes])]
         text = "\n".join(note.text for note in matches)[:RECALLED_CHARS]
@@ -232,14 +230,14 @@ class Actor:
 def _tool(
     id: str, name: str, arguments: Mapping[str, str], back: Part, now: float
 ) -> tuple[Message, ...]:
-    """A call of a tool, and what comes back."""
+    """Return a tool call with its result."""
     asks = _message(f"{id}-asks", _framing("tool_call", _json(arguments), name, f"{id}-call"), now)
     part = msgspec.structs.replace(back, name=name, call_id=f"{id}-call")
     return asks, Message(f"{id}-result", "tool", (part,), now)
 
 
 def _message(id: str, part: Part, now: float) -> Message:
-    """The agent's answer to a request."""
+    """Return an assistant message that answers a request."""
     return Message(id, "assistant", (part,), now, call=_ANSWER)
 
 

@@ -1,4 +1,4 @@
-"""The replay: the one loop that takes a conversation through a strategy, call by call."""
+"""The replay: the loop that runs a conversation through a strategy, call by call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = Options()
 def replay(
     conversation: Conversation, strategy: Strategy, options: Options = _PLAIN
 ) -> Iterator[Step]:
-    """Take a conversation through a strategy: a step for each call, also of the closed loop."""
+    """Run a conversation through a strategy; yield a step per call, closed loop included."""
     caller = Caller(conversation, strategy, options)
     step = None
     for event in conversation.events:
@@ -36,13 +36,13 @@ def replay(
 
 
 def record(conversation: Conversation, strategy: Strategy, options: Options = _PLAIN) -> Trace:
-    """Replay to the end and keep everything."""
+    """Replay to the end, and return the trace."""
     steps = list(replay(conversation, strategy, options))
     return Trace(header_of(conversation, strategy, options), steps, options.catalogue)
 
 
 def header_of(conversation: Conversation, strategy: Strategy, options: Options) -> Header:
-    """What a trace is of."""
+    """Return the header of a trace."""
     return Header(
         conversation.id,
         conversation.digest,

@@ -1,4 +1,4 @@
-"""The state of one replay: what was said, and what the strategies made of it."""
+"""The state of one replay: its messages, and the strategies' view of them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SHORTENED = ("truncated", "stub")
 
 
 def loses(before: Messages, after: Messages) -> bool:
-    """Whether content of the one is missing in the other.
+    """Whether content of one sequence is missing in the other.
 
-    The same words from another message do not make up for a message that is gone.
+    The same text in another message does not replace a lost message.
     """
     gone, come = before.difference(after)
     if not gone:
         return False
     texts = {part.text for message in come for part in message.parts}
-    # Where the two are not stored together, what stood there twice may have gone once.
+    # Without shared storage, one of two equal messages may be gone.
     once = before.stored_with(after)
     doubtful = []
     for message in gone:
@@ -37,15 +37,15 @@ def loses(before: Messages, after: Messages) -> bool:
             if part.text in texts or part.kind in _SHORTENED:
                 doubtful.append((message, part))
             elif once or not after.holds(message):
-                return True  # most of what is gone has left no word, and then no more is asked
+                return True  # the usual case: nothing of the removed message is left
     missing = _missing(doubtful, come) if doubtful else ()
     return any(once or not after.holds(message) for message in missing)
 
 
 def _missing(doubtful: list[tuple[Message, Part]], come: list[Message]) -> Iterator[Message]:
-    """The messages of those parts that are not made up for by what has come.
+    """Yield the messages of parts that the new messages do not replace.
 
-    A result that was shortened for one request and is whole again is no loss.
+    A result that was shortened for one request and is whole again is not lost.
     """
     arrived = [part for message in come for part in message.parts]
     present = {(part.text, _origin(part)) for part in arrived}
@@ -65,11 +65,11 @@ def _origin(part: Part) -> tuple[str, ...]:
 class Session:
     """A log, and the view that the strategies keep of it.
 
-    Whatever asks strategies is told the host that they are handed.
+    Every method that calls a strategy takes the host as an argument.
     """
 
-    parts: tuple[Strategy, ...]  # in the order in which they are asked
-    view: View  # before anything was said: the system blocks
+    parts: tuple[Strategy, ...]  # in call order
+    view: View  # the initial view: the system blocks
     targets: frozenset[str] = frozenset()  # ids of the messages to which the script will rewind
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Session:
         self.now = 0.0
 
     def append(self, message: Message, host: Host) -> None:
-        """Something was said."""
+        """Add a message."""
         state, time = self.state, message.time
         if self._idle and state.log and time:
             self._wait(time, host)
@@ -109,18 +109,18 @@ class Session:
             self._snapshots[message.id] = state.snapshot()
 
     def note(self, compaction: Compaction) -> None:
-        """The recorded agent compacted its context here."""
+        """Record a compaction of the recorded agent."""
         last = self.state.log[-1].id if self.state.log else ""
         self.state.recorded = (*self.state.recorded, Recorded(compaction, last))
 
     def rewind(self, to: str, host: Host) -> None:
-        """Go back to the moment after a message was said."""
+        """Restore the state after an earlier message."""
         self.state = self._snapshots[to].snapshot()
         self.state.rewound = True
         host.state = self.state
 
     def _wait(self, until: float, host: Host) -> None:
-        """Let time pass, and ask whoever wants to be asked in the silence."""
+        """Advance the time, and call the strategies that act when idle."""
         moments: dict[float, list[Strategy]] = {}
         for part in self._idle:
             moments.setdefault(part.silence(host), []).append(part)
@@ -130,12 +130,12 @@ class Session:
                 self.compact(Phase.ON_IDLE, host, moments[seconds])
 
     def rest(self, host: Host) -> None:
-        """Nobody says anything any more: whoever acts in a silence cannot know that."""
+        """Let the session idle at its end: strategies cannot know that no message follows."""
         if self._idle and self.now:
             self._wait(float("inf"), host)
 
     def compact(self, phase: Phase, host: Host, among: Container[Strategy] | None = None) -> None:
-        """Ask those strategies that change the session's view."""
+        """Call the strategies that change the session's view."""
         if not self._lasting[phase]:
             return
         before = self.state.view
@@ -153,14 +153,14 @@ class Session:
 
     @staticmethod
     def _carried(before: View, after: View, turn: View) -> View | None:
-        """A turn's projection goes on if the session's view only grew; else it is over."""
+        """Extend the turn's view if the session's view only grew; else end it."""
         shared = before.messages.shared(after.messages)
         if before.system == after.system and shared == len(before.messages):
             return turn.append(*after.messages[shared:])
         return None
 
     def project(self, host: Host) -> View:
-        """What is to be sent now: the session's view as turn and request parts change it."""
+        """Return the prompt: the session's view as changed by strategies of turns and requests."""
         view = self.state.view
         if self._turns:
             if self.state.new_turn:
@@ -175,7 +175,7 @@ class Session:
         return self._ask(host, Phase.BEFORE_CALL, Lifetime.REQUEST, view)
 
     def relieve(self, prompt: View, host: Host) -> View:
-        """The prompt is too large: ask once whoever can do something about that."""
+        """Call the strategies once for a prompt that exceeds the window."""
         before = self.state.view
         self.compact(Phase.ON_OVERFLOW, host)
         if self.state.view is not before:

@@ -1,4 +1,4 @@
-"""Side calls: what strategies ask for, a summary or an extra turn of the agent, made and billed."""
+"""Side calls: summaries and extra turns that strategies request, made and billed."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from compactlab.sim.replay.summarize import (
 )
 from compactlab.sim.replay.trace import NOWHERE, Outside, SideCall
 
-# An extra turn of the agent, put into messages that are born in the replay.
+# Conversion of an agent's extra turn to messages of the replay.
 
 TOOL = "write"
 FILE = "memory/notes.md"
 
 
 def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> list[Message]:
-    """What is said in an extra turn, in order.
+    """Return the messages of an extra turn, in order.
 
-    The agent is told; it writes its notes with a tool, if it has any, and is told that this is
-    done; it answers. Each of its own messages answers a call of the model. Only the notes stand
-    for something that was said before, and have its sources.
+    These are the prompt, a tool call that writes the notes (if there are any), its result, and the
+    answer. Each message of the agent answers a model call. Only the notes have sources: the
+    messages that they represent.
     """
     prompt = Message(f"{id}-prompt", "user", (plain(request.prompt),), time, meta=True)
     reply = Message(f"{id}-reply", "assistant", (plain(notes.reply),), time)
@@ -60,18 +60,18 @@ def _arguments(items: tuple[Remembered, ...]) -> str:
 class SideCalls:
     """The side calls of a replay: the host's summaries and extra turns."""
 
-    spec: str  # the strategy's, for errors
-    summarizer: Summarizer | None  # says what the model would write; None if nobody does
+    spec: str  # of the strategy, for errors
+    summarizer: Summarizer | None  # writes in place of the model; None: nobody does
     meter: Meter
     session: Session
-    # Finds the models of recorded requests, if these are billed as the log has them.
+    # The catalogue of recorded models, if requests are billed as in the log.
     recorded: Catalogue | None = None
     made: list[SideCall] = field(default_factory=list)
     created: int = 0
     turns: list[Message] = field(default_factory=list)
 
     def taken(self) -> tuple[SideCall, ...]:
-        """Those made since they were last taken."""
+        """Return the side calls made since the last call."""
         if not self.made:
             return ()
         made, self.made = tuple(self.made), []
@@ -116,7 +116,7 @@ class SideCalls:
         self.made.append(made)
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
-        """Let the agent take an extra turn, before what nobody has answered yet; bill its calls."""
+        """Let the agent take an extra turn, before any unanswered messages; bill its calls."""
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")
         state = self.session.state
@@ -138,10 +138,10 @@ class SideCalls:
         return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
 
     def _bill_turn(self, host: Host, live: View, request: TurnRequest, turn: list[Message]) -> None:
-        """Bill a call for each of the agent's own messages in an extra turn."""
+        """Bill a call for each of the agent's messages in an extra turn."""
         own = [turn[0].id] if request.system and self._stored(host, live) else []
         if request.system:
-            # The system prompt is one text, so that what is added to it changes all of it.
+            # The system prompt is one text, so an addition changes all of it.
             words = plain(request.system)
             live = live.with_system(words, *live.system)
         for message in turn:
@@ -161,7 +161,7 @@ class SideCalls:
             live = live.append(message)
 
     def _stored(self, host: Host, live: View) -> bool:
-        """Whether a view begins with the last prompt, and that is still in the cache."""
+        """Whether a view starts with the last prompt, and that is still in the cache."""
         sent = self.session.state.sent
         if sent is None or host.idle >= host.cache_lifetime:
             return False
@@ -194,14 +194,14 @@ def _message(id: str, role: Role, text: str) -> Message:
 
 
 def _unanswered(new: Messages) -> Messages:
-    """Of what came since the last call, that from which on a person has spoken."""
+    """Return the new messages from the last user message on."""
     start = next((n for n, message in enumerate(new) if message.starts_turn), len(new))
     return new[start:]
 
 
 @dataclass
 class Outbox:
-    """Messages that were born, notes in memory, and what strategies have put away."""
+    """New messages, notes in memory, and content that strategies have offloaded."""
 
     parts: tuple[Strategy, ...]
     session: Session
@@ -216,7 +216,7 @@ class Outbox:
         self._fetching = tuple(p for p in self.parts if type(p).fetch is not Strategy.fetch)
 
     def look(self, host: Host) -> tuple[tuple[Message, ...], Outside]:
-        """What is new since it was last looked."""
+        """Return what is new since the last look."""
         side = self.side
         stored = tuple(self._stored(host)) if self._fetching else ()
         if not side.turns and len(host.memory) == self._notes and not stored:
@@ -230,11 +230,11 @@ class Outbox:
         return turns, new
 
     def add(self, message: Message) -> None:
-        """A message was created in the replay."""
+        """Add a message that was created in the replay."""
         self._created.append(message)
 
     def taken(self) -> tuple[tuple[Message, ...], Outside]:
-        """What is new since it was last taken."""
+        """Return what is new since it was last taken."""
         created, outside = tuple(self._created), self._outside
         if created:
             self._created = []
@@ -242,7 +242,7 @@ class Outbox:
         return created, outside
 
     def fetch(self, host: Host, handle: str) -> str:
-        """What a handle leads to, from the strategy that knows it."""
+        """Return the content of a handle, from the strategy that offloaded it."""
         text = self._fetched(host, handle)
         if text is None:
             raise InputError(f"nobody has put anything away under {handle!r}")
@@ -263,10 +263,10 @@ class Outbox:
         return None
 
     def _stored(self, host: Host) -> Iterator[tuple[str, str]]:
-        """What can be fetched by the handles that have come into the session's view.
+        """Yield the contents of new handles in the session's view.
 
-        A path that is only named, as of a file that was read, leads nowhere here: no replay opens
-        a file.
+        A path that is only mentioned, such as that of a read file, is skipped: no replay opens
+        files.
         """
         view = self.session.state.view.messages
         _, come = self._seen.difference(view)

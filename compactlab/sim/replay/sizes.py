@@ -1,4 +1,4 @@
-"""How large the prompts of a recording were, and what of them it does not hold."""
+"""The sizes of a recording's prompts, and the tokens in them that the recording does not show."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from compactlab.sim.replay.recording import Exchange, exchanges
 BEFORE_THE_LOG = "before-the-log"
 SYSTEM = "tools and system prompt"
 
-# An answer of which less was counted than this share of its own text was not counted to its end.
+# An answer with a recorded count below this share of its text was counted incompletely.
 WHOLE = 0.9
 
 
 class Sized(Blocks):
-    """Blocks of known sizes: of messages as set, of parts without text by themselves."""
+    """Blocks with sizes that are set for messages; parts without text have their own."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
-        # The message is held too: an id may be given again once its object is gone.
+        # The message is stored too: after its deletion, its id() may be reused.
         self._sizes_by_id: dict[int, tuple[Message, int, bool]] = {}
 
     def has_size(self, message: Message) -> bool:
@@ -42,7 +42,7 @@ class Sized(Blocks):
         return id(message) in self._sizes_by_id
 
     def set_size(self, message: Message, tokens: int, *, bare: bool = False) -> None:
-        """Set the size of a message; bare, of what is left of it without its thinking."""
+        """Set the size of a message; with ``bare``, of the message without thinking."""
         self._sizes_by_id[id(message)] = message, tokens, bare
         self._known.pop(id(message), None)
 
@@ -52,18 +52,18 @@ class Sized(Blocks):
         self.set_size(known, max(0, total + tokens), bare=bare)
 
     def thinks(self, message: Message) -> bool:
-        """Whether a message holds thinking."""
+        """Whether a message contains thinking."""
         self.tokens(message)
         return id(message) in self.thoughts
 
     def left(self, message: Message) -> int:
-        """Tokens of a message without its thinking."""
+        """Return the tokens of a message without thinking."""
         whole = self.tokens(message)
         bare = self.thoughts.get(id(message))
         return whole if bare is None else sum(bare[1])
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
-        """What has no text counts as it is; a block is the same one at any size."""
+        """Use the size of a part without text; a block is the same at any size."""
         named = tuple(
             msgspec.structs.replace(p, size=1) if p.kind == "opaque" else p for p in parts
         )
@@ -72,7 +72,7 @@ class Sized(Blocks):
         return symbols, tuple(p.size if p.kind == "opaque" else n for p, n in sizes)
 
     def sizes(self, message: Message) -> tuple[int, ...]:
-        """Count the parts of a message, or share out among them the size that was set."""
+        """Count the parts of a message, or split its set size among them."""
         counted = super().sizes(message)
         known = self._sizes_by_id.get(id(message))
         if known is None:
@@ -89,13 +89,13 @@ class Sized(Blocks):
 
 
 def _written(message: Message) -> int:
-    """Tokens that the model was recorded to have written; an answer weighs what it cost."""
+    """Return the recorded output tokens of an answer."""
     usage = message.call.usage if message.call else None
     return usage.output if usage else 0
 
 
 def _is_whole(message: Message, counted: Iterable[int]) -> bool:
-    """Whether a whole answer was counted: some logs note what had come so far, or nothing."""
+    """Whether a count covers a whole answer: some logs count partial answers, or none."""
     total = sum(
         n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking"
     )
@@ -104,7 +104,7 @@ def _is_whole(message: Message, counted: Iterable[int]) -> bool:
 
 
 def proportional(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
-    """Split a number into whole numbers in proportion to shares; evenly, if those are all 0.
+    """Split an integer into integers in proportion to shares; evenly, if all are 0.
 
     Examples
     --------
@@ -116,73 +116,73 @@ def proportional(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     shares = list(shares)
     if not any(shares):
         shares = [1] * len(shares)
-    total = sum(shares) or 1  # without shares there is nothing to split
+    total = sum(shares) or 1  # avoids a division by 0
     ends = [whole * so_far // total for so_far in accumulate(shares, initial=0)]
     return tuple(end - start for start, end in pairwise(ends))
 
 
-# What a client sends and does not log (tool definitions, system prompt, project files) stands in
-# front as blocks without text. Their sizes follow from the first recorded prompt; from then on, by
-# how much a prompt grew is shared out among what is new.
+# Unlogged content of a client (tool definitions, system prompt, project files) is modelled as
+# leading blocks without text. Their sizes follow from the first recorded prompt. After that, the
+# growth of each prompt is split among its new messages.
 
-# Tools and system prompt of a coding agent in tokens, until something is known of a client's own:
-# median of what was read after a compaction (80 compactions of Claude Code, 2026-11; 17 to 34 K).
+# Default tokens of a coding agent's tools and system prompt: the median read after a compaction (80
+# compactions of Claude Code, 2026-11; 17 to 34 K).
 TOOLS_AND_SYSTEM = 28_000
-# Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
+# Smaller losses are no cache rebuild: the threshold of a third-party cache report (cachemiss).
 REBUILD = 4_000
-# Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
+# Recorded sizes of one stored prefix vary by so much, due to content after the last mark.
 SLACK = 64
-# What is read of a prompt that was stored is at most so much smaller (OpenAI's grid).
+# A read of a stored prompt is at most so much smaller (OpenAI's grid).
 GRID = 128
 
 
 class Front:
-    """What a client sends in front of the messages and does not log, and how large prompts are."""
+    """The unlogged content before the messages, and the sizes of prompts."""
 
     def __init__(self, blocks: Sized, conversation: Conversation, *, shares: bool = False) -> None:
         self._blocks, self.shares = blocks, shares
         self._written = conversation.system
         self._inside = conversation.starts_inside
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
-        # Tokens of tools and system prompt, and of what of them all sessions have in common.
+        # Tokens of tools and system prompt, and of their part that all sessions share.
         self.system = self.shared = 0
         self._context = self._edits = 0
-        # Whether the last prompt was smaller than the log adds up to: the client has removed
-        # something silently, as those do that clear old results.
+        # Whether the last prompt was smaller than the log implies: the client removed something
+        # silently, such as old results.
         self.edited = False
-        # How large messages were until then.
+        # The sizes of messages before that.
         self._whole: dict[int, tuple[Message, tuple[int, ...]]] = {}
-        # The first message that has lost its thinking since the prompt before; None if none.
+        # The first message that lost its thinking since the previous prompt; None if none.
         self.stripped: int | None = None
         self._bare = self._changed = 0
-        self._first = 0  # the first prompt since the last compaction
+        self._first = 0  # index of the first prompt since the last compaction
         self._last = Messages()
-        self._totals: set[int] = set()  # how large prompts were
-        # The messages that were the last of a prompt, and how many then stood without thinking.
+        self._totals: set[int] = set()  # sizes of prompts
+        # The last message of each prompt, with the number of messages without thinking.
         self._ends: dict[str, int] = {}
 
     def view(self, messages: Messages) -> View:
-        """Messages as a whole prompt."""
+        """Return messages as a whole prompt."""
         behind = Part("text", str(self._edits), "opaque", (), CLIENT_CONTEXT, size=self._context)
         return View((*self._front, behind, *self._written), messages)
 
     def alone(self) -> View:
-        """Only what every session of the client has in front."""
+        """Return only the content that every session of the client starts with."""
         return View(self._front[:1])
 
     @property
     def hidden(self) -> int:
-        """Tokens in front of the messages that the log does not show."""
+        """The tokens before the messages that the log does not show."""
         return self.system + self._context
 
     def sizes(self, message: Message) -> tuple[int, ...]:
-        """How large the parts of a message were, before the client removed any of it silently."""
+        """Return the sizes of a message's parts before the client removed any of it silently."""
         known = self._whole.get(id(message))
         return known[1] if known else self._blocks.sizes(message)
 
     @property
     def _front(self) -> tuple[Part, ...]:
-        """Tools and system prompt; apart what sessions share, where they do."""
+        """Return tools and system prompt; the shared part separately, if there is one."""
         if not self.shares:
             named = [(SYSTEM, self.system)]
         else:
@@ -190,7 +190,7 @@ class Front:
         return tuple(Part("text", "", "opaque", (), name, size=size) for name, size in named)
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
-        """See how large the prompt of a call was, before it is sent."""
+        """Set the sizes of a call's prompt, before it is sent."""
         whole = exchange.cached
         context, compacted = exchange.context, exchange.compacted is not None
         prompt.move(self.view(context))
@@ -203,7 +203,7 @@ class Front:
                 self._drop_opening(context, whole)
             prompt.move(self.view(context))
             self._assign(context, whole - prompt.tokens, shared)
-        # So that what was set now is taken at its size.
+        # Makes the prompt use the new sizes.
         prompt.move(self.view(context[: self._changed]))
         if compacted or not self._first:
             self._first = whole
@@ -212,7 +212,7 @@ class Front:
             self._ends[context[-1].id] = self._bare
 
     def _begin(self, context: Messages, whole: int) -> None:
-        """Divide the first prompt into what the log shows and what it does not."""
+        """Split the first prompt into logged and unlogged tokens."""
         all = range(len(context))
         shown = sum(self._counts(context, all))
         hidden = max(0, whole - shown - self._counted)
@@ -221,7 +221,7 @@ class Front:
         self._share(context, all, min(shown, max(0, whole - self._counted)))
 
     def _drop_opening(self, context: Messages, whole: int) -> None:
-        """Forget the messages from before the log began: a compaction has replaced them."""
+        """Drop the messages from before the log began: a compaction has replaced them."""
         shown = sum(self._counts(context, range(len(context)))) + self._counted
         hidden = min(self.hidden, max(0, whole - shown))
         self.system = min(self.system, hidden)
@@ -229,7 +229,7 @@ class Front:
         self._context = hidden - self.system
 
     def _assign(self, context: Messages, more: int, shared: int) -> None:
-        """Share out among what is new by how much the prompt is larger than it seems."""
+        """Split the unexplained growth of the prompt among the new messages."""
         new = [i for i in range(shared, len(context)) if not self._blocks.has_size(context[i])]
         left = more + sum(self._counts(context, new))
         if left < 0 and shared < len(self._last):
@@ -237,7 +237,7 @@ class Front:
         if left < 0:
             old = sorted({*range(len(context))}.difference(new))
             if self.stripped is not None:
-                # What was taken out was smaller than it had seemed: so the rest of that is, too.
+                # The removed messages were smaller than assumed, so the rest of them is, too.
                 left += self._shrink_with(
                     context, [i for i in old if i >= self.stripped], new, left
                 )
@@ -246,10 +246,10 @@ class Front:
         self._share(context, new, left)
 
     def _cut(self, context: Messages, new: Sequence[int], left: int, shared: int) -> int:
-        """Go back to the middle of what was set together; return what that leaves for the new.
+        """Return to the middle of messages sized together; return the tokens left for new ones.
 
-        How it divides was a guess. What is too much before the cut is too little behind it, so
-        that the prompts that ended behind it stay as large as they were.
+        Their split was a guess. An excess before the cut is a deficit after it, so the prompts that
+        ended after it keep their sizes.
         """
         start = shared
         while start and not self._measured(context, start):
@@ -262,13 +262,13 @@ class Front:
     def _shrink_with(
         self, context: Messages, old: Sequence[int], new: Sequence[int], left: int
     ) -> int:
-        """Shrink old messages so far that what is new is not taken for less; return by how much."""
+        """Shrink old messages so that new ones keep their size; return by how much."""
         known, wanted = (sum(self._counts(context, places)) for places in (old, new))
         share, _ = proportional(max(0, known + left), (known, wanted))
         return self._shrink(context, old, known - share)
 
     def _measured(self, context: Messages, end: int) -> bool:
-        """Whether so many messages were a whole prompt, with the thinking that they have now."""
+        """Whether so many messages were a whole prompt, with their present thinking."""
         bare = self._ends.get(context[end - 1].id)
         if bare is None:
             return False
@@ -276,7 +276,7 @@ class Front:
         return not any(map(self._blocks.thinks, context[first:last]))
 
     def _edit(self, context: Messages, old: Sequence[int], left: int, wanted: int) -> int:
-        """Something was taken out without telling; return what that leaves for what is new."""
+        """Handle a silent removal; return the tokens left for new messages."""
         for message in (context[place] for place in old):
             self._whole.setdefault(id(message), (message, self._blocks.sizes(message)))
         self.edited = True
@@ -292,30 +292,30 @@ class Front:
         return max(0, left + taken)
 
     def _counts(self, context: Messages, places: Iterable[int]) -> list[int]:
-        """Tokens of messages in the prompt: those of earlier turns may stand without thinking."""
+        """Return the tokens of messages in the prompt, where old thinking may be dropped."""
         blocks, bare = self._blocks, self._bare
         both = ((place < bare, context[place]) for place in places)
         return [blocks.left(m) if without else blocks.tokens(m) for without, m in both]
 
     def _share(self, context: Messages, places: Sequence[int], whole: int) -> None:
-        """Set the sizes of messages, which come to so much together."""
+        """Set the sizes of messages so that they sum to a total."""
         counts = self._counts(context, places)
         for place, tokens in zip(places, proportional(whole, counts), strict=True):
             self._blocks.set_size(context[place], tokens, bare=place < self._bare)
             self._changed = min(self._changed, place)
 
     def _shrink(self, context: Messages, places: Sequence[int], by: int) -> int:
-        """Messages are smaller than they had seemed; return how much smaller they can be."""
+        """Shrink messages by an amount; return by how much they can shrink further."""
         whole = sum(self._counts(context, places))
         taken = min(whole, by)
         self._share(context, places, whole - taken)
         return taken
 
     def learn(self, exchange: Exchange, before: int, anew: bool) -> None:
-        """Look at what was read: where the messages are not found, only what stands before them.
+        """Use the cache reads of calls that read only content before the messages.
 
-        After a start of the client, or after the lifetime of its entries (``anew``), that is what
-        all sessions share; else it is the session's own tools and system prompt.
+        After a restart of the client, or after the lifetime of entries (``anew``), this is the
+        content that all sessions share; else it is the session's own tools and system prompt.
         """
         read, whole = exchange.usage.cache_read, exchange.usage.prompt
         lost = not before or read < before - REBUILD
@@ -330,9 +330,9 @@ class Front:
                 self._set_fronts(min(self.shared, read), read)
 
     def _set_fronts(self, shared: int, system: int) -> None:
-        """Set what is shared and what is the system prompt; the rest of the front gives or takes.
+        """Set the shared part and the system prompt; the rest of the front absorbs the difference.
 
-        What is too much for that was taken for messages.
+        An excess is taken from the messages.
         """
         context = self._context + self.system - system
         if context < 0:
@@ -342,22 +342,21 @@ class Front:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Tokens (o200k) that a recording's prompts held and the text of its messages does not show."""
+    """Tokens (o200k) in a recording's prompts that the text of its messages does not explain."""
 
-    # What was read from the cache right after a compaction, or all of the rest that is always
-    # there.
+    # Tokens read from the cache right after a compaction, or all tokens that are always there.
     system: int = 0
-    # What of that other sessions of the client send, too, and keep in the cache for this one.
+    # The part that other sessions of the client send and keep in the cache, too.
     shared: int = 0
-    context: int = 0  # what else is always there: project files, environment
-    head: int = 0  # what was said before the recording began, until its first compaction
-    # How large the parts of a message were, by its id, where that is not what their text counts:
-    # thinking that the log withholds, reminders that it leaves out, an estimate that is off.
+    context: int = 0  # other constant content
+    head: int = 0  # messages from before the recording, until its first compaction
+    # Sizes of the parts of a message, by its id, if they differ from the count of its text:
+    # withheld thinking, unlogged reminders, an inaccurate count.
     messages: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def blocks(self) -> tuple[Part, ...]:
-        """System parts of these sizes."""
+        """Return system parts of these sizes."""
         own = (SYSTEM, self.system - self.shared)
         named = ((TOOLS, self.shared), own, (CLIENT_CONTEXT, self.context))
         return tuple(
@@ -366,14 +365,14 @@ class Unseen:
 
     @property
     def opening(self) -> Message | None:
-        """A message of the size of what was said before the recording began."""
+        """Return a message of the size of the messages from before the recording."""
         if not self.head:
             return None
         part = Part("text", "", "opaque", (), name=BEFORE_THE_LOG, size=self.head)
         return Message(BEFORE_THE_LOG, "user", (part,), meta=True)
 
     def weigh(self, messages: Iterable[Message], blocks: Blocks) -> None:
-        """Give messages the sizes that they had, in tokens of the model that counts."""
+        """Set the measured sizes of messages, in tokens of the counting model."""
         factor = blocks.tokenizer.factor
         for message in messages if self.messages or blocks.sized else ():
             sizes = self.messages.get(message.id, ())
@@ -381,13 +380,12 @@ class Unseen:
 
 
 def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Unseen:
-    """What a recording's usage tells of its prompts, beside the text of its messages.
+    """Infer unlogged tokens from a recording's usage.
 
-    The prompts grow by what came since: so messages get the sizes that they had. What stands in
-    front of them is the first recorded prompt less its messages; its parts are told apart by what
-    is still found when the messages are not. A client may remove something on its way without
-    telling: messages have the sizes from before that, and the median over the calls is what is
-    always in front. Sizes are taken from the model that most calls went to.
+    Prompts grow by their new messages, which gives the sizes of messages. The content before them
+    is the first recorded prompt minus its messages; cache reads without the messages give its
+    parts. A client may remove content silently: then messages keep their earlier sizes. The
+    unlogged size is the median over the calls. The model with the most calls is used.
     """
     known = catalogue or built_in()
     lines: dict[str, _Measured] = {}
@@ -402,7 +400,7 @@ def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Un
 
 
 class _Measured:
-    """The prompts of one model in a recording, measured call by call."""
+    """Measures the prompts of one model in a recording, call by call."""
 
     def __init__(self, name: str, conversation: Conversation, catalogue: Catalogue) -> None:
         tokenizer, strips = Tokenizer(), False
@@ -416,9 +414,9 @@ class _Measured:
         self._front = Front(self._blocks, conversation, shares=shares)
         self._before = 0
         self._ttl = ""
-        self.hidden: list[int] = []  # tokens in front of the messages, by call
-        self._warm = False  # whether the first call read what others had left
-        self._compacted: int | None = None  # at which call a context was first compacted
+        self.hidden: list[int] = []  # tokens before the messages, by call
+        self._warm = False  # whether the first call read entries of other sessions
+        self._compacted: int | None = None  # the call of the first compaction
 
     def take(self, exchange: Exchange) -> None:
         """Measure the prompt of a call."""
@@ -435,7 +433,7 @@ class _Measured:
         self.hidden.append(self._front.hidden)
 
     def unseen(self, conversation: Conversation) -> Unseen:
-        """What all its prompts together tell."""
+        """Return the result over all prompts."""
         factor = self._blocks.tokenizer.factor
         after = self._compacted if conversation.starts_inside else None
         always = median_low(self.hidden[after:] or self.hidden)
@@ -447,7 +445,7 @@ class _Measured:
         return Unseen(system, shared, context, head, self._sizes(conversation))
 
     def _sizes(self, conversation: Conversation) -> dict[str, tuple[float, ...]]:
-        """The sizes of all messages that are not what their text counts."""
+        """Return the sizes of messages that differ from the count of their text."""
         plain, tokenizer = Blocks(self._blocks.tokenizer), self._blocks.tokenizer
         sizes = {}
         for message in spoken(conversation):
@@ -458,7 +456,7 @@ class _Measured:
 
 
 def spoken(conversation: Conversation) -> Iterator[Message]:
-    """All messages of a recording: of its script, and those that its compactions inserted."""
+    """Yield all messages of a recording: of its script, and those that compactions inserted."""
     for event in conversation.events:
         if isinstance(event, Message):
             yield event

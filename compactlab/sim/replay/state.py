@@ -1,4 +1,4 @@
-"""What a session has come to."""
+"""The state of a session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compactlab.sim.core.view import Messages, View
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compaction of the session's view that has happened in this replay."""
+    """A compaction of the session's view in this replay."""
 
     before: int  # tokens of the view
     after: int
@@ -30,22 +30,22 @@ class Recorded:
 
 @dataclass
 class State:
-    """What a session has come to, and a rewind takes back."""
+    """The state of a session, which a rewind restores."""
 
     view: View = field(default_factory=View)
     log: Messages = field(default_factory=Messages)
-    notes: list[dict[str, Any]] = field(default_factory=list)  # of each strategy its JSON state
-    turn: View | None = None  # holds for the turn; None where none does
-    sent: View | None = None  # the prompt that was sent last
-    heard: int = 0  # how much of the log had been said by then
-    new_turn: bool = False  # whether a person has spoken since
+    notes: list[dict[str, Any]] = field(default_factory=list)  # JSON state by strategy
+    turn: View | None = None  # the view for the turn; None if there is none
+    sent: View | None = None  # the last prompt sent
+    heard: int = 0  # length of the log at that time
+    new_turn: bool = False  # whether a user message came since
     reported: Usage | None = None  # usage of that call
-    rewound: bool = False  # whether the script has gone back since
-    marked: int = 0  # so many leading messages end at a cache mark of a strategy's own
+    rewound: bool = False  # whether the script was rewound since
+    marked: int = 0  # number of leading messages before a strategy's own cache mark
     compactions: list[Compacted] = field(default_factory=list)
     recorded: tuple[Recorded, ...] = ()
 
     def snapshot(self) -> State:
-        """A copy that nothing changes any more."""
+        """Return an independent copy."""
         notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
         return replace(self, notes=notes, compactions=compactions)

@@ -1,4 +1,4 @@
-"""The contract of a strategy, how several are composed, and whole agents."""
+"""The contract of a strategy, compositions of strategies, and whole agents."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 
 CAP = 4
-"""What is reserved by default is at most one so manieth of a window that a run has narrowed."""
+"""In a window narrowed by a run, default reserves are at most the window divided by this."""
 
 
 RuleName = Literal[
     "input", "notes", "provenance", "order", "pairs", "last user message", "size",
     "survives", "repeatable", "future", "spec",
 ]  # fmt: skip
-"""A rule of the contract: ``compactlab/testing/contract.py`` says what each demands."""
+"""A rule of the contract; ``compactlab/testing/contract.py`` defines each."""
 
 
 class Lifetime(StrEnum):
-    """How long the view that a strategy returns holds.
+    """How long the view returned by a strategy is valid.
 
-    ``SESSION``: the next call goes on from it. ``TURN``: for all calls until the next user
-    message. ``REQUEST``: for this call; the next starts from the session's view again.
+    ``SESSION``: the next call continues from it. ``TURN``: for all calls until the next user
+    message. ``REQUEST``: for this call only; the next starts from the session's view again.
     """
 
     SESSION = "session"
@@ -43,19 +43,19 @@ class Act(StrEnum):
     """What a strategy does to the context."""
 
     TRUNCATE = "truncate"
-    """Messages are left out."""
+    """Remove messages."""
     CLEAR = "clear"
-    """Contents are cleared or shortened where they stand."""
+    """Clear or shorten contents in place."""
     SUMMARISE = "summarise"
-    """A summary stands for messages."""
+    """Replace messages by a summary."""
     OFFLOAD = "offload"
-    """Contents go into files, from which they can be fetched."""
+    """Move contents to files, from which they can be fetched."""
     NOTE = "note"
-    """Notes are written, which outlive the messages."""
+    """Write notes, which outlive the messages."""
     RETRIEVE = "retrieve"
-    """What was said or noted before is brought back."""
+    """Restore earlier messages or notes."""
     REPAIR = "repair"
-    """Calls and results are put in order."""
+    """Repair calls and results."""
 
 
 class Strategy(ABC):
@@ -68,19 +68,19 @@ class Strategy(ABC):
     does
         What it does to the context, for lists.
     background
-        Whether its summaries are made beside the work.
+        Whether its summaries are made in the background.
     phases
-        When it is asked.
+        The phases in which it is called.
     lifetime
-        How long what it returns holds.
+        How long its returned view is valid.
     idle_after
-        Seconds of silence after which it is asked, with ``Phase.ON_IDLE``.
+        Seconds of inactivity after which it is called with ``Phase.ON_IDLE``.
     sees_future
-        Whether it may know what comes; only an oracle does, and reports say so.
+        Whether it may access the future; only an oracle does, and reports say so.
     breaks
-        Rules of the contract that the system it follows breaks: rule to reason and version.
+        Rules of the contract that the original system breaks: rule to reason and version.
     caps
-        Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
+        Tokens that it reserves by default and that a narrowed window limits, by purpose.
 
     Examples
     --------
@@ -102,99 +102,99 @@ class Strategy(ABC):
     caps: ClassVar[Mapping[str, int]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
-        """Refuse what its fields, by their declaration, cannot be."""
+        """Refuse invalid field values."""
         check_fields(self)
 
     @property
     def spec(self) -> str:
-        """The strategy's name with its configuration: its name in every report."""
+        """The strategy's name with its configuration, used in every report."""
         return spec_of(self)
 
     @property
     def label(self) -> str:
-        """The spec without what stands at its default: for tables, where room is scarce."""
+        """The spec without default values: for tables with little room."""
         return label_of(self)
 
     @property
     def parts(self) -> tuple[Strategy, ...]:
-        """What the loop folds: the strategy itself, or the parts of a pipeline."""
+        """The strategies that the loop calls: itself, or the parts of a pipeline."""
         return (self,)
 
     @property
     def flushes(self) -> bool:
-        """Whether it promises a flush of memory before each compaction; figures hold it to that."""
+        """Whether it promises a memory flush before each compaction; metrics check it."""
         return any(part.flushes for part in self.parts if part is not self)
 
     @property
     def outside(self) -> str:
-        """Digest of what it runs that is no code of Python; "" for nothing."""
+        """Digest of non-Python code that it runs; "" if there is none."""
         return ""
 
     def silence(self, host: Host) -> float:
-        """Seconds of silence after which it is asked; asked for at the beginning of each.
+        """Return the seconds of inactivity after which it is called; read at the start of each.
 
         Parameters
         ----------
         host
-            Knows when the last request started, and how long what it left in the cache lives.
+            Knows the start of the last request and the lifetime of its cache entries.
 
         Returns
         -------
         float
-            ``idle_after``, unless the strategy says otherwise; below 0 for not at all.
+            By default ``idle_after``; below 0: never.
         """
         return self.idle_after
 
     @abstractmethod
     def compact(self, view: View, host: Host) -> View:
-        """Return what is to be sent instead of a view, or that very view to leave it alone.
+        """Return the view to send instead of a view, or the same object to leave it alone.
 
         Parameters
         ----------
         view
-            What would be sent. It must not be changed.
+            The view that would be sent. It must not be changed.
         host
-            The only door to anything that costs or lies outside the view.
+            The only access to anything that costs or is outside the view.
         """
 
     def fetch(self, handle: str, host: Host) -> str | None:
-        """What this strategy has put away, within the cap that the system it follows has.
+        """Return content that this strategy offloaded, within the limit of the original system.
 
         Parameters
         ----------
         handle
             The handle of a part in the prompt.
         host
-            Has the files.
+            Gives access to the files.
 
         Returns
         -------
         str or None
-            None if this strategy has put nothing away under it.
+            None if this strategy offloaded nothing under the handle.
 
         Raises
         ------
         InputError
-            If what it leads to is not what was put away.
+            If the content is not what was offloaded.
         """
         return None
 
 
 class Composition(Strategy):
-    """A strategy that consists of others: the loop asks its parts."""
+    """A strategy that consists of others: the loop calls its parts."""
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What its parts break."""
+        """The rules that its parts break."""
         return {rule: why for part in self.parts for rule, why in part.breaks.items()}
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]
-        """What its parts reserve by default."""
+        """The reserves of its parts."""
         return {name: tokens for part in self.parts for name, tokens in part.caps.items()}
 
     def compact(self, view: View, host: Host) -> View:
-        """Ask all parts in turn, as if all were asked at this moment."""
+        """Call all parts in turn, as if all were due now."""
         for part in self.parts:
             view = part.compact(view, host)
         return view
@@ -228,22 +228,22 @@ class Pipeline(Composition):
 
     @property
     def spec(self) -> str:
-        """The specs of its parts, with a plus between two."""
+        """The specs of its parts, joined by plus signs."""
         return " + ".join(step.spec for step in self.steps)
 
     @property
     def label(self) -> str:
-        """The labels of its parts, with a plus between two."""
+        """The labels of its parts, joined by plus signs."""
         return " + ".join(step.label for step in self.steps)
 
     @property
     def parts(self) -> tuple[Strategy, ...]:
-        """The parts, those of nested pipelines among them."""
+        """The parts, including those of nested pipelines."""
         return tuple(part for step in self.steps for part in step.parts)
 
     @property
     def sees_future(self) -> bool:  # type: ignore[override]
-        """Whether a part does."""
+        """Whether a part sees the future."""
         return any(part.sees_future for part in self.parts)
 
 
@@ -254,15 +254,15 @@ class Agent(Composition):
     """
 
     def __post_init__(self) -> None:
-        """Build the parts at once, so that what they refuse is refused here."""
+        """Build the parts at once, so that invalid values are refused here."""
         super().__post_init__()
         _ = self.parts
 
     @abstractmethod
     def steps(self) -> tuple[Strategy, ...]:
-        """The strategies, in the order in which they are asked."""
+        """Return the strategies, in call order."""
 
     @cached_property
     def parts(self) -> tuple[Strategy, ...]:
-        """The parts, those of nested compositions among them."""
+        """The parts, including those of nested compositions."""
         return Pipeline(self.steps()).parts

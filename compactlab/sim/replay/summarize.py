@@ -1,4 +1,4 @@
-"""The contract of a summariser, the requests made of it, and how one tells that it failed."""
+"""The contract of a summariser, its requests, and the detection of failed summaries."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class SummaryRequest:
-    """What a strategy wants summarised, and how the request for it is built.
+    """A strategy's request for a summary.
 
     Parameters
     ----------
     messages
-        What is to be summarised, oldest first.
+        The messages to summarise, oldest first.
     max_tokens
-        How long the summary may be, in tokens of the model.
+        The token limit of the summary.
     previous
-        The summary before this one, to be carried on; empty if there was none.
+        The previous summary, to be updated; empty if there was none.
     instructions
-        What the model is told to do. It is billed; a summariser without a model ignores it.
+        The instructions to the model. They are billed; a summariser without a model ignores them.
     transcript
-        For a request with a prompt of its own: the messages written out as text. It is billed.
+        For a separate request: the messages written out as text. It is billed.
     rides
-        ``live``: the request is the live prompt with the instructions after it, so that it reads
-        the cache. ``fresh``: a prompt of its own, made of transcript and instructions.
+        ``live``: the request is the live prompt followed by the instructions, so it reads the
+        cache. ``fresh``: a separate prompt of transcript and instructions.
     waits
-        Whether the agent waits for it: not where it is made beside the work, or in a silence.
+        Whether the agent waits for the summary; False in the background or while idle.
     """
 
     messages: tuple[Message, ...]
@@ -57,22 +57,22 @@ class SummaryRequest:
 
 @dataclass(frozen=True)
 class TurnRequest:
-    """An extra turn that a strategy has the agent take, so that it can write its memory down.
+    """A request for an extra turn, in which the agent writes down its memory.
 
     Parameters
     ----------
     prompt
-        What the agent is told, as a message that no person typed.
+        The prompt, as a message that no person typed.
     system
-        What is added to the system prompt for this turn; it changes all of it.
+        Text added to the system prompt for this turn; it changes the whole prefix.
     purpose
-        What bills call it: ``flush``, for one before a compaction.
+        The name in bills: ``flush`` for a turn before a compaction.
     max_tokens
-        How long its notes may be together, in tokens of the model.
+        The token limit of all notes together.
     silent
-        What it is asked to answer where the user need not hear anything.
+        The answer to give if the user need not see one.
     heard
-        What of its answer reaches the user.
+        The part of the answer that reaches the user.
     """
 
     prompt: str
@@ -85,28 +85,27 @@ class TurnRequest:
 
 @dataclass(frozen=True)
 class Written:
-    """What an agent did with an extra turn."""
+    """What an agent wrote in an extra turn."""
 
-    reply: str  # what it answered in the end
-    # What it put down before; where there is nothing, it made no call of a tool.
+    reply: str  # its final answer
+    # The notes; if empty, the agent made no tool call.
     items: tuple[Remembered, ...] = ()
 
 
 class Summarizer(ABC):
-    """Something that makes summaries. Subclasses are frozen dataclasses, named by their spec.
+    """A maker of summaries. Subclasses are frozen dataclasses, named by their spec.
 
-    It stands in for the model wherever one would write something, so it also says what the agent
-    puts down in an extra turn. It belongs to a run's identity: the same request must give the
-    same answer.
+    It stands in for the model wherever a model would write text, including the notes of an extra
+    turn. It is part of a run's identity: the same request must give the same answer.
 
     Attributes
     ----------
     simulated
-        What of it is simulated, in one line; "" for one that only copies what was said.
+        Which part of it is simulated, in one line; "" if it only copies messages.
     matched
-        Whether, as a control, it writes at the length of the summariser that it stands beside.
+        Whether, as a control, it writes at the length of the summariser that it is compared with.
     asks
-        Whether it asks a language model: each request that no other run has made costs money.
+        Whether it calls a language model: then each new request costs money.
     """
 
     simulated: ClassVar[str] = ""
@@ -114,7 +113,7 @@ class Summarizer(ABC):
     asks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse what its fields, by their declaration, cannot be."""
+        """Refuse invalid field values."""
         check_fields(self)
 
     @property
@@ -124,75 +123,74 @@ class Summarizer(ABC):
 
     @property
     def label(self) -> str:
-        """The spec without what stands at its default: for titles, where room is scarce."""
+        """The spec without default values: for titles with little room."""
         return label_of(self)
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """The files that its spec names: what they hold belongs to a run's identity."""
+        """Return the files that the spec names; their content is part of a run's identity."""
         return ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """Get to know what is replayed; asked for once before each replay.
+        """Return the summariser for a conversation; called once before each replay.
 
         Parameters
         ----------
         conversation
-            The script with its facts and needs: who uses them is simulated, and says so.
+            The script with facts and needs; a summariser that uses them declares ``simulated``.
         seed
             The experiment's seed.
 
         Returns
         -------
         Summarizer
-            Of the same spec; itself, if it need not know.
+            With the same spec; itself, if it does not depend on the conversation.
         """
         return self
 
     @abstractmethod
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Summarise.
+        """Summarise messages.
 
         Parameters
         ----------
         request
-            What to summarise; all parts of its messages have sources.
+            The request; all parts of its messages have sources.
         count
-            Counts the tokens of a text as the model does.
+            Counts the tokens of a text like the model.
 
         Returns
         -------
         tuple of Part
-            Text parts of kind ``summary`` (or ``verbatim`` where a piece is quoted whole), each
-            with its sources; within ``request.max_tokens`` together. Empty if nothing was said.
+            Text parts of kind ``summary`` (or ``verbatim`` for whole quotations) with their
+            sources, within ``request.max_tokens`` together. Empty if there is no summary.
         """
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Take an extra turn: say what is put down, and what is answered.
+        """Take an extra turn: return its notes and its answer.
 
-        A summariser that does not say puts nothing down.
+        By default there are no notes.
 
         Parameters
         ----------
         messages
-            What the agent sees, and nothing else: the messages of its prompt before the request.
+            All that the agent sees: the messages of its prompt before the request.
         request
-            What it is told.
+            The request.
         count
-            Counts the tokens of a text as the model does.
+            Counts the tokens of a text like the model.
 
         Returns
         -------
         Written
-            The texts of its items are within ``request.max_tokens`` together, each with its
-            sources.
+            Its notes have sources and stay within ``request.max_tokens`` together.
         """
         return Written(request.silent)
 
 
 @dataclass(frozen=True)
 class Wrapper(Summarizer):
-    """A summariser under the name of another one, which it asks in its own way."""
+    """A summariser that delegates to another one and has its name."""
 
     inner: Summarizer
 
@@ -208,12 +206,12 @@ class Wrapper(Summarizer):
 
     @property
     def simulated(self) -> str:  # type: ignore[override]
-        """What of the inner summariser is simulated."""
+        """Which part of the inner summariser is simulated."""
         return self.inner.simulated
 
     @property
     def asks(self) -> bool:  # type: ignore[override]
-        """Whether the inner summariser asks a model."""
+        """Whether the inner summariser calls a model."""
         return self.inner.asks
 
     @property
@@ -224,10 +222,10 @@ class Wrapper(Summarizer):
 
 @dataclass(frozen=True)
 class Remembering(Wrapper):
-    """A summariser that answers the same request from memory.
+    """A summariser that caches its answers by request.
 
-    Strategies that differ in something else often ask for the same summary, and making one is
-    the most expensive part of a replay.
+    Different strategies often request the same summary, and summaries are the most expensive part
+    of a replay.
     """
 
     known: dict[tuple[object, ...], tuple[Part, ...]] = field(
@@ -238,7 +236,7 @@ class Remembering(Wrapper):
     )
 
     def bound(self, conversation: Conversation, seed: int) -> Remembering:
-        """Bind the inner one; what one that knows more has answered is remembered apart."""
+        """Bind the inner summariser; a different bound summariser has a separate cache."""
         key = conversation.id, conversation.digest, seed
         if key not in self._bound:
             inner = self.inner.bound(conversation, seed)
@@ -247,7 +245,7 @@ class Remembering(Wrapper):
         return self._bound[key]
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Answer from memory, or ask."""
+        """Return the cached summary, or ask the inner summariser."""
         key = (request, count)
         summary = self.known.get(key)
         if summary is None:
@@ -255,7 +253,7 @@ class Remembering(Wrapper):
         return summary
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Ask; each turn sees something else, so there is nothing to remember."""
+        """Ask the inner summariser; turns are not cached, because each sees other messages."""
         return self.inner.write(messages, request, count)
 
 
@@ -263,23 +261,23 @@ class Remembering(Wrapper):
 class Matched(Wrapper):
     """A control that writes at the length of another summariser, request by request.
 
-    So the prompts of both replays have the same size, to a token or two a summary, and the same
-    strategy compacts at the same calls, or the next one: what differs is the content of the
-    summaries. The control never writes more than the other one did. What the other one would have
-    said before is remembered, so that it carries on its own summary and not the control's.
+    So the prompts of both replays have the same size, up to one or two tokens per summary, and the
+    same strategy compacts at the same calls, or one later. Only the content of the summaries
+    differs. The control never writes more than the other summariser. The other's previous summaries
+    are stored, so that it updates its own summary and not the control's.
     """
 
     other: Summarizer
-    # What the other one said, by what the control said instead.
+    # The other summariser's summary, by the control's summary.
     _instead: dict[tuple[str, ...], tuple[Part, ...]] = field(default_factory=dict, repr=False)
 
     def bound(self, conversation: Conversation, seed: int) -> Matched:
-        """Bind both."""
+        """Bind both summarisers."""
         bind = methodcaller("bound", conversation, seed)
         return Matched(bind(self.inner), bind(self.other))
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Have the control write as many tokens as the other one does."""
+        """Have the control write as many tokens as the other summariser."""
         said = self._instead.get(_texts(request.previous), request.previous)
         own = self.other.summarize(replace(request, previous=said), count)
         length = sum(count(part.text) for part in own)
@@ -290,7 +288,7 @@ class Matched(Wrapper):
         return parts
 
     def write(self, messages: Sequence[Message], request: TurnRequest, count: Count) -> Written:
-        """Have the control put down as many tokens as the other one does."""
+        """Have the control note as many tokens as the other summariser."""
         own = self.other.write(messages, request, count)
         length = sum(count(item.text) for item in own.items)
         if not length:
@@ -305,42 +303,41 @@ def _texts(parts: Iterable[Part]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class InStep(Wrapper):
-    """A control that writes as long as another summariser did, one summary after the other.
+    """A control that writes at the lengths of another summariser's summaries, in order.
 
-    :class:`Matched` asks the other one again at each request, which holds what the control said
-    before. Where a language model is asked, each such request would be a new one, and be paid; so
-    the lengths of what it wrote in the run itself are taken. The same strategy asks at the same
-    calls, or the next ones; where it asks more often, the last length holds.
+    :class:`Matched` asks the other summariser again, and its requests contain the control's
+    summaries. With a language model each of them would be a new, paid request. So this control uses
+    the recorded summary lengths of the run. The same strategy compacts at the same calls, or one
+    later. If it compacts more often, the last length is repeated.
 
     Parameters
     ----------
     inner
         The control.
     lengths
-        Tokens of the other one's summaries, in order.
+        Tokens of the other summariser's summaries, in order.
     """
 
     lengths: tuple[int, ...]
     _numbers: Iterator[int] = field(default_factory=counting, repr=False)
 
     def bound(self, conversation: Conversation, seed: int) -> InStep:
-        """Bind the control, for a replay from the beginning."""
+        """Bind the control, for a replay from the start."""
         return InStep(self.inner.bound(conversation, seed), self.lengths)
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Have the control write as many tokens as the other one did."""
+        """Have the control write as many tokens as the other summariser did."""
         number = next(self._numbers)
         length = self.lengths[min(number, len(self.lengths) - 1)] if self.lengths else 0
         return self.inner.summarize(replace(request, max_tokens=length), count) if length else ()
 
 
-# Whether a summary is one: the faults by which one can tell that it is not.
+# Summary sanity: the faults that show that a text is not a summary.
 #
-# After the project's notes on metrics, section 4, "Summary sanity": of 28 recorded "summaries" in
-# one published repository 25 were answers to the last message. The definitions were fixed before
-# their alarms were counted, but for ``holds_summary`` and what a quotation is in ``answers``:
-# these were made narrower for quotations that are carried on. The alarms that are left where
-# nothing is wrong stand in ``docs/summarizers.md``.
+# See the project's notes on metrics, section 4, "Summary sanity": in one published repository, 25
+# of 28 recorded "summaries" were answers to the last message. The definitions were fixed before
+# alarms were counted, except ``holds_summary`` and quotations in ``answers``, which were narrowed
+# for quotations that are carried on. ``docs/summarizers.md`` lists the remaining false alarms.
 
 FAULTS = {
     "empty": "It says nothing, although there was something to say.",
@@ -353,12 +350,12 @@ FAULTS = {
     "over_budget": "It has more than 1.2 times the tokens that it was allowed.",
 }
 
-_LEAST, _SHARE = 50, 0.02  # identifiers among the sources, from which on so many must be named
+_LEAST, _SHARE = 50, 0.02  # least identifiers to check; share to be named
 _OVER = 1.2
-_SHARED = 3  # words that a sentence must have in common with one of the sources, and half of its
+_SHARED = 3  # least number of words (and half of them) that a sentence must share with a source
 _INSTRUCTION, _SUMMARY = 8, 30  # words
-_READ = 50_000  # characters of a summary; one that is longer is over any budget, or repeats itself
-_PIECE = 300  # characters; a line of a megabyte holds the words of any sentence
+_READ = 50_000  # characters read; a longer summary exceeds any budget, or repeats itself
+_PIECE = 300  # characters; a line of a megabyte would contain the words of any sentence
 
 _SENTENCE = re.compile(r"[\r\n]+|(?<=[.!?]) +(?=[A-Z])|(?<=[\u3002\uff01\uff1f])")
 _NO_BLANKS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without blanks
@@ -370,7 +367,7 @@ _ANSWER = re.compile(
     r"|i am|let me|let's|happy to|sorry|i apologi[sz]e|as an ai|good (?:question|idea))\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"\A[-*\s]*(?:[^\W\d]+:\s)?")  # of an entry in a list: "- Open: ..."
+_LABEL = re.compile(r"\A[-*\s]*(?:[^\W\d]+:\s)?")  # the label of a list entry: "- Open: ..."
 _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 
 
@@ -379,8 +376,7 @@ def faults(request: SummaryRequest, parts: Iterable[Part], count: Count) -> tupl
     return _faults(request, tuple(part for part in parts if part.text), count)
 
 
-# Strategies ask for the same summary, and one strategy in each replay of the same. A request may
-# hold a megabyte of text.
+# Strategies often repeat a request, which may hold a megabyte of text.
 @lru_cache(maxsize=32)
 def _faults(request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> tuple[str, ...]:
     given = _given(request)
@@ -402,7 +398,7 @@ def _faults(request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> t
 
 
 def _given(request: SummaryRequest) -> list[Part]:
-    """Everything that it was to say something about; thinking and images are nothing to quote."""
+    """Return all parts that the summary should cover, without thinking and images."""
     parts = (part for message in request.messages for part in message.parts)
     return [p for p in (*request.previous, *parts) if p.type not in ("thinking", "image")]
 
@@ -413,7 +409,7 @@ def _names_little(text: str, given: Iterable[Part]) -> bool:
 
 
 def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: list[Part]) -> bool:
-    """Whether a sentence stands for one of the sources; one too short to tell is passed over."""
+    """Whether any sentence matches a sentence of the sources; very short ones are skipped."""
     sentences = [
         words for sentence in _sentences(text) if len(words := _words(sentence)) >= _SHARED
     ]
@@ -423,7 +419,7 @@ def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: li
             where[word].append(number)
     needed = [max(_SHARED, -(-len(words) // 2)) for words in sentences]
     known, least = frozenset(where), min(needed, default=0)
-    # Where it says that it comes from, first: that is where most summaries are found to be sane.
+    # Declared sources first: most sane summaries are recognised there.
     ids = {source.id for part in parts for source in part.sources}
     first = [part for message in request.messages if message.id in ids for part in message.parts]
     for part in (*first, *given):
@@ -436,7 +432,7 @@ def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: li
     return not sentences
 
 
-# The same is said again in many summaries, and asked for by many strategies.
+# Many summaries and strategies repeat the same text.
 @lru_cache(maxsize=2**11)
 def _sentences(text: str) -> tuple[str, ...]:
     return tuple(
@@ -448,7 +444,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2**15)
 def _words(text: str) -> frozenset[str]:
-    """Words of four letters or more; of scripts without blanks, all pairs of characters."""
+    """Return words of four or more letters; all character pairs in scripts without spaces."""
     words: set[str] = set()
     for run in _WORD.findall(text.lower()):
         if _DENSE.match(run):
@@ -471,8 +467,8 @@ def _answers(text: str, first: Part, request: SummaryRequest) -> bool:
     line = _opening(text)
     if not _ANSWER.match(line):
         return False
-    # What the summary before says is no proof: that may have been an answer, too. A quotation
-    # that was carried on says itself from where.
+    # The previous summary is no evidence: it may have been an answer, too. A quotation that was
+    # carried on has a source of its own.
     source = first.sources[0] if first.sources else Source("")
     copied = source.end - source.start == len(first.text.split("\n", 1)[0])
     return not copied and not _quoted(line, _given(replace(request, previous=())))
@@ -493,15 +489,15 @@ def _holds_instructions(text: str, instructions: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _long_ones(instructions: str) -> tuple[str, ...]:
-    """The sentences that are long enough to be told again."""
+    """Return the sentences that are long enough to be recognised when repeated."""
     sentences = map(_plain, _SENTENCE.split(instructions))
     return tuple(each for each in sentences if len(each.split()) >= _INSTRUCTION)
 
 
 def _holds_summary(text: str, previous: Iterable[Part]) -> bool:
-    """Whether a summary stands in the summary, as one that is quoted and not carried on.
+    """Whether the summary contains the previous one as a quotation, not as an update.
 
-    One that is carried on, with little to add, begins as the one before.
+    An update with few additions starts like the previous summary.
     """
     before = _plain("\n".join(part.text for part in previous if part.sources))
     return len(before.split()) >= _SUMMARY and _plain(text).find(before) > 0

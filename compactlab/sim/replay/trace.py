@@ -1,4 +1,4 @@
-"""Everything that happened in one replay, raw. Figures are made of it later."""
+"""The raw record of one replay, from which figures are computed later."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from compactlab.sim.models.model import Catalogue, built_in
 class SideCall(msgspec.Struct, frozen=True):
     """A request that the strategy itself caused."""
 
-    purpose: str  # ``summary``, or what the strategy calls an extra turn: ``flush``
+    purpose: str  # ``summary``, or a strategy's name of an extra turn: ``flush``
     model: str
     time: float  # seconds since 1970
     usage: Usage
     causes: dict[str, int]
-    cycle: int = 0  # how often the session had been compacted before it
-    heard: int = 0  # tokens of its answer that the user was shown
+    cycle: int = 0  # number of earlier compactions of the session
+    heard: int = 0  # tokens of its answer that the user sees
     place: Place = Place()
-    faults: tuple[str, ...] = ()  # of a summary: what tells that it is none; names of FAULTS
+    faults: tuple[str, ...] = ()  # faults of a summary; names of FAULTS
     waits: bool = True  # whether the agent waited for it
 
 
 class Outside(msgspec.Struct, frozen=True):
-    """What was put somewhere else than into the prompt since the step before."""
+    """Content that was stored outside the prompt since the previous step."""
 
-    notes: tuple[Remembered, ...] = ()  # what the agent has put down in its memory
-    stored: tuple[tuple[str, str], ...] = ()  # what can be fetched, by handle
+    notes: tuple[Remembered, ...] = ()  # new notes in the agent's memory
+    stored: tuple[tuple[str, str], ...] = ()  # offloaded content by handle
 
 
 NOWHERE = Outside()
@@ -45,44 +45,44 @@ class Step(msgspec.Struct, frozen=True):
     Parameters
     ----------
     answer
-        Id of the assistant message that answers it: the script's, or one born in the replay.
+        Id of the assistant message that answers it: of the script, or created in the replay.
     model
         Name of the model.
     time
-        When the request started, in seconds since 1970.
+        The start of the request, in seconds since 1970.
     system
         The system blocks of the prompt.
     shared
-        How many leading messages the prompt shares with the prompt before.
+        Number of leading messages that the prompt shares with the previous prompt.
     added
-        The messages of the prompt after those.
+        The other messages of the prompt.
     log
-        All that had been said before this call, script and born messages alike.
+        All messages before this call, from the script or created in the replay.
     usage
         Tokens by billing class.
     causes
         Cache-miss tokens by cause.
     rewrite
-        Whether the prompt is not the last prompt plus what is new, because of the strategy.
+        Whether the strategy changed the prompt other than by appending the new messages.
     compaction
-        Whether content of a message that had been sent is gone or shortened by it.
+        Whether it removed or shortened content that had been sent.
     overflow
         Whether the prompt is larger than the window.
     side
-        The side calls since the step before.
+        The side calls since the previous step.
     cycle
-        How often the session had been compacted before it.
+        Number of earlier compactions of the session.
     place
-        Where it stands among all requests.
+        Its place among all requests.
     born
-        Messages that came to the log since the step before and are not in the script.
+        New messages in the log since the previous step that are not in the script.
     outside
-        What was put somewhere else since the step before.
+        Content stored outside the prompt since the previous step.
     recovery
-        Why it is not a call of the script, in the closed loop, see
-        :mod:`compactlab.sim.replay.recovery`; "" for a call of the script.
+        The recovery action of a call in the closed loop, see :mod:`compactlab.sim.replay.recovery`;
+        "" for a call of the script.
     unmet
-        Ids of the facts that it needed, and that the agent had to do without.
+        Ids of the facts that it needed and did not have.
     """
 
     answer: str
@@ -108,7 +108,7 @@ class Step(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Header:
-    """What a trace is of."""
+    """The identity of a trace."""
 
     conversation: str  # id
     digest: str
@@ -117,7 +117,7 @@ class Header:
     model: str
     window: int  # 0 if the run was not narrowed
     seed: int
-    flushes: bool = False  # whether it promises a flush of memory before each compaction
+    flushes: bool = False  # whether it promises a memory flush before each compaction
 
 
 @dataclass
@@ -127,12 +127,12 @@ class Trace:
     Parameters
     ----------
     header
-        What it is of.
+        Its identity.
     steps
-        Its calls in order. Of each prompt a step holds only what it does not share with the one
-        before, so a trace grows with what happened.
+        Its calls in order. A step only holds the part of its prompt that the previous one lacks, so
+        a trace grows with the new content.
     catalogue
-        The models that its steps name; by other figures, the same steps cost something else.
+        The models of its steps; with other prices, the same steps have other costs.
     """
 
     header: Header
@@ -140,7 +140,7 @@ class Trace:
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
 
     def prompts(self) -> Iterator[Messages]:
-        """The messages of every prompt, put together again step by step."""
+        """Yield the messages of every prompt, rebuilt step by step."""
         prompt = Messages()
         for step in self.steps:
             if step.shared == len(prompt):

@@ -1,9 +1,8 @@
-"""Digests of code, by which it is noticed that what it does may have changed.
+"""Digests of code, to detect possible changes in behaviour.
 
-Only that counts: the syntax tree is digested, without comments, docstrings, layout and what stands
-under ``TYPE_CHECKING``. And only what is reached: a module with all that it imports, in functions
-too, as far as it belongs to compactlab or to the same project. The digest of a tree is the same
-under every version of Python that can read it.
+The digest covers the syntax tree without comments, docstrings, layout and ``TYPE_CHECKING`` blocks.
+It covers a module with all its imports (in functions, too) from compactlab or from the same
+project. A tree has the same digest under every version of Python that can parse it.
 """
 
 from __future__ import annotations
@@ -22,48 +21,48 @@ from compactlab.sim.core.toml import loads
 
 PACKAGE = __package__.partition(".")[0]
 ENGINE = f"{PACKAGE}.sim.experiment.shard"
-"""The module whose functions make a cell: what it reaches can change a figure."""
+"""The module that computes a cell: all code that it reaches can change a figure."""
 REDACTION = f"{PACKAGE}.sim.experiment.disclosure"
-"""The module that hides secrets in what is made; nothing else needs it."""
+"""The module that redacts secrets in results; no other module needs it."""
 
 _ROOT = Path(__file__).resolve().parents[2]
-# Of the package, what figures may depend on; the rest runs experiments, or shows them.
+# Folders of the package that figures may depend on; the rest runs experiments, or shows them.
 _FAMILIES = ("sim", "privacy", "llm", "strategies", "scenarios")
-# By its face, a strategy finds others by their names; whatever else is there, the engine has.
+# Functions of the public API by which a strategy finds others; the engine covers the rest.
 _FACE = {f"{PACKAGE}.find_strategy": f"{PACKAGE}.strategies.catalogue"}
-# Whatever comes with an installed distribution has a version, which provenance names.
+# Installed distributions have a version, which the provenance names.
 _INSTALLED = ("site-packages", "dist-packages", "lib/python")
-# Where docstrings are read, they count: one may be the text of a prompt.
+# Docstrings count in code that reads them: one may be the text of a prompt.
 _READS_DOCSTRINGS = re.compile(rb"__doc__(?!\s*=[^=])|\bgetdoc\b")
 _DATA = re.compile(r"[\w.-]{1,200}\.toml")
-# Fields that say the same as others do, or nothing.
+# Redundant or meaningless fields.
 _SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
 @cache
 def digest_of_engine(*, redact: bool) -> str:
-    """Sixteen hex digits of all of the engine that can change what a cell holds."""
+    """Return a digest (16 hex digits) of all engine code that can change a cell."""
     return _digest_of_modules(reached([ENGINE], without=() if redact else (REDACTION,)))
 
 
 @cache
 def digest_of_folder(name: str) -> str:
-    """Sixteen hex digits of all files of a folder of the package: its code and its data."""
+    """Return a digest (16 hex digits) of all code and data in a folder of the package."""
     folder = _ROOT / name
     files = sorted(f for f in folder.rglob("*") if f.suffix in (".py", ".toml"))
     return _digest((file.relative_to(folder).as_posix(), file) for file in files)
 
 
 def digest_of_classes(classes: Iterable[type]) -> str:
-    """Sixteen hex digits of the code of classes; else as :func:`digest_of_modules`."""
+    """Return a digest of the code of classes, like :func:`digest_of_modules`."""
     return digest_of_modules(cls.__module__ for cls in classes)
 
 
 def digest_of_modules(names: Iterable[str]) -> str:
-    """Sixteen hex digits of modules, and of all that they import of the same project.
+    """Return a digest (16 hex digits) of modules and their imports of the same project.
 
-    The engine is left out, and so is what was installed: both have digests or versions of their
-    own. Where a module is in no file, its name stands for it.
+    The engine and installed packages are left out: they have digests or versions of their own. A
+    module without a file is represented by its name.
     """
     names = tuple(sorted(set(names)))
     return _digest_of_ours(names) if all(map(_is_ours, names)) else _digest_beyond_engine(names)
@@ -73,17 +72,17 @@ def _digest_beyond_engine(names: tuple[str, ...]) -> str:
     return _digest_of_modules(reached(names, without=_engine()))
 
 
-# Asked for every condition of an experiment; what is not ours may change at any time.
+# Called for every condition of an experiment; foreign code may change at any time.
 _digest_of_ours = cache(_digest_beyond_engine)
 
 
 def digest_of_file(file: Path) -> str:
-    """Sixteen hex digits of what a file says: of its code or of its data, if it holds such."""
+    """Return a digest (16 hex digits) of the meaning of a code or data file."""
     return _digest([("", file)])
 
 
 def reached(names: Iterable[str], without: Container[str] = ()) -> dict[str, Path | None]:
-    """Modules, and what of the same project they import, with their files."""
+    """Return modules and their imports of the same project, with their files."""
     files: dict[str, Path | None] = {name: _file(name) for name in names if name not in without}
     waiting = list(files)
     while waiting:
@@ -103,10 +102,10 @@ def _engine() -> frozenset[str]:
 
 
 def _digest_of_modules(modules: dict[str, Path | None]) -> str:
-    """A digest of modules and of their data, wherever they are."""
+    """Return a digest of modules and of their data, independent of their location."""
     files: dict[str, Path | None] = {}
     for name, path in modules.items():
-        # A strategy that is named by its file has its path for a name.
+        # A strategy that is given by a file has the path as its name.
         short = path.name if path is not None and name.endswith(".py") else name
         files[short] = path
         files |= {f"{short} {data.name}": data for data in (_data(path) if path else ())}
@@ -114,7 +113,7 @@ def _digest_of_modules(modules: dict[str, Path | None]) -> str:
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module, which need not be loaded: it may be imported later, in a function."""
+    """Return the file of a module without loading it: a function may import it later."""
     if _is_ours(name):
         return _package().get(name)
     module = sys.modules.get(name)
@@ -130,7 +129,7 @@ def _file(name: str) -> Path | None:
 
 
 def _places(package: str) -> list[str] | None:
-    """The folders in which the modules of a package are; those of the path for none."""
+    """Return the folders of a package's modules; the import path for no package."""
     if not package:
         return None
     if package in sys.modules:
@@ -142,7 +141,7 @@ def _places(package: str) -> list[str] | None:
 
 @cache
 def _package() -> dict[str, Path]:
-    """The files of the package by modules' names, as they are spelt."""
+    """Return the files of the package by module name, with exact case."""
     files = [file for name in _FAMILIES for file in (_ROOT / name).rglob("*.py")]
     named = ((file.relative_to(_ROOT).with_suffix("").parts, file) for file in files)
     return {".".join((PACKAGE, *parts)).removesuffix(".__init__"): file for parts, file in named}
@@ -157,7 +156,7 @@ def _is_installed(file: Path) -> bool:
 
 
 def _imported(name: str, path: Path) -> Iterator[str]:
-    """What a file imports, by full names."""
+    """Yield the full names that a file imports."""
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
     for level, target in _read(path.read_bytes())[1]:
         above = package[: len(package) + 1 - level] if level else []
@@ -167,7 +166,7 @@ def _imported(name: str, path: Path) -> Iterator[str]:
 
 
 def _data(path: Path) -> set[Path]:
-    """The data of a module: the file of its name, and those beside it that it names."""
+    """Return the data files of a module: of the same name, or named in it and beside it."""
     named = {path.with_name(name) for name in _read(path.read_bytes())[2]}
     return {file for file in {path.with_suffix(".toml"), *named} if file.is_file()}
 
@@ -181,7 +180,7 @@ def _digest(files: Iterable[tuple[str, Path | None]]) -> str:
 
 
 def _meaning(path: Path) -> bytes:
-    """What counts of a file: all of it, if it is neither code nor data."""
+    """Return the relevant content of a file: all of it if it is neither code nor data."""
     content = path.read_bytes()
     return _data_form(content) if path.suffix == ".toml" else _read(content)[0]
 
@@ -190,16 +189,16 @@ def _meaning(path: Path) -> bytes:
 def _data_form(content: bytes) -> bytes:
     try:
         return ascii(loads(content.decode())).encode()
-    except (ValueError, RecursionError):  # whoever reads it will say so
+    except (ValueError, RecursionError):  # its reader reports the error
         return content
 
 
 @cache
 def _read(source: bytes) -> tuple[bytes, tuple[tuple[int, str], ...], tuple[str, ...]]:
-    """The canonical form of code, what it imports, and the names of files of data in it."""
+    """Return the canonical form of code, its imports, and the names of its data files."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told where it is run
+            warnings.simplefilter("ignore")  # shown when it is run
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source, (), ()
@@ -208,7 +207,7 @@ def _read(source: bytes) -> tuple[bytes, tuple[tuple[int, str], ...], tuple[str,
 
 
 class _Form:
-    """Writes a tree such that equal code has equal bytes, and no other has."""
+    """Serialises a syntax tree so that equal code, and only equal code, gives equal bytes."""
 
     def __init__(self, *, documented: bool) -> None:
         self._documented = documented
@@ -216,9 +215,9 @@ class _Form:
         self.data: dict[str, None] = {}
 
     def of(self, tree: ast.AST) -> bytes:
-        """The bytes of a tree; meanwhile what it imports and names is noted."""
+        """Return the bytes of a tree; record its imports and names."""
         words: list[str] = []
-        todo: list[object] = [tree]  # a tree may be deeper than a function may call itself
+        todo: list[object] = [tree]  # a tree may exceed the recursion limit
         while todo:
             node = todo.pop()
             if not isinstance(node, ast.AST):
@@ -233,13 +232,13 @@ class _Form:
                     value = self._spoken(node, value)
                     todo += ["]", *reversed(value), f"{name}["] if value else []
                 elif name not in _SILENT and (value is not None or name == "value"):
-                    # Fields that are absent differ between versions of Python.
+                    # Absent fields differ between versions of Python.
                     todo += [value if isinstance(value, ast.AST) else ascii(value), name]
         return " ".join(words).encode()
 
     def _spoken(self, parent: ast.AST, nodes: list[ast.AST]) -> list[ast.AST]:
-        """Of statements, those that do something; of a text, the parts that say something."""
-        if isinstance(parent, ast.JoinedStr):  # Python 3.12 may end them with an empty one
+        """Drop statements without effect, and empty parts of f-strings."""
+        if isinstance(parent, ast.JoinedStr):  # Python 3.12 may add an empty one at the end
             return [node for node in nodes if getattr(node, "value", None) != ""]
         statements: list[ast.AST] = []
         for node in nodes:
@@ -264,7 +263,7 @@ class _Form:
 
 
 def _is_silent(node: ast.AST) -> bool:
-    """Whether a statement does nothing, or only documents something."""
+    """Whether a statement has no effect, or is a docstring."""
     if isinstance(node, ast.Assign):
         return all(_named(target) == "__doc__" for target in node.targets)
     bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -272,5 +271,5 @@ def _is_silent(node: ast.AST) -> bool:
 
 
 def _named(node: ast.AST) -> str:
-    """The last word of a name."""
+    """Return the last word of a dotted name."""
     return str(getattr(node, "attr", getattr(node, "id", "")))

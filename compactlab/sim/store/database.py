@@ -1,4 +1,4 @@
-"""DuckDB: writes and reads the store's parquet files, and answers the SQL of users."""
+"""DuckDB: writes and reads the store's parquet files, and runs users' SQL."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-# A file may be replaced by another of its size within one tick of the clock: none is remembered.
-# Columns of texts are looked at whole before their type is said, not by a sample.
+# File contents are not cached: a file may be replaced by another of equal size within one clock
+# tick. The types of text columns are determined from all rows, not from a sample.
 _OWN: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,  # the same bytes on every machine
     "temp_directory": "",
@@ -25,15 +25,15 @@ _OWN: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-# Bytes of addresses without which DuckDB does not raise an error, but crashes.
+# Bytes of address space that DuckDB needs; with less it crashes instead of raising an error.
 _ROOM = 640 * 2**20
 
 
 @contextmanager
 def connection(*, own: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection for our own reading and writing, or for the SQL of users.
+    """Open a connection for our own reading and writing, or for users' SQL.
 
-    What is made temporary in it, it sees alone.
+    Temporary objects are only visible in this connection.
     """
     import duckdb
 
@@ -42,7 +42,7 @@ def connection(*, own: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
     except duckdb.Error as error:
         if isinstance(error, duckdb.InternalError | duckdb.FatalException):
-            _database.cache_clear()  # it answers no more, whatever it is asked
+            _database.cache_clear()  # it is unusable now
         raise
     except RuntimeError as error:
         if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
@@ -54,23 +54,23 @@ def connection(*, own: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @cache
 def _database(*, own: bool) -> duckdb.DuckDBPyConnection:
-    """The databases of this process: to open one takes longer than most answers."""
+    """Return the databases of this process: opening one takes longer than most queries."""
     import duckdb
 
     try:
         mmap(-1, _ROOM).close()
     except OSError as error:
         raise MemoryError(f"DuckDB needs {_ROOM:,} bytes to begin") from error
-    # DuckDB tells of what is still open when Python has ended.
+    # DuckDB warns about databases that are open at exit.
     atexit.register(_database.cache_clear)
     return duckdb.connect(config=_OWN if own else {"preserve_insertion_order": True})
 
 
 @contextmanager
 def literal(folder: Path) -> Iterator[Path]:
-    """A path to a folder in which DuckDB finds no pattern, and that is UTF-8.
+    """Yield a path to a folder without glob patterns, in UTF-8.
 
-    DuckDB has no way to quote ``*?[``, and opens no file of another name.
+    DuckDB cannot quote ``*?[``, and opens no other file names.
     """
     whole = folder.absolute()
     if not any(sign in str(whole) for sign in "*?[") and _is_text(whole):
@@ -91,12 +91,12 @@ def _is_text(path: Path) -> bool:
 
 
 def utf8(path: Path) -> str:
-    """A path as DuckDB has it: in UTF-8, whatever this machine's files are called in."""
+    """Return a path in UTF-8 for DuckDB, regardless of the file system's encoding."""
     return os.fsencode(path).decode()
 
 
 def quoted(path: Path) -> str:
-    """A path as SQL has it.
+    """Return a path as an SQL string.
 
     Examples
     --------

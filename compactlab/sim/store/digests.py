@@ -1,7 +1,7 @@
-"""Digests of what a store holds, by which damage is noticed: of a shard's files, and of a manifest.
+"""Digests that detect damage in a store: of a shard's files, and of a manifest.
 
-Those of a shard lie in a file of its own, in the form that ``sha256sum --check`` reads. It is
-written with the shard, before its runs, so it is as whole as the shard is, whoever writes others.
+The digests of a shard are in a separate file in the format of ``sha256sum --check``. It is written
+with the shard, before its runs, so it is complete if the shard is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\w+)/(\w+)\.parquet")
 
 
 def digest_of(content: bytes) -> str:
-    """The digest of some content.
+    """Return the digest of some content.
 
     Examples
     --------
@@ -29,17 +29,17 @@ def digest_of(content: bytes) -> str:
 
 
 def digest_of_file(file: BufferedReader) -> str:
-    """The digest of what a file holds, which need not fit into memory."""
+    """Return the digest of a file's content, which may exceed the memory."""
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def lines_of(shard: str, files: Mapping[str, bytes]) -> bytes:
-    """The digests of a shard's files, given by table, as the content of their file."""
+    """Return the file content for the digests of a shard's files, given by table."""
     return _written(shard, {table: digest_of(files[table]) for table in files})
 
 
 def read_lines(shard: str, content: bytes) -> dict[str, str]:
-    """Digests by table, from the content of their file; a ValueError where it is damaged.
+    """Parse digests by table from the content of their file; raise ValueError if damaged.
 
     Examples
     --------
@@ -62,5 +62,5 @@ def _written(shard: str, digests: Mapping[str, str]) -> bytes:
 
 
 def digest_of_manifest(entries: Mapping[str, Any]) -> str:
-    """The digest of what a manifest says, however its text is laid out."""
+    """Return the digest of a manifest's entries, independent of the text's layout."""
     return digest_of(json.dumps(dict(entries)).encode())

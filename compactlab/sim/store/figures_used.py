@@ -1,7 +1,7 @@
-"""What runs have used of figures that come from elsewhere: of models, their prices, token counts.
+"""The external figures that runs have used: of models, their prices, token counts.
 
-Versions of libraries say where such figures come from, and not what they are. Two stores whose runs
-have used the same figures can be compared, whoever made the figures.
+Library versions name the source of such figures, not their values. Stores whose runs used equal
+figures are comparable, regardless of the source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compactlab.sim.store.run import Figures, Used
 
 
 def used_in(readings: Sequence[RunData], condition: str) -> Used:
-    """What a run has used: figures of models, its condition's models, counts of a conversation."""
+    """Return the figures used by a run: models, its condition's models, token counts."""
     first = readings[0]
     window, conversation = first.trace.header.window, first.conversation
     models: dict[str, Figures] = {}
@@ -45,7 +45,7 @@ def used_in(readings: Sequence[RunData], condition: str) -> Used:
 
 
 def united(every: Iterable[Used]) -> Used:
-    """What several runs have used together, the same in whichever order they come."""
+    """Merge the figures of several runs, independent of their order."""
     groups: dict[str, list[Mapping[str, Figures]]] = {}
     for used in every:
         for name, entries in used.items():
@@ -67,10 +67,10 @@ def _joined(every: Iterable[Mapping[str, Figures]]) -> dict[str, Figures]:
 
 
 def _charges(data: RunData) -> Iterable[tuple[Step | SideCall, Charge]]:
-    """What requests were charged by, each once, with a request of it."""
+    """Yield the distinct charges of requests, each with one request."""
     charges: dict[tuple[str, int], tuple[Step | SideCall, Charge]] = {}
     for request in data.requests:
-        charge = data.rates(request)  # kept by its sheet, so that its id names it
+        charge = data.rates(request)  # kept by its sheet, so its id() identifies it
         charges.setdefault((request.model, id(charge)), (request, charge))
     return charges.values()
 
@@ -91,7 +91,7 @@ def _fields(prefix: str, figures: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 def _recorded(conversation: Conversation, catalogue: Catalogue) -> Iterator[tuple[str, Figures]]:
-    """Models whose usage a recording holds: by how they count, one tells what it does not hold."""
+    """Yield the models with recorded usage: their counts determine the unlogged tokens."""
     calls = (answer.call for answer in conversation.calls)
     for name in dict.fromkeys(call.model for call in calls if call and call.usage):
         try:
@@ -101,7 +101,7 @@ def _recorded(conversation: Conversation, catalogue: Catalogue) -> Iterator[tupl
 
 
 def _prices(model: Model, charge: Charge, request: Step | SideCall) -> Iterator[tuple[str, str]]:
-    """What a request was charged by, in dollars per million tokens (stored: and hour)."""
+    """Yield the charge of a request in dollars per million tokens (storage: and hour)."""
     yield "charged", "by token" if isinstance(charge, Rates) else "by time"
     if isinstance(charge, Prefill):
         for name, value in asdict(charge).items():
@@ -113,5 +113,5 @@ def _prices(model: Model, charge: Charge, request: Step | SideCall) -> Iterator[
         for name, value in asdict(charge).items():
             dollars = value * MILLION * (HOUR if name == "storage" else 1)
             key = {"uncached": "input"}.get(name, name)
-            # More digits than a price has: the last ones depend on how it was multiplied.
+            # More digits than a price has; further digits are rounding errors.
             yield f"prices.{key}{f' above {above}' if above else ''}", f"{dollars:.12g}"

@@ -1,7 +1,7 @@
-"""The manifest of a store: one schema, by which it is written and read.
+"""The manifest of a store: one schema for writing and reading.
 
-A store may come from a stranger. So whatever stands in its manifest has the type that is declared
-here, metrics and tables are ours, and keys are sixteen hex digits; anything else is refused.
+A store may come from a stranger. So every value must have the type declared here, metrics and
+tables must be ours, and keys must be sixteen hex digits; anything else is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Writer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """What may stand in a manifest; results that were put together by hand have less of it."""
+    """The schema of a manifest; results that were combined by hand have fewer entries."""
 
     compactlab: str = ""
     engine: str = ""
@@ -80,7 +80,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
             values = getattr(self, name) or ()
             if len(set(values)) < len(values):
                 raise ValueError(f"an entry stands there twice - at `$.{name}`")
-        # What was put together by hand may have names without keys, or keys without names.
+        # Results combined by hand may have names without keys, or keys without names.
         both = self.sources and self.source_keys is not msgspec.UNSET
         if both and not len(self.sources) == len(self.source_seeds) == len(self._keys):
             raise ValueError("sources, source_seeds and source_keys differ in length")
@@ -93,7 +93,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_manifest(manifest: Mapping[str, Any]) -> str:
-    """A manifest as the text of its file, key by key; what stands in a value keeps its order."""
+    """Return a manifest as the text of its file, with sorted keys; values keep their order."""
     entries = {key: manifest[key] for key in sorted(manifest)}
     digest = digest_of_manifest(json.loads(json.dumps(entries)))
     text = json.dumps({"store": FORMAT, "digest": digest, **entries}, indent=2)
@@ -102,7 +102,7 @@ def write_manifest(manifest: Mapping[str, Any]) -> str:
 
 
 def read_manifest(content: bytes) -> dict[str, Any]:
-    """A manifest from the content of its file, entry by entry as it stands there."""
+    """Parse the content of a manifest's file."""
     manifest = parse(content)
     if not isinstance(manifest, dict):
         raise ValueError("it is no object of JSON")
@@ -127,7 +127,7 @@ class VersionError(ValueError):
 
 
 def is_manifest(content: bytes) -> bool:
-    """Whether the content of a file is a manifest of ours: nothing else may be written over."""
+    """Whether a file's content is a manifest of ours: no other file may be overwritten."""
     try:
         manifest = parse(content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Joining stores: what several machines have found, in one place."""
+"""Merges stores, such as those of several machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compactlab.sim.store.results import read_runs
 from compactlab.sim.store.run import shard_files, shard_name
 from compactlab.sim.store.store import Store
 
-# Of the manifest: what must be the same, for figures to be comparable.
+# Entries of the manifest that must agree, for comparable figures.
 _SAME = (
     "compactlab",
     "engine",
@@ -31,7 +31,7 @@ _NAMED = ("strategies", "strategies_code", "bounds", "breaks", "caps", "summariz
 
 
 def merge(stores: Sequence[Store], into: Store) -> None:
-    """Put what stores hold into another one, each cell once."""
+    """Copy the content of stores to another one, each cell once."""
     every = [*([into] if into.exists else []), *stores]
     manifests = [store.manifest() for store in every]
     for store, manifest in zip(every, manifests, strict=True):
@@ -49,9 +49,9 @@ def merge(stores: Sequence[Store], into: Store) -> None:
 
 
 def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Copy what is not held yet: shards as they are where nothing of them is.
+    """Copy new cells: a shard without known cells is copied as it is.
 
-    What was stored under other names of columns is written anew.
+    A shard with other column names is rewritten.
     """
     by_shard: dict[str, set[tuple[str, str]]] = {}
     for cell, shard in store.cells().items():
@@ -69,7 +69,7 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
 
 
 def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The manifest of all of them together."""
+    """Return the combined manifest."""
     merged = dict(manifests[0])
     for name in _LISTS:
         every = [value for manifest in manifests for value in manifest.get(name, ())]
@@ -110,14 +110,14 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
 
 
 def _codes(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Digests of code, by the specs of strategies and of summarisers."""
+    """Return digests of code by the specs of strategies and of summarisers."""
     writers = manifest.get("summarizers", {})
     written = {f"summariser {spec}": entry["code"] for spec, entry in writers.items()}
     return {**manifest.get("strategies_code", {}), **written}
 
 
 def _apart(one: Any, other: Any) -> tuple[str, str]:
-    """What two stores have of something; of lists, what the other one has not."""
+    """Return the difference of two stores in an entry; for lists, what the other lacks."""
     if not (isinstance(one, list) and isinstance(other, list)):
         return repr(one), repr(other)
     only = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))

@@ -1,4 +1,4 @@
-"""Columns: what they are, and how they are stored in parquet, the same bytes on every machine."""
+"""Columns, and their storage in parquet, with the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# What a table of the store is: named columns with a type and a meaning, filled from a reading.
+# A table of the store: named columns with a type and a meaning, filled from a run's data.
 
 Type = Literal["text", "texts", "count", "number", "flag"]
 Columns = Mapping[str, Sequence[Any]]
@@ -36,16 +36,16 @@ class Column:
     meaning: str  # with its unit
 
     def nothing(self, count: int) -> NDArray[Any]:
-        """So many zeros, empty texts or empty lists."""
+        """Return so many zeros, empty texts or empty lists."""
         return self.array([{"text": "", "texts": ()}.get(self.type, 0)] * count)
 
     def array(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-        """Values as an array; texts are objects."""
+        """Return values as an array; texts are objects."""
         numeric = _NUMPY.get(self.type)
         if numeric is not None:
             return np.fromiter(values, numeric, len(values))
         texts = np.empty(len(values), object)
-        for place, value in enumerate(values):  # lists of one length would become a plane
+        for place, value in enumerate(values):  # numpy would make equal lists a matrix
             texts[place] = list(value) if self.type == "texts" else value
         return texts
 
@@ -54,22 +54,22 @@ class Column:
 class Table:
     """One table."""
 
-    name: str  # in queries, and of its folder
-    meaning: str  # what a row is
-    columns: Mapping[str, Column]  # by name, without ``run``, which every table has in front
-    # Its rows for a reading, column by column; a column that is left out holds zeros.
+    name: str  # the name in queries, and of the folder
+    meaning: str  # the meaning of a row
+    columns: Mapping[str, Column]  # by name, without ``run``, the first column of every table
+    # Returns its rows for a run's data, by column; a missing column is filled with zeros.
     of: Callable[[RunData], Columns]
-    # Columns that count a part of what another one counts: part by whole, in every row.
+    # Columns that are a part of another column, in every row: part to whole.
     parts: Mapping[str, str] = field(default_factory=dict)
     # Metrics of a run that are the sum of these columns over its rows.
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def rows(self, data: RunData) -> Rows:
-        """Its rows for a reading."""
+        """Return its rows for a run's data."""
         return self.filled(self.of(data))
 
     def filled(self, columns: Columns) -> Rows:
-        """Rows of columns, as arrays."""
+        """Return columns as rows of arrays."""
         count = max((len(values) for values in columns.values()), default=0)
         arrays = {
             name: column.array(columns[name]) if name in columns else column.nothing(count)
@@ -79,31 +79,31 @@ class Table:
 
 
 class Summed(ABC, Mapping[str, NDArray[Any]]):
-    """Columns of many runs, whose sums over a stretch are differences of sums from the start."""
+    """Columns of many runs with cumulative sums, so that the sum of a range is a difference."""
 
     @abstractmethod
     def cumulative(self, name: str) -> NDArray[np.int64]:
-        """The sums of a column of whole numbers before each of its rows, and over all."""
+        """Return the sums of an integer column before each row, and over all rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a table, column by column: all of them, or a stretch."""
+    """Rows of a table, by column: all rows, or a range."""
 
-    # Arrays by name; of a store, they are read when they are asked for.
+    # Arrays by name; those of a store are read on access.
     columns: Mapping[str, NDArray[Any]]
-    start: int = 0  # which stretch of them
+    start: int = 0  # start of the range
     stop: int = 0
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def array(self, name: str) -> NDArray[Any]:
-        """One column."""
+        """Return a column as an array."""
         return self.columns[name][self.start : self.stop]
 
     def total(self, name: str) -> int:
-        """The sum of a column of whole numbers."""
+        """Return the sum of an integer column."""
         if self.start == self.stop:
             return 0
         if isinstance(self.columns, Summed):
@@ -112,7 +112,7 @@ class Rows:
         return int(self.array(name).sum())
 
     def __getitem__(self, name: str) -> list[Any]:
-        """One column, as plain Python values."""
+        """Return a column as plain Python values."""
         values: list[Any] = self.array(name).tolist()
         return values
 
@@ -130,15 +130,15 @@ NO_ROWS = Rows({})
 
 
 def joined(column: Column, rows: Iterable[Rows], name: str) -> NDArray[Any]:
-    """One column of several rows, one after the other."""
+    """Concatenate one column of several rows."""
     arrays = [each.array(name) for each in rows if len(each)]
     return np.concatenate(arrays) if arrays else column.array(())
 
 
-# Columns to parquet, the same bytes on every machine, and back.
+# Conversion of columns to parquet, with the same bytes on every machine, and back.
 
-# A file of ours has about one row for every ten bytes, and far fewer texts than these; what claims
-# more would fill the memory.
+# Our files have about one row per ten bytes, and far fewer texts than these limits. A file that
+# claims more would fill the memory.
 ROWS_PER_BYTE = 100
 _TEXT_PER_BYTE = 1_000
 _TEXT_AT_LEAST = 2**30
@@ -149,12 +149,12 @@ _SQL: dict[Type, str] = {
     "number": "DOUBLE",
     "flag": "BOOLEAN",
 }
-# Version 2 of the format has whole numbers as differences: half of what plain ones take.
+# Version 2 of the format stores differences of integers: half the size.
 _FORMAT = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION V2"
 
 
 def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Write a table as parquet; a number that is missing, or no number, is a gap."""
+    """Write a table as parquet; missing numbers and NaN become nulls."""
     rows = {name: _encodable(column, arrays[name]) for name, column in columns.items()}
     chosen = ", ".join(
         f"{_name(name)}::{_SQL[column.type]} AS {_name(name)}" for name, column in columns.items()
@@ -173,7 +173,7 @@ def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) ->
 
 
 def _encodable(column: Column, values: NDArray[Any]) -> NDArray[Any]:
-    """Texts in which half a character, which no table can hold, is a question mark."""
+    """Replace unpaired surrogates in texts by question marks: no table can store them."""
     if column.type not in ("text", "texts"):
         return values
     lists = values.tolist() if column.type == "texts" else [values.tolist()]
@@ -197,18 +197,18 @@ def read(
     *,
     lenient: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], list[int]]:
-    """Read columns of files that :func:`packed` has made; of another origin, they are refused.
+    """Read columns of files made by :func:`packed`; refuse other files.
 
     Parameters
     ----------
     files
-        Where they lie, by absolute paths without a pattern.
+        Absolute paths, without glob patterns.
     columns
-        Which columns.
+        The columns to read.
     rows
-        How many rows each file must have; None for any number.
+        The required number of rows of each file; None for any number.
     lenient
-        Whether a column may be missing; it holds zeros then, empty texts, or NaN for a number.
+        Whether a column may be missing: it is filled with zeros, empty texts or NaN.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def _counts(
 
 @dataclass
 class _Files:
-    """Files as one table of DuckDB."""
+    """Several files as one DuckDB table."""
 
     database: duckdb.DuckDBPyConnection
     source: str
@@ -266,7 +266,7 @@ class _Files:
         return {name: type for name, type, *_ in described.fetchall()}
 
     def check_texts(self, names: Sequence[str], files: Sequence[Path]) -> None:
-        """See that texts do not fill the memory: a page may hold one of a gigabyte many times."""
+        """Refuse texts that would fill the memory: a page may repeat a text of a gigabyte."""
         if not names:
             return
         sizes = " + ".join(f"coalesce(strlen({_name(name)}::VARCHAR), 0)" for name in names)
@@ -280,7 +280,7 @@ class _Files:
         if not names:
             return {}
         chosen = ", ".join(map(_name, names))
-        # The pages may hold more rows than the file says.
+        # The pages may contain more rows than the file declares.
         sql = f"SELECT {chosen} {self.source} LIMIT {self.rows + 1}"
         found = self.database.execute(sql, self.arguments).fetchnumpy()
         if (count := len(found[names[0]])) != self.rows:
@@ -289,7 +289,7 @@ class _Files:
 
 
 def _present(parquet: _Files, columns: Mapping[str, Column], lenient: bool) -> list[str]:
-    """The names of the columns that are there, each of its type."""
+    """Return the names of the existing columns, after a check of their types."""
     types, present = parquet.types(), []
     for name, column in columns.items():
         if name not in types:
@@ -303,7 +303,7 @@ def _present(parquet: _Files, columns: Mapping[str, Column], lenient: bool) -> l
 
 
 def _filled(name: str, column: Column, stored: NDArray[Any], lenient: bool) -> NDArray[Any]:
-    """A column as it was stored, its gaps filled; only a number may be missing."""
+    """Fill the nulls of a stored column; only numbers may be missing."""
     gaps = np.ma.getmaskarray(stored)
     values: NDArray[Any] = np.ma.getdata(stored)
     if gaps.any():

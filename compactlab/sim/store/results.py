@@ -1,4 +1,4 @@
-"""What an experiment found: its runs, their figures, and the rows of their tables."""
+"""The results of an experiment: its runs, their figures, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# What of a store belongs to its experiment: those cells that its manifest names, in its order.
+# The experiment of a store consists of the cells in its manifest, in that order.
 #
-# A store may hold more: strategies that the experiment names no more, and what was found with
-# code that has changed since.
+# A store may hold more: strategies that the experiment no longer names, and results of code that
+# has changed since.
 
 
 @contextmanager
 def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a database that sees the tables of an experiment by their names.
+    """Open a database connection that sees the tables of an experiment by name.
 
-    Runs of bounds that no one named are in ``bounds``, and not in ``runs``. It is for SQL that a
-    user types; the runs of an experiment are read without any. What else the store holds is in
-    tables called ``all_runs``, ``all_calls`` and so on.
+    Runs of bounds that no one named are in ``bounds``, not in ``runs``. The connection is for SQL
+    that a user types; reading an experiment's runs needs no SQL. Other content of the store is in
+    the tables ``all_runs``, ``all_calls`` and so on.
     """
     store.check()
     with store.connected() as connection:
@@ -57,7 +57,7 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
 
 
 def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> str:
-    """Make the view of the runs, and say how rows of other tables are chosen."""
+    """Create the view of the runs; return the condition that selects rows of other tables."""
     chosen = "true"
     if "conditions" in manifest:
         for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
@@ -72,7 +72,7 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
     chosen = f"({chosen}) AND NOT bound"
     sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
     whole = connection.execute(sql).fetchall() == [(0,)]
-    # What need not be chosen is not looked at, so that questions are answered at once.
+    # Skip the filter if everything is selected, for fast queries.
     where = "" if whole else f" WHERE {chosen}"
     columns = _distinct_columns(connection, chosen)
     connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
@@ -80,7 +80,7 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
 
 
 def _distinct_columns(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
-    """The columns of the runs: different conversations of one id have the names of sources."""
+    """Return the columns of the runs; different conversations with one id are named by source."""
     named = f"SELECT conversation FROM all_runs WHERE ({chosen}) AND digest <> '' AND source <> ''"  # noqa: S608
     apart = "GROUP BY conversation HAVING min(digest) <> max(digest)"
     connection.execute(f"CREATE TEMP TABLE _ambiguous AS {named} {apart}")
@@ -96,7 +96,7 @@ _STATUS = ("ok", "failed", "unreadable")
 
 
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
-    """The runs of an experiment, in its order; rows of tables are read when they are asked for."""
+    """Return the runs of an experiment in its order; rows of tables are read on access."""
     metrics = dict.fromkeys(manifest.get("metrics", METRICS), Column("number", ""))
     stored = store.read(RUNS, {**HEAD, **ROWS, **metrics})
     store.check(stored)
@@ -123,7 +123,7 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
 
 
 def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
-    """The rows of the least and of the largest value, of finite ones and of infinite ones."""
+    """Return the indices of the smallest and largest of the finite and of the infinite values."""
     for rows in (np.flatnonzero(np.isfinite(values)), np.flatnonzero(np.isinf(values))):
         if len(rows):
             yield int(rows[values[rows].argmin()])
@@ -131,10 +131,9 @@ def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
 
 
 class StoredMetrics(Mapping[str, float | None]):
-    """The metrics of a run, out of columns over all runs of a store.
+    """The metrics of one run, read from columns over all runs of a store.
 
-    A million runs have as many numbers as a store has bytes, so none of them is an object before
-    somebody asks for it.
+    A million runs have a great many numbers, so each becomes an object only on access.
     """
 
     __slots__ = ("columns", "row")
@@ -157,7 +156,7 @@ class StoredMetrics(Mapping[str, float | None]):
 
 
 class _StoredRows(Mapping[str, Rows]):
-    """The rows of a run, by those tables that have any of it."""
+    """The rows of one run, by table; tables without rows are left out."""
 
     __slots__ = ("_row", "_tables")
 
@@ -183,7 +182,7 @@ class _StoredRows(Mapping[str, Rows]):
 
 
 def _chosen(runs: list[Run], manifest: Mapping[str, Any]) -> list[Run]:
-    """Those runs that a manifest names; without conditions, all."""
+    """Return the runs in a manifest; all runs if it has no conditions."""
     if "conditions" not in manifest:
         return runs
     sources, conditions = set(manifest["source_keys"]), set(manifest["conditions"])
@@ -191,7 +190,7 @@ def _chosen(runs: list[Run], manifest: Mapping[str, Any]) -> list[Run]:
 
 
 def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]:
-    """The experiment's order; without conditions, that of the files."""
+    """Return the sort key of the experiment; without conditions, that of the files."""
     if "conditions" not in manifest:
         return lambda run: (0, 0, 0)
     sources, conditions = (
@@ -202,11 +201,11 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
 
 
 _Stretches = tuple[Mapping[str, NDArray[Any]], NDArray[np.int64]]
-"""The columns of a table, and where in them the rows of each run begin; at last, where they end."""
+"""The columns of a table, and the first row of each run; the last item is the end."""
 
 
 def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
-    """Where each run has its stretch of a table: the rows of all shards follow each other."""
+    """Locate the rows of each run in a table: the rows of all shards are concatenated."""
     counts = {shard: sum(c.tolist()) for shard, c in runs.by_shard(COUNTED + name).items()}
     ends = np.concatenate([[0], np.cumsum(runs.columns[COUNTED + name], dtype=np.int64)])
     rows = {shard: count for shard, count in counts.items() if count}
@@ -214,15 +213,15 @@ def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
 
 
 _TEXTS = ("text", "texts")
-# Floating-point sums depend on their order, by less than this share.
+# Relative tolerance for floating-point sums, whose value depends on the order.
 _ROUNDING, _TINY = 1e-9, 1e-12
-# To open the files of a table takes longer than to read a column, so figures are read together: so
-# many at once, 400 megabytes.
+# Opening the files takes longer than reading a column, so figures are read in batches of so many
+# values (400 MB).
 _TOGETHER = 50_000_000
 
 
 class _Stored(Summed):
-    """The columns of a table over all shards of a store, read when one is asked for."""
+    """The columns of a table over all shards of a store, read on access."""
 
     def __init__(
         self,
@@ -252,7 +251,7 @@ class _Stored(Summed):
         return self._known[name]
 
     def _check_sums(self, fresh: Set[str], rows: Mapping[str, int]) -> None:
-        """See that the metrics of each run are the sums of its rows."""
+        """Check that the metrics of each run are the sums of its rows."""
         first = np.flatnonzero(np.diff(self._ends))  # runs with rows
         for metric, columns in TABLES[self._table].sums.items():
             if metric not in self._metrics or not {*columns} <= self._known.keys():
@@ -272,7 +271,7 @@ class _Stored(Summed):
                 raise self._store.damaged_row(rows, row, fault, self._table)
 
     def _check_parts(self, fresh: Set[str], rows: Mapping[str, int]) -> None:
-        """See that no column exceeds the one that it is a part of."""
+        """Check that no column exceeds the column that it is a part of."""
         for part, whole in TABLES[self._table].parts.items():
             if (part in fresh or whole in fresh) and {part, whole} <= self._known.keys():
                 wrong = np.flatnonzero(self._known[part] > self._known[whole])
@@ -281,7 +280,7 @@ class _Stored(Summed):
                     raise self._store.damaged_row(rows, int(wrong[0]), fault, self._table)
 
     def _with(self, name: str) -> list[str]:
-        """A column, and the figures behind it in the table that are read together with it."""
+        """Return a column and the next figures of the table, to be read in one batch."""
         columns = TABLES[self._table].columns
         figures = [n for n, c in columns.items() if c.type not in _TEXTS and n not in self._known]
         if name not in figures:
@@ -312,10 +311,9 @@ class Results:
     manifest
         Provenance: versions, price list, tokenizer, what was skipped.
     store
-        Where they were read from; None if they were just made.
+        The store that they were read from; None if they were just computed.
     bounds
-        Runs of bounds that no one named: they measure the strategies and are none of them.
-        Those among ``runs`` are put here.
+        Runs of bounds that no one named. Such runs among ``runs`` are moved here.
     """
 
     runs: list[Run]
@@ -339,7 +337,7 @@ class Results:
 
     @cached_property
     def missing(self) -> int:
-        """Cells of the experiment (a source under a condition) that are not in the store yet."""
+        """The number of cells (a source under a condition) that are not in the store yet."""
         if self.store is None or "conditions" not in self.manifest:
             return 0
         sources, conditions = (set(self.manifest[n]) for n in ("source_keys", "conditions"))
@@ -348,14 +346,14 @@ class Results:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The models that the runs were under: the user's own figures are in the manifest."""
+        """The models of the runs; the user's own are read from the manifest."""
         file = str(self.store.folder) if self.store else ""
         return Catalogue.of(self.manifest.get("own_models", {}), file)
 
     def frame(self, *, bounds: bool = False) -> pd.DataFrame:
-        """One row a run, metrics as columns; ``run`` joins it with the other tables.
+        """Return one row per run with metrics as columns; ``run`` joins it with other tables.
 
-        With ``bounds`` also those that no one named, marked in a column of that name.
+        ``bounds`` adds the bounds that no one named, marked in a column of that name.
         """
         import pandas as pd
 
@@ -365,21 +363,21 @@ class Results:
             for run in self._chosen(bounds=bounds)
         ]
         frame = pd.DataFrame(rows, columns=[*head, *METRICS])
-        # A copy stands in one piece, to which columns may be added without a warning.
+        # A copy is contiguous, so adding columns gives no warning.
         return frame.astype(dict.fromkeys(METRICS, "float64")).copy()
 
     def _chosen(self, *, bounds: bool) -> list[Run]:
         return [*self.runs, *self.bounds] if bounds else self.runs
 
     def table(self, name: str, *, bounds: bool = False) -> pd.DataFrame:
-        """All rows of a table, with the run that each belongs to.
+        """Return all rows of a table, with the run of each.
 
         Parameters
         ----------
         name
             ``calls``, ``compactions``, ``facts``, ``messages``, ``views`` or ``prompts``.
         bounds
-            Whether those of bounds that no one named are among them.
+            Whether to include bounds that no one named.
 
         Raises
         ------
@@ -400,17 +398,17 @@ class Results:
         return pd.DataFrame({"run": keys, **cells})
 
     def calls(self) -> pd.DataFrame:
-        """One row a call, with the run that it belongs to."""
+        """Return one row per call, with the run of each."""
         return self.table("calls")
 
     def query(self, sql: str) -> pd.DataFrame:
-        """Ask in SQL, of DuckDB.
+        """Run an SQL query with DuckDB.
 
         Parameters
         ----------
         sql
             A query over ``runs``, ``calls``, ``compactions``, ``facts``, ``messages``, ``views``
-            and ``prompts``, as far as they were written.
+            and ``prompts``, if they were written.
 
         Raises
         ------
@@ -433,20 +431,20 @@ class Results:
             yield Store(folder)
 
     def save(self, folder: str | Path) -> None:
-        """Write a store of them.
+        """Write the results as a store.
 
         Parameters
         ----------
         folder
-            Where to; made if it is not there. What a store there held is taken away.
+            The folder of the store; created if missing. An existing store is replaced.
 
         Raises
         ------
         UsageError
-            If something else lies there, or it cannot be written.
+            If the folder holds anything else, or cannot be written.
         """
         store = Store(folder)
-        files = shard_files(self._chosen(bounds=True))  # which may still lie there
+        files = shard_files(self._chosen(bounds=True))  # previous files
         store.begin()
         store.put(SAVED, files)
         store.describe(self.manifest)
@@ -466,7 +464,7 @@ class Results:
 
 
 def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Ask a store in SQL."""
+    """Run an SQL query over a store."""
     import duckdb
 
     with selected(store, store.manifest()) as connection:
@@ -478,7 +476,7 @@ def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def _once(runs: Iterable[Run]) -> Iterator[Run]:
-    """A source that could not be read is told once, and not under each condition."""
+    """Yield the rows of an unreadable source once, not once per condition."""
     seen: set[str] = set()
     for run in runs:
         if run.status == "unreadable" and run.source_key:
@@ -489,7 +487,7 @@ def _once(runs: Iterable[Run]) -> Iterator[Run]:
 
 
 def _distinct(runs: Iterable[Run]) -> list[Run]:
-    """Different conversations of one id get the names of their sources."""
+    """Give different conversations with one id the names of their sources."""
     runs = list(runs)
     digests: dict[str, set[str]] = {}
     for run in runs:

@@ -14,9 +14,9 @@ from compactlab.sim.store.parquet import NO_ROWS, Column, Rows, joined, packed
 from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
 Figures = dict[str, list[str]]
-"""Figures of a model, named as in a file of models; several values where they differ by date."""
+"""Figures of a model, named as in a file of models; several values if they differ by date."""
 Used = dict[str, dict[str, Figures]]
-"""Figures from elsewhere that runs have used, see :mod:`compactlab.sim.store.figures_used`."""
+"""External figures that runs have used, see :mod:`compactlab.sim.store.figures_used`."""
 
 Cell = tuple[str, str]
 """The keys of a source and of a condition."""
@@ -26,7 +26,7 @@ IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "
 
 @dataclass(slots=True)
 class Run:
-    """One conversation under one strategy; ``HEAD`` says what its fields are, as columns."""
+    """One conversation under one strategy; ``HEAD`` describes its fields as columns."""
 
     conversation: str
     scenario: str
@@ -51,27 +51,27 @@ class Run:
     source_key: str = ""
     condition: str = ""
     bound: bool = False
-    # Of all runs together in the manifest, and not in the tables.
+    # Stored in the manifest for all runs together, not in the tables.
     used: Used = field(default_factory=dict, repr=False, compare=False)
-    # By code that is not ours; shown, and not stored.
+    # Output of foreign code; shown, not stored.
     printed: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Half a character may come from a file's name or an error's text; no table can hold it.
-        # Of a million runs, those of a conversation keep one text of it.
+        # File names and error texts may contain unpaired surrogates, which tables cannot store.
+        # Other texts are kept, because a million runs share those of their conversations.
         for name in ("conversation", "title", "error", "source"):
             if not (text := getattr(self, name)).isascii():
                 setattr(self, name, text.encode("utf-8", "replace").decode())
 
     @property
     def calls(self) -> Rows:
-        """Its calls, see :mod:`compactlab.sim.store.tables`."""
+        """The calls of the run, see :mod:`compactlab.sim.store.tables`."""
         return self.rows.get("calls", NO_ROWS)
 
     @property
     def key(self) -> str:
-        """Sixteen hex digits by which its rows are found."""
-        # An id may be told apart from others later; where it is from may not change.
+        """Sixteen hex digits that identify its rows."""
+        # The id may be renamed later, but its origin must not change.
         where = self.source_key or f"{self.source}:{self.conversation}"
         what = [where, str(self.place), self.condition, self.digest]
         what += [self.strategy, self.model, str(self.seed)]
@@ -79,7 +79,7 @@ class Run:
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-# What stands in front of the metrics in the table of runs.
+# The columns before the metrics in the table of runs.
 HEAD = {
     "run": Column("text", "key that joins the rows of other tables"),
     "conversation": Column("text", "id of the conversation"),
@@ -109,7 +109,7 @@ _NUMBER = Column("number", "")
 
 
 def shard_files(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
-    """The files of a shard: of each table its parquet."""
+    """Return the parquet files of a shard, one per table."""
     keys = [run.key for run in runs]
     files = {RUNS: _runs_file(runs, keys)}
     for name in tables:
@@ -140,6 +140,6 @@ def _runs_file(runs: Sequence[Run], keys: Sequence[str]) -> bytes:
 
 
 def shard_name(cells: Iterable[Cell]) -> str:
-    """The name of a shard: sixteen hex digits of the cells that it holds."""
+    """Return the name of a shard: a digest of its cells (16 hex digits)."""
     text = "".join(source + condition for source, condition in sorted(cells))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

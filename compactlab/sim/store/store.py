@@ -1,4 +1,4 @@
-"""The store: a directory with a manifest, and of each table a folder of shards."""
+"""The store: a directory with a manifest, and one folder of shards per table."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# The store: a directory with a manifest, and of each table a folder of shards.
+# The store: a directory with a manifest, and one folder of shards per table.
 #
-# A shard is what one worker found in one go: a parquet file of one name in the folder of every
-# table. Files are written under a temporary name and renamed, that of the table of runs last, so
-# a shard is there when it has a file of runs, and whole. It is named after the cells that it
-# holds (a source under a condition), so that what is there need not be run again. Nothing in a
-# store depends on the machine, the number of workers or the time of day. What is read must have the
-# digest that was written with the shard, so bytes that a disk or a copy has changed are noticed.
+# A shard is the result of one unit of work: a parquet file of the same name in the folder of each
+# table. Files are written under a temporary name and renamed, the runs last, so a shard with a file
+# of runs is complete. Its name is a digest of its cells (a source under a condition), so that
+# existing cells need not be run again. The content does not depend on the machine, the number of
+# workers or the time. Each file must have the digest that was written with the shard, so damage is
+# detected.
 #
-# A store may come from a stranger, and a folder may hold what is somebody else's. So only files
-# of our own names are read, written and removed, none of them through a link; and only a folder
-# that is empty, or has a manifest of ours, becomes a store.
+# A store may come from a stranger, and a folder may hold other people's files. So only files with
+# our own names are read, written and removed, never through a link. Only a folder that is empty, or
+# has a manifest of ours, becomes a store.
 
 FAILED = ("failed", "unreadable")
-SAVED = "results"  # the shard of results that were saved in one go
+SAVED = "results"  # the shard of saved results
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _COUNTS = ".counts"
 _SUFFIX = ".parquet"
-_LARGEST = 2**32  # bytes of a file of it
-_LONGEST = 2**16  # bytes of a file of digests
+_LARGEST = 2**32  # most bytes of one of its files
+_LONGEST = 2**16  # most bytes of a file of digests
 _SHARD = re.compile(rf"([0-9a-f]{{16}}|{SAVED})\Z")
 _COUNT = re.compile(r"[0-9a-f]{16}\.[0-9a-f]{16}\Z")
 _UNFINISHED = b'{"store": %d, "unfinished": true}\n' % FORMAT
-# What may lie in a folder that is to become a store: what one leaves that was begun.
+# Files that a folder may contain to become a store: remains of an unfinished one.
 _BEGUN = {_LOCK, f".{MANIFEST}.tmp"}
 _CELL = {name: Column("text", "") for name in ("source_key", "condition", "status")}
 ROWS = {COUNTED + table: Column("count", "") for table in TABLES}
@@ -70,12 +70,12 @@ class Content:
     """Columns of a table over several shards."""
 
     columns: dict[str, NDArray[Any]]
-    rows: dict[str, int]  # how many each shard has, in the order of the columns
+    rows: dict[str, int]  # number of rows by shard, in the order of the columns
 
     def by_shard(self, name: str) -> dict[str, NDArray[Any]]:
-        """Of each shard its part of a column."""
+        """Return a column split by shard."""
         parts = np.split(self.columns[name], np.cumsum([*self.rows.values()], dtype=int))
-        return dict(zip(self.rows, parts, strict=False))  # behind the last end is nothing
+        return dict(zip(self.rows, parts, strict=False))  # the last piece is empty
 
 
 class Store:
@@ -83,20 +83,20 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._digests: dict[str, dict[str, str]] = {}  # by shard and table, as far as read
-        self._intact: set[tuple[str, str]] = set()  # tables and shards whose files have theirs
+        self._digests: dict[str, dict[str, str]] = {}  # by shard and table, if read
+        self._intact: set[tuple[str, str]] = set()  # verified tables and shards
         self._warned = False
 
     @property
     def exists(self) -> bool:
-        """Whether there is a manifest, and not one of a store that was begun and not finished."""
+        """Whether there is a manifest of a finished store."""
         return self._has_manifest and not self._is_begun
 
     @property
     def _has_manifest(self) -> bool:
         try:
             return os.path.lexists(self.folder / MANIFEST)
-        except (OSError, ValueError):  # too long, or no text that could be a path
+        except (OSError, ValueError):  # too long, or not a valid path
             return False
 
     @property
@@ -106,7 +106,7 @@ class Store:
         return False
 
     def manifest(self) -> dict[str, Any]:
-        """Where the results come from."""
+        """Return the provenance of the results."""
         if self._is_begun:
             raise self._fault("no store of results: it was not saved to its end")
         try:
@@ -125,7 +125,7 @@ class Store:
         return InputError(fault, str(self.folder))
 
     def describe(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest; by this, the folder becomes a store."""
+        """Write the manifest; this turns the folder into a store."""
         self._make()
         try:
             text = write_manifest(manifest)
@@ -134,14 +134,14 @@ class Store:
         replace_file(self.folder / MANIFEST, text.encode())
 
     def begin(self) -> None:
-        """Take away what is there, and be a store that is not finished until it is described."""
+        """Remove the existing content; the store is unfinished until it has a manifest."""
         self._make()
         replace_file(self.folder / MANIFEST, _UNFINISHED)
         self.drop(self.shards())
         self.tidy()
 
     def claim(self) -> None:
-        """See that the folder is a store, or empty, so that nothing of others is lost."""
+        """Raise unless the folder is a store or empty, so that no other files are lost."""
         try:
             others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
             if self._has_manifest:
@@ -168,19 +168,19 @@ class Store:
                 raise UsageError(f"cannot write to {str(self.folder)!r}: {name} in it is a link")
 
     def shards(self) -> list[str]:
-        """The names of the shards that are whole, sorted."""
+        """Return the names of the complete shards, sorted."""
         return sorted(self._files(RUNS))
 
     def path(self, table: str, shard: str) -> Path:
-        """The file of a shard."""
+        """Return the path of a shard's file."""
         return self.folder / table / f"{shard}{_SUFFIX}"
 
     def digests_of(self, shard: str) -> Path:
-        """The file of the digests of a shard."""
+        """Return the path of a shard's digests."""
         return self.folder / digests.FOLDER / f"{shard}{digests.SUFFIX}"
 
     def _files(self, table: str, suffix: str = _SUFFIX) -> dict[str, int]:
-        """The shards that have a file in a table, with its size; what is not ours is left out."""
+        """Return the shards that have a file in a table, with its size; ignore other files."""
         folder = self.folder / table
         try:
             if not S_ISDIR(folder.lstat().st_mode):
@@ -195,7 +195,7 @@ class Store:
         return {shard: size for shard, size in named if _SHARD.match(shard)}
 
     def check(self, runs: Content | None = None) -> None:
-        """See that no file is gone, and warn if damage of others would not be noticed."""
+        """Raise if a file is missing; warn if there are no digests to verify."""
         if (number := len(self.unverified)) and not self._warned:
             self._warned = True
             shards = f"{number:,} of {len(self.shards()):,} shards of {self.folder}"
@@ -208,7 +208,7 @@ class Store:
     def put(self, shard: str, contents: Mapping[str, bytes]) -> None:
         """Store a shard."""
         self._check_there()
-        # One of the same name is gone before its tables change, so that it is never half of each.
+        # A shard of the same name is removed first, so that old and new files never mix.
         self.drop([shard])
         tables = [table for table in sorted(contents) if table != RUNS]
         files = {self.path(table, shard): contents[table] for table in tables}
@@ -220,7 +220,7 @@ class Store:
             replace_file(file, content)
 
     def files_of(self, shard: str) -> dict[str, bytes]:
-        """The content of a shard's files by table, as :meth:`put` takes it."""
+        """Return the content of a shard's files by table, as :meth:`put` takes it."""
         content = {}
         for table in (RUNS, *TABLES):
             if shard in self._files(table):
@@ -232,15 +232,15 @@ class Store:
 
     @property
     def unverified(self) -> list[str]:
-        """The shards that have no digests."""
+        """Return the shards without digests."""
         return sorted(self._files(RUNS).keys() - self._files(digests.FOLDER, digests.SUFFIX).keys())
 
     def _verified(self, table: str, shard: str) -> Path:
-        """The file of a shard, which is no link and has the digest that was written with it."""
+        """Return the path of a shard's file; it must be no link and match its digest."""
         file = self.path(table, shard)
         if (table, shard) not in self._intact:
             if not self._agrees(table, shard):
-                # Whoever writes the shard anew may have come between its digests and its file.
+                # Another process may have rewritten the shard between digests and file.
                 self._digests.pop(shard)
                 if not self._agrees(table, shard):
                     where = self.digests_of(shard).relative_to(self.folder).as_posix()
@@ -250,14 +250,14 @@ class Store:
         return file
 
     def _agrees(self, table: str, shard: str) -> bool:
-        """Whether a file has the digest that was written of it, if there are any of its shard."""
+        """Whether a file matches its digest, if its shard has digests."""
         if shard not in self._digests:
             self._digests[shard] = self._said(shard)
         said, is_ = self._digests[shard], self._is(table, shard)
         return not said or said.get(table) == is_
 
     def _said(self, shard: str) -> dict[str, str]:
-        """The digests that were written of a shard's files, by table; empty if there are none."""
+        """Return the stored digests of a shard's files by table; empty if there are none."""
         file = self.digests_of(shard)
         try:
             if file.parent.is_symlink():
@@ -270,7 +270,7 @@ class Store:
             raise self._fault(f"a damaged store of results: {where}: {error}") from None
 
     def _is(self, table: str, shard: str) -> str:
-        """The digest of a file as it is."""
+        """Return the actual digest of a file."""
         try:
             with open_file(self.path(table, shard)) as file:
                 if os.fstat(file.fileno()).st_size > _LARGEST:
@@ -285,9 +285,9 @@ class Store:
         self._check_links()
 
     def remember(self, source: str, counter: str, counts: bytes) -> None:
-        """Keep the token counts of a source, for whatever is run on it later.
+        """Store the token counts of a source for later runs.
 
-        They are no result: whoever removes them loses nothing but time.
+        They are only a cache: removing them costs time, not results.
         """
         self._check_there()
         file = self.folder / _COUNTS / f"{source}.{counter}"
@@ -296,7 +296,7 @@ class Store:
             replace_file(file, counts)
 
     def remembered(self, counter: str) -> dict[str, bytes]:
-        """The token counts that some code has made, by sources' keys."""
+        """Return the stored token counts of a counter's code, by source key."""
         counts = {}
         for name in self._counts():
             source, _, by = name.partition(".")
@@ -311,7 +311,7 @@ class Store:
         return sorted(name for name in names if _COUNT.match(name))
 
     def drop(self, shards: Iterable[str]) -> None:
-        """Take shards away, so that what they hold is run again."""
+        """Remove shards, so that their cells are run again."""
         for shard in shards:
             for table in (RUNS, *TABLES):
                 self._remove(self.path(table, shard))
@@ -320,18 +320,18 @@ class Store:
             self._digests.pop(shard, None)
 
     def _remove(self, file: Path) -> None:
-        """Remove a file, if it is the store's: it does not lie behind a link."""
+        """Remove a file of the store; never through a link."""
         if not file.parent.is_symlink():
             file.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Take away all that belongs to it, and the folder if nothing else is in it."""
+        """Remove all files of the store, and the folder if it is then empty."""
         if not self._has_manifest:
             return
         self.begin()
         for name in self._counts():
             self._remove(self.folder / _COUNTS / name)
-        for file in (_LOCK, MANIFEST):  # The manifest last: until then it is ours.
+        for file in (_LOCK, MANIFEST):  # The manifest last: until then the folder is a store.
             (self.folder / file).unlink(missing_ok=True)
         names = (RUNS, *TABLES, digests.FOLDER, _COUNTS)
         for folder in (*(self.folder / name for name in names), self.folder):
@@ -339,7 +339,7 @@ class Store:
                 folder.rmdir()
 
     def tidy(self) -> None:
-        """Remove what a run that was killed left behind: half of a shard, files half written."""
+        """Remove the remains of a killed run: incomplete shards, half-written files."""
         whole = set(self.shards())
         folders = {digests.FOLDER: digests.SUFFIX} | dict.fromkeys((RUNS, *TABLES), _SUFFIX)
         for table, suffix in folders.items():
@@ -349,7 +349,7 @@ class Store:
                     self._remove(file)
 
     def cells(self, status: Sequence[str] = ()) -> dict[Cell, str]:
-        """The cells that are there, with their shards."""
+        """Return the stored cells with their shards."""
         if not self.exists:
             return {}
         runs = self.read(RUNS, {**_CELL, **ROWS})
@@ -363,7 +363,7 @@ class Store:
         }
 
     def lost(self, runs: Content | None = None) -> list[Path]:
-        """Files that are gone, though the table of runs tells of rows in them."""
+        """Return missing files whose rows the table of runs counts."""
         runs = self.read(RUNS, ROWS) if runs is None else runs
         gone = []
         for name in TABLES:
@@ -381,7 +381,7 @@ class Store:
     def damaged_row(
         self, rows: Mapping[str, int], row: int, fault: str, table: str = RUNS
     ) -> InputError:
-        """What is wrong with a row of a table of so many rows, with its file and number there."""
+        """Return an error for a bad row of a table, with its file and row number."""
         for shard, count in rows.items():
             if row < count:
                 return self._damaged(table, shard, f"row {row}: {fault}")
@@ -395,7 +395,7 @@ class Store:
     def read(
         self, table: str, columns: Mapping[str, Column], rows: Mapping[str, int] | None = None
     ) -> Content:
-        """Columns of a table, of all shards or of those whose numbers of rows are given."""
+        """Read columns of a table, of all shards or of those in ``rows``."""
         wanted = dict.fromkeys(self._files(table)) if rows is None else dict(rows)
         shards = sorted(wanted)
         with literal(self.folder) as folder:
@@ -408,12 +408,12 @@ class Store:
 
             with suppress(ValueError):
                 return some(slice(None), lenient=False)
-            # Only where other versions have written may columns be missing.
+            # Columns may only be missing if another version wrote the store.
             other = self.exists and self._of_other_code
             try:
                 return some(slice(None), lenient=other)
             except ValueError as error:
-                for place, shard in enumerate(shards):  # which one is it?
+                for place, shard in enumerate(shards):  # find the damaged file
                     try:
                         some(slice(place, place + 1), lenient=other)
                     except ValueError as its_own:
@@ -422,21 +422,21 @@ class Store:
 
     @property
     def _of_other_code(self) -> bool:
-        """Whether another version than this one wrote any of it."""
+        """Whether another version wrote any part of the store."""
         manifest = self.manifest()
         ours = digest_of_engine(redact=bool(manifest.get("redact")))
         engines = manifest.get("engines") or [manifest.get("engine", "")]
         return any(engine not in ("", ours) for engine in engines)
 
     def _file(self, table: str, shard: str, folder: Path) -> Path:
-        """The file of a shard below a folder by another name; it is there, no link and intact."""
+        """Link a verified file of a shard into a folder under another name."""
         return folder / self._verified(table, shard).relative_to(self.folder)
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection to a database that sees each table as ``all_NAME``, with its shards.
+        """Open a database connection that sees each table as ``all_NAME``, with its shards.
 
-        It is for SQL that a user types. What a store says of itself never becomes SQL.
+        It is for SQL that a user types. The store's content never becomes SQL.
         """
         import duckdb
 
@@ -467,7 +467,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile."""
+        """Hold an exclusive lock on the store."""
         try:
             self._make()
             lock = lock_file(self.folder / _LOCK, seconds=0)
@@ -478,5 +478,5 @@ class Store:
         try:
             yield
         finally:
-            # The file stays: who removes it may remove it under the next one's hands.
+            # The file stays: removing it could break the next holder's lock.
             lock.release()

@@ -1,4 +1,4 @@
-"""The tables of the store other than the runs: their columns, and the functions that fill them."""
+"""The tables of the store other than the runs: their columns and the functions that fill them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from compactlab.sim.metrics.lag import LAGS, recall
 from compactlab.sim.metrics.run_data import BASE_CALLS
 from compactlab.sim.store.parquet import Column, Columns, Table
 
-# The table of calls: one row a call of the script, in the open loop.
+# The table of calls: one row per call of the script, in the open loop.
 
 CACHE_MISS = "cache_miss_"
 
@@ -85,7 +85,7 @@ def _side(data: RunData) -> dict[str, list[Any]]:
 
 
 def _waste(data: RunData) -> dict[str, list[Any]]:
-    """What a call and its side calls wasted."""
+    """Return the cache waste of a call and its summary calls."""
     avoidable_costs, dead = data.avoidable_costs, data.dead
     if not data.side_calls:  # the requests are the calls
         return {"avoidable_cost_usd": avoidable_costs, "dead_writes": dead}
@@ -104,7 +104,7 @@ def _waste(data: RunData) -> dict[str, list[Any]]:
 
 
 def _causes(data: RunData) -> dict[str, list[int]]:
-    """A column a cause that occurs: cache-miss tokens of the call and its side calls."""
+    """Return one column per cache-miss cause: missed tokens of the call and its summary calls."""
     steps = data.trace.steps
     columns: dict[str, list[int]] = {}
     for place, step in enumerate(steps):
@@ -139,11 +139,11 @@ CALLS = Table(
 )
 
 
-# The table of facts: what became of each fact of a conversation, in the open loop.
+# The table of facts: the state of each fact of a conversation over time, in the open loop.
 
 
 class _Duration:
-    """For how many calls each bit of a mask was set; looks only at what changes."""
+    """Counts for how many calls each bit of a mask was set; only processes changed bits."""
 
     def __init__(self, bits: int) -> None:
         self.calls = [0] * bits
@@ -196,9 +196,9 @@ def _facts_of(data: RunData) -> Columns:
 
 
 def _missed(data: RunData, calls: list[int]) -> dict[str, list[Any]]:
-    """What facts that were missed state, where they are stated, and at which lag they were missed.
+    """Return statement, place and distance of the facts that were missed.
 
-    Of the others nobody asks, and there are many.
+    The many other facts are left out, because nothing reads them.
     """
     facts, messages = data.ledger.facts, data.conversation.messages if any(calls) else ()
     place = {message.id: number for number, message in enumerate(messages, 1)}
@@ -214,7 +214,7 @@ def _missed(data: RunData, calls: list[int]) -> dict[str, list[Any]]:
 
 
 def _first(bits: int, masks: Iterable[int]) -> list[int]:
-    """The number of the first call at which each bit is set; 0 if it never is."""
+    """Return the number of the first call at which each bit is set; 0 if never."""
     firsts, seen = [0] * bits, 0
     for call, mask in enumerate(masks, 1):
         for bit in numbers(mask & ~seen):
@@ -255,16 +255,16 @@ FACTS = Table(
 )
 
 
-# The table of messages: those that do not stand in the script, by what they say.
+# The table of messages: the text of messages that are not in the script.
 
 
 def script_of(data: RunData) -> dict[str, Message]:
-    """The messages of the script by their ids."""
+    """Return the messages of the script by id."""
     return {message.id: message for message in data.conversation.messages}
 
 
 def written(message: Message, script: Mapping[str, Message]) -> bool:
-    """Whether a message does not stand just so in the script."""
+    """Whether a message is not in the script in this exact form."""
     original = script.get(message.id)
     if original is message:
         return False
@@ -272,7 +272,7 @@ def written(message: Message, script: Mapping[str, Message]) -> bool:
 
 
 def name_of(message: Message, script: Mapping[str, Message]) -> str:
-    """How the store names a message: its id; ``#`` and a digest, for what a strategy wrote."""
+    """Return the stored name of a message: its id, or ``#`` and a digest of a strategy's text."""
     if not written(message, script):
         return message.id
     content = encoded((message.role, message.parts))
@@ -280,7 +280,7 @@ def name_of(message: Message, script: Mapping[str, Message]) -> str:
 
 
 def loops(data: RunData) -> Iterator[tuple[str, RunData]]:
-    """The replays of a run, each once: open, at best, at worst."""
+    """Return the distinct replays of a run: open loop, best case, worst case."""
     traces = [data.trace]
     yield "open", data
     for name, replay in (("best", data.best), ("worst", data.worst)):
@@ -304,12 +304,12 @@ def _messages_of(data: RunData) -> Columns:
 
 
 def text_of(message: Message) -> str:
-    """What the model reads of a message, a line break between two parts."""
+    """Return the text of a message, with a line break between parts."""
     return "\n".join(storable(part.text) for part in message.parts)
 
 
 def storable(text: str) -> str:
-    """A text as a table can hold it: half a character is none."""
+    """Return a text that a table can hold: without unpaired surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -326,7 +326,7 @@ MESSAGES = Table(
 )
 
 
-# The table of compactions: what each took away, what it cost and what it saved.
+# The table of compactions: what each removed, cost and saved.
 
 
 def _compactions_of(data: RunData) -> Columns:
@@ -380,7 +380,7 @@ COMPACTIONS = Table(
 )
 
 
-# The table of prompts: the trace, by which every prompt of a run can be put together again.
+# The table of prompts: the trace, from which every prompt of a run can be rebuilt.
 
 
 def _prompts_of(data: RunData) -> Columns:
@@ -419,13 +419,13 @@ PROMPTS = Table(
 )
 
 
-# The table of views: of each run the most forgetful compaction, message by message.
+# The table of views: for each run, the compaction that forgot most, message by message.
 
-# Characters of a message that are told, of its beginning and of its end; and of what a strategy
-# wrote into the system blocks, which stands in no other table.
+# Characters shown from the start and the end of a message, and of text that a strategy wrote into
+# the system blocks (which no other table stores).
 HEAD, TAIL = 160, 80
 SYSTEM = 4_000
-# Of other parts, names are no tools.
+# Only in these parts, the name is that of a tool.
 _NAMED = ("tool_call", "tool_result")
 
 
@@ -438,7 +438,7 @@ def _views_of(data: RunData) -> Columns:
 
 
 def columns_of(diff: Diff) -> Columns:
-    """The rows of one compaction."""
+    """Return the rows of one compaction."""
     lines, script = diff.lines, diff.script
 
     def name(message: Message | None) -> str:
@@ -468,7 +468,7 @@ def columns_of(diff: Diff) -> Columns:
 
 
 def written_in(diff: Diff) -> dict[str, str]:
-    """What the messages of a compaction say that are not of the script, by their names."""
+    """Return the text of a compaction's messages that are not in the script, by name."""
     messages = (m for line in diff.lines for m in (line.message, line.became) if m is not None)
     made = [message for message in messages if written(message, diff.script)]
     return {name_of(message, diff.script): text_of(message) for message in made}
@@ -493,7 +493,7 @@ def _type(part: Part) -> str:
 def _text(line: DiffRow, diff: Diff) -> str:
     if line.system:
         return excerpt(line.shown, SYSTEM, 0)
-    # What was written stands in the table of messages, whole.
+    # The table of messages holds the whole text of written messages.
     if line.message is None or written(line.message, diff.script):
         return ""
     return excerpt(line.shown, HEAD, TAIL)
@@ -534,7 +534,7 @@ VIEWS = Table(
 )
 
 
-# The table of lags: how recall falls with the lag, also with the null summarisers.
+# The table of lags: recall by distance, also for the bound summarisers.
 
 
 def _lags_of(data: RunData) -> Columns:
@@ -572,12 +572,12 @@ LAG_TABLE = Table(
 )
 
 
-# The tables of the store: one a file, but that of the runs, which every shard has.
+# All tables of the store but the table of runs, which every shard has. One file per table.
 
 RUNS = "runs"
-COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
+COUNTED = "rows_"  # prefix of columns of the table of runs: the number of rows per table
 TABLES = {
     table.name: table for table in (CALLS, COMPACTIONS, FACTS, LAG_TABLE, MESSAGES, VIEWS, PROMPTS)
 }
-# The trace is written on demand only: of a long session it is as long as the session.
+# The trace is only written on request: it is as long as the session.
 USUAL = ("calls", "compactions", "facts", "lags", "messages", "views")
